@@ -1,0 +1,168 @@
+//! Builds the bundled verifiers and compiles them ahead, so that a run never pays for a compiler.
+//!
+//! Three steps: cargo builds every package under `plugins/` that is a component (all in one go, so in parallel, and
+//! only what changed); each component is compiled with the settings of `src/runtime/config.rs` and asked to describe
+//! itself; `bundled.rs` embeds the lot.
+//!
+//! The target is `wasm32-unknown-unknown` linked by rustup's own `wasm-component-ld`: a component that imports nothing
+//! but what it uses of `gatehost:verifier`, so that its type shows that it can do nothing else.
+#![allow(clippy::print_stdout, reason = "how a build script talks to cargo")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a build stops at the first problem")]
+
+#[path = "src/runtime/config.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod config;
+
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+use wasmtime::component::{Component, Linker, Val};
+use wasmtime::{Engine, Store};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+const LINKER: &str = "wasm-component-ld";
+const PROFILE: &str = "plugin";
+/// Memory and stack of a bundled verifier, sized so that an ordinary call never grows its memory.
+const RUSTFLAGS: &[&str] = &["-Clink-arg=--initial-memory=4194304", "-Clink-arg=-zstack-size=1048576"];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for changed in ["plugins", "wit", "Cargo.lock", "Cargo.toml", "host/build.rs", "host/src/runtime/config.rs"] {
+        println!("cargo::rerun-if-changed={}", root.join(changed).display());
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
+    let names = component_packages(root);
+    have_target();
+    let built = build(root, &out, &names);
+
+    let config = config::config().unwrap();
+    let engine = Engine::new(&config).unwrap();
+    let mut rust = String::from("/// The bundled verifiers, ordered by name.\npub static ALL: &[Bundled] = &[\n");
+    for name in &names {
+        let wasm = built.join(format!("{}.wasm", name.replace('-', "_")));
+        rust += &bundle(&engine, name, &wasm, &out);
+    }
+    rust += "];\n";
+    fs::write(out.join("bundled.rs"), rust).unwrap();
+}
+
+/// The packages under `plugins/` that make a component, ordered by name.
+fn component_packages(root: &Path) -> Vec<String> {
+    let folders = fs::read_dir(root.join("plugins")).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> = folders
+        .filter(|folder| fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains("\"cdylib\"")))
+        .map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Automatic installation of targets may be switched off, so it is asked for here.
+fn have_target() {
+    let rustc = env::var("RUSTC").unwrap();
+    let folder = Command::new(&rustc).args(["--print", "target-libdir", "--target", TARGET]).output().unwrap();
+    if Path::new(String::from_utf8(folder.stdout).unwrap().trim()).exists() {
+        return;
+    }
+    println!("cargo::warning=the Rust target {TARGET} is missing; running `rustup target add {TARGET}`");
+    let added = Command::new("rustup").args(["target", "add", TARGET]).status();
+    assert!(
+        added.as_ref().is_ok_and(std::process::ExitStatus::success),
+        "the bundled verifiers need the Rust target {TARGET}: install it with `rustup target add {TARGET}` ({added:?})"
+    );
+}
+
+/// Build the components and return the folder that they are in.
+fn build(root: &Path, out: &Path, names: &[String]) -> PathBuf {
+    // A target folder of its own: cargo holds a lock on the outer one. It is shared by the profiles of the outer
+    // build (`…/target/PROFILE/build/gatehost-HASH/out`), since the components are the same for all.
+    let target_dir = out.ancestors().nth(4).unwrap().join("plugins");
+    let mut cargo = Command::new(env::var("CARGO").unwrap());
+    cargo.current_dir(root).args(["build", "--locked", "--profile", PROFILE, "--target", TARGET, "--target-dir"]);
+    cargo.arg(&target_dir);
+    for name in names {
+        cargo.args(["--package", name]);
+    }
+    // What the outer cargo, or a wrapper around it, set for the host must not reach the components. The job server
+    // stays, so that both builds together use the cores that there are.
+    for (variable, _) in env::vars_os() {
+        let name = variable.to_string_lossy();
+        let ours =
+            name.starts_with("CARGO_") && !matches!(&*name, "CARGO_HOME" | "CARGO_MAKEFLAGS" | "CARGO_NET_OFFLINE");
+        if ours
+            || matches!(&*name, "RUSTFLAGS" | "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER" | "TARGET" | "CLIPPY_ARGS")
+        {
+            cargo.env_remove(&variable);
+        }
+    }
+    cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", LINKER);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\x1f"));
+    let status = cargo.status().expect("cargo runs");
+    assert!(status.success(), "the bundled verifiers could not be built (see above)");
+    target_dir.join(TARGET).join(PROFILE)
+}
+
+/// Compile one component ahead and write the Rust that embeds it.
+fn bundle(engine: &Engine, name: &str, wasm: &Path, out: &Path) -> String {
+    let bytes = fs::read(wasm).unwrap();
+    let digest = Sha256::digest(&bytes).iter().fold(String::from("sha256:"), |mut hex, byte| {
+        write!(hex, "{byte:02x}").unwrap();
+        hex
+    });
+    let embedded = out.join(format!("{name}.wasm"));
+    let compiled = out.join(format!("{name}.compiled"));
+    let stamp_file = out.join(format!("{name}.stamp"));
+    let mut compatibility = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut compatibility);
+    let stamp = format!("{digest} {:x}", compatibility.finish());
+    if fs::read_to_string(&stamp_file).ok().as_deref() != Some(&stamp) {
+        fs::write(&embedded, &bytes).unwrap();
+        fs::write(&compiled, engine.precompile_component(&bytes).unwrap()).unwrap();
+        fs::write(&stamp_file, stamp).unwrap();
+    }
+    let about = describe(engine, &compiled);
+    let text = |field: &str| match about.iter().find(|(name, _)| name == field) {
+        Some((_, Val::String(text))) => text.clone(),
+        other => panic!("{name} describes its {field} as {other:?}"),
+    };
+    let files = match about.iter().find(|(name, _)| name == "files") {
+        Some((_, Val::List(globs))) => globs.clone(),
+        other => panic!("{name} describes its files as {other:?}"),
+    };
+    let files: Vec<&str> = files
+        .iter()
+        .map(|glob| if let Val::String(glob) = glob { glob.as_str() } else { panic!("{glob:?}") })
+        .collect();
+    assert_eq!(text("name"), name, "a bundled verifier has the name of its package");
+    format!(
+        "Bundled {{ name: {name:?}, digest: {digest:?}, wasm: include_bytes!({embedded:?}), compiled: include_bytes!({compiled:?}), \
+         description: Text {{ version: {:?}, summary: {:?}, files: &{files:?}, settings_schema: {:?} }} }},\n",
+        text("version"),
+        text("summary"),
+        text("settings-schema"),
+    )
+}
+
+/// Ask a component to describe itself. It gets nothing: whatever it imports traps.
+fn describe(engine: &Engine, compiled: &Path) -> Vec<(String, Val)> {
+    #[expect(unsafe_code, reason = "machine code that this build made a moment ago")]
+    // SAFETY: the file was written by `bundle` from `precompile_component`.
+    let component = unsafe { Component::deserialize_file(engine, compiled) }.unwrap();
+    let mut linker = Linker::new(engine);
+    linker.define_unknown_imports_as_traps(&component).unwrap();
+    let mut store = Store::new(engine, ());
+    store.set_epoch_deadline(u64::MAX / 2);
+    let instance = linker.instantiate(&mut store, &component).unwrap();
+    let interface =
+        instance.get_export_index(&mut store, None, "gatehost:verifier/about@0.1.0").expect("exports `about`");
+    let function = instance.get_export_index(&mut store, Some(&interface), "describe").expect("exports `describe`");
+    let mut results = [Val::Bool(false)];
+    instance.get_func(&mut store, function).unwrap().call(&mut store, &[], &mut results).unwrap();
+    match results {
+        [Val::Record(fields)] => fields,
+        other => panic!("describes itself as {other:?}"),
+    }
+}

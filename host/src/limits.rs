@@ -1,0 +1,47 @@
+//! How much a verifier may use. Data only; `runtime` enforces it.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What one call of a verifier may use. Every limit ends the call with an error of its own kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Time from the start of the call, the host's share included (`limit.time`).
+    pub time: Duration,
+    /// Bytes of all linear memories together (`limit.memory`).
+    pub memory: usize,
+    /// Elements of all tables together (`limit.memory`).
+    pub table_elements: usize,
+    /// Bytes that the guest may hand over in one direction in one call across the boundary (`limit.transfer`).
+    pub transfer: usize,
+    /// Handles that may be open at the same time (`limit.handles`).
+    pub handles: usize,
+    /// Calls of host functions (`limit.hostcalls`).
+    pub hostcalls: u64,
+    /// Random bytes that the guest may ask for at once (`limit.random`).
+    pub random: u64,
+    /// Bytes of a file, or of all texts of a submission, that a verifier is given (`input.limit`).
+    pub input: u64,
+    /// Bytes of log that are kept; more are counted and dropped, which is no error.
+    pub log: usize,
+    /// Findings that are kept; more are counted and dropped, which is no error.
+    pub findings: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            time: Duration::from_secs(10),
+            memory: 256 << 20,
+            table_elements: 100_000,
+            transfer: 4 << 20,
+            handles: 256,
+            hostcalls: 100_000,
+            random: 64 << 10,
+            input: 64 << 20,
+            log: 64 << 10,
+            findings: 1_000,
+        }
+    }
+}

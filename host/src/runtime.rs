@@ -1,0 +1,89 @@
+//! Running other people's code without trusting it. The only door to wasmtime.
+//!
+//! A caller names a component ([`Source`]), loads it for the [`Grants`] of a check ([`Runtime::load`]) and has files
+//! or submissions judged by it ([`Runtime::check_file`], [`Runtime::check_submission`]). Whatever the component does,
+//! the answer is a [`Verdict`](crate::verdict::Verdict): all ways to end badly are statuses and not `Err`s. Nothing
+//! in the interface shows that there is a wasmtime behind it, so that it could run in another process.
+
+mod anatomy;
+mod bindings;
+mod bundled;
+mod cache;
+mod call;
+mod capability;
+mod config;
+mod convert;
+mod ending;
+mod engine;
+mod load;
+mod log;
+mod sandbox;
+mod scan;
+mod source;
+mod wasi;
+
+pub use anatomy::{Anatomy, CONTRACT, Shape};
+pub use bundled::{ALL as BUNDLED, Bundled};
+pub use cache::Cache;
+pub use call::{Answer, Terms};
+pub use capability::workspace::Trace;
+pub use capability::{Capability, Grant, Grants, UnknownGrant};
+pub use load::{Code, Verifier};
+pub use log::{LogLine, Severity};
+pub use source::Source;
+
+use crate::verdict::{ErrorKind, Failure};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+
+/// What a component says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Description {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What it verifies.
+    pub summary: String,
+    /// The files that it wants by default.
+    pub files: Vec<String>,
+    /// A JSON Schema of its settings; empty when it takes none.
+    pub settings_schema: String,
+}
+
+/// Everything that is needed to call verifiers.
+#[derive(Debug)]
+pub struct Runtime {
+    engine: Engine,
+    /// `None` where there is no place for one; then a component from outside is compiled in every run.
+    cache: Option<Cache>,
+    /// Places of the instance pool.
+    slots: Semaphore,
+    /// What was loaded, so that a component is linked once however many checks use it.
+    loaded: Mutex<BTreeMap<(String, Grants), Arc<Verifier>>>,
+}
+
+impl Runtime {
+    /// Start the engine.
+    pub fn new(cache: Option<Cache>) -> Result<Self, Failure> {
+        let engine = engine::start()
+            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}")))?;
+        let slots = Semaphore::new(config::SLOTS as usize);
+        Ok(Self { engine, cache, slots, loaded: Mutex::default() })
+    }
+
+    /// Make a component ready for checks with these grants.
+    pub fn load(&self, source: &Source, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
+        let key = (source.digest().to_owned(), grants.clone());
+        let loaded = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(verifier) = loaded().get(&key) {
+            return Ok(Arc::clone(verifier));
+        }
+        let verifier = Arc::new(self.prepare(source, grants)?);
+        loaded().insert(key, Arc::clone(&verifier));
+        Ok(verifier)
+    }
+}

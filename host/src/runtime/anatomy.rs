@@ -1,0 +1,235 @@
+//! What a component is, read off the names of its imports and exports: its shape, its contract, what it could ever do.
+
+use super::capability::{Capability, Grants};
+use super::wasi;
+use crate::verdict::{ErrorKind, Failure};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use wasmparser::{Parser, Payload};
+
+const PACKAGE: &str = "gatehost:verifier";
+/// The contract's version. Components that were built for the same minor version fit.
+pub const CONTRACT: &str = "0.1.0";
+const COMPATIBLE: &str = "0.1.";
+
+/// Which of the two shapes a verifier has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// Called once for each file.
+    File,
+    /// Called once for the submission.
+    Submission,
+}
+
+impl Shape {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Submission => "submission",
+        }
+    }
+}
+
+/// The names that a component imports and exports, as they are written in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Anatomy {
+    /// What it imports.
+    pub imports: Vec<String>,
+    /// What it exports.
+    pub exports: Vec<String>,
+}
+
+/// `gatehost:verifier/log@0.1.0` in its parts.
+struct Name<'a> {
+    package: &'a str,
+    interface: &'a str,
+    version: Option<&'a str>,
+}
+
+impl<'a> Name<'a> {
+    fn new(name: &'a str) -> Self {
+        let (path, version) = name.split_once('@').map_or((name, None), |(path, version)| (path, Some(version)));
+        let (package, interface) = path.split_once('/').unwrap_or(("", path));
+        Self { package, interface, version }
+    }
+
+    fn fits(&self) -> bool {
+        self.package == PACKAGE && self.version.is_some_and(|version| version.starts_with(COMPATIBLE))
+    }
+}
+
+impl Anatomy {
+    /// Read the names off the bytes, without compiling them.
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut anatomy = Self::default();
+        let mut depth = 0u32;
+        for payload in Parser::new(0).parse_all(bytes) {
+            match payload {
+                Ok(Payload::ModuleSection { .. } | Payload::ComponentSection { .. }) => depth += 1,
+                Ok(Payload::End(_)) => depth = depth.saturating_sub(1),
+                Ok(Payload::ComponentImportSection(section)) if depth == 0 => {
+                    anatomy.imports.extend(section.into_iter().flatten().map(|import| import.name.name.to_owned()));
+                }
+                Ok(Payload::ComponentExportSection(section)) if depth == 0 => {
+                    anatomy.exports.extend(section.into_iter().flatten().map(|export| export.name.name.to_owned()));
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        anatomy
+    }
+
+    /// The shape, if the component exports a verifier of this contract.
+    pub fn shape(&self) -> Result<Shape, Failure> {
+        let ours = || self.exports.iter().map(|name| Name::new(name)).filter(|name| name.package == PACKAGE);
+        if let Some(other) = ours().find(|name| !name.fits()) {
+            return Err(version(other.version));
+        }
+        let has = |interface: &str| ours().any(|name| name.interface == interface);
+        let mismatch = |message: String| Err(Failure::new(ErrorKind::LinkWorldMismatch, message));
+        let shape = match (has("file-verifier"), has("submission-verifier")) {
+            (true, false) => Shape::File,
+            (false, true) => Shape::Submission,
+            (true, true) => {
+                return mismatch(
+                    "the component exports both `file-verifier` and `submission-verifier`; expected one".into(),
+                );
+            }
+            (false, false) => {
+                return mismatch(format!(
+                    "the component exports neither `{PACKAGE}/file-verifier` nor `{PACKAGE}/submission-verifier`"
+                ));
+            }
+        };
+        if has("about") { Ok(shape) } else { mismatch(format!("the component does not export `{PACKAGE}/about`")) }
+    }
+
+    /// The version of the contract that the component was built for.
+    pub fn contract(&self) -> Option<&str> {
+        let names = self.exports.iter().chain(&self.imports).map(|name| Name::new(name));
+        names.filter(|name| name.package == PACKAGE).find_map(|name| name.version)
+    }
+
+    /// The capabilities that it imports.
+    pub fn capabilities(&self) -> BTreeSet<Capability> {
+        let names = self.imports.iter().map(|name| Name::new(name)).filter(|name| name.package == PACKAGE);
+        names.filter_map(|name| Capability::of_interface(name.interface)).collect()
+    }
+
+    /// Whether it imports anything of WASI.
+    pub fn uses_wasi(&self) -> bool {
+        self.imports.iter().any(|name| name.starts_with("wasi:"))
+    }
+
+    /// Whether it imports any source of randomness.
+    pub(super) fn uses_random(&self) -> bool {
+        self.imports.iter().any(|name| name.starts_with("wasi:random/"))
+    }
+
+    /// Refuse a component that wants what is not there, or what its check was not granted.
+    pub fn permit(&self, grants: &Grants) -> Result<(), Failure> {
+        for import in &self.imports {
+            let name = Name::new(import);
+            match name.package {
+                PACKAGE if !name.fits() => return Err(version(name.version)),
+                PACKAGE if matches!(name.interface, "types" | "submission" | "log") => {}
+                PACKAGE => match Capability::of_interface(name.interface) {
+                    Some(capability) if capability.is_granted(grants) => {}
+                    Some(capability) => {
+                        let needs = capability.needs();
+                        return Err(Failure::new(
+                            ErrorKind::LinkCapabilityDenied,
+                            format!("the component imports `{import}`, and its check has no grant `{needs}`"),
+                        )
+                        .hint(format!("if you trust it with that, add `{needs}` to the grants of the check")));
+                    }
+                    None => return Err(unknown(import)),
+                },
+                package if wasi::is_offered(&format!("{package}/{}", name.interface)) => {}
+                _ => return Err(unknown(import)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn version(found: Option<&str>) -> Failure {
+    let found = found.unwrap_or("none");
+    Failure::new(
+        ErrorKind::LinkVersion,
+        format!("the component was built for version {found} of the contract; this host has {CONTRACT} and fits {COMPATIBLE}x"),
+    )
+    .hint("build the component against a version of the contract that fits, or use another version of gate")
+}
+
+fn unknown(import: &str) -> Failure {
+    let failure = Failure::new(
+        ErrorKind::LinkUnknownImport,
+        format!("the component imports `{import}`, which verifiers do not get"),
+    );
+    match Name::new(import).package {
+        "wasi:http" | "wasi:sockets" => failure.hint(
+            "a verifier has no network; build without it: `jco componentize --disable http fetch-event`, `componentize-py --stub-wasi`",
+        ),
+        _ => failure.hint("a verifier may import the interfaces of `gatehost:verifier` and the basic ones of WASI 0.2"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::capability::Grant;
+
+    fn importing(import: &str) -> Anatomy {
+        Anatomy { imports: vec![import.to_owned()], exports: Vec::new() }
+    }
+
+    fn exporting(exports: &[&str]) -> Anatomy {
+        Anatomy { imports: Vec::new(), exports: exports.iter().map(|&name| name.to_owned()).collect() }
+    }
+
+    #[test]
+    fn imports_are_refused_by_name_and_kind() {
+        let none = Grants::new();
+        for (import, kind) in [
+            ("gatehost:verifier/workspace@0.1.0", ErrorKind::LinkCapabilityDenied),
+            ("gatehost:verifier/commands@0.1.3", ErrorKind::LinkCapabilityDenied),
+            ("gatehost:verifier/models@0.1.0", ErrorKind::LinkCapabilityDenied),
+            ("gatehost:verifier/network@0.1.0", ErrorKind::LinkUnknownImport),
+            ("gatehost:verifier/log@0.2.0", ErrorKind::LinkVersion),
+            ("gatehost:verifier/log@0.10.0", ErrorKind::LinkVersion),
+            ("gatehost:verifier/log", ErrorKind::LinkVersion),
+            ("wasi:http/types@0.2.0", ErrorKind::LinkUnknownImport),
+            ("wasi:sockets/tcp@0.2.0", ErrorKind::LinkUnknownImport),
+            ("env", ErrorKind::LinkUnknownImport),
+        ] {
+            let failure = importing(import).permit(&none).expect_err(import);
+            assert_eq!(failure.kind, kind, "{import}");
+        }
+        for import in ["gatehost:verifier/log@0.1.0", "gatehost:verifier/types@0.1.9", "wasi:cli/stdout@0.2.6"] {
+            importing(import).permit(&none).expect(import);
+        }
+        importing("gatehost:verifier/workspace@0.1.0").permit(&Grants::from([Grant::Workspace])).expect("granted");
+    }
+
+    #[test]
+    fn the_shape_is_one_of_two() {
+        let about = "gatehost:verifier/about@0.1.0";
+        let file = "gatehost:verifier/file-verifier@0.1.0";
+        let submission = "gatehost:verifier/submission-verifier@0.1.0";
+        assert_eq!(exporting(&[about, file]).shape().expect("a shape"), Shape::File);
+        assert_eq!(exporting(&[about, submission]).shape().expect("a shape"), Shape::Submission);
+        for (exports, kind) in [
+            (&[][..], ErrorKind::LinkWorldMismatch),
+            (&[file], ErrorKind::LinkWorldMismatch),
+            (&[about], ErrorKind::LinkWorldMismatch),
+            (&[about, file, submission], ErrorKind::LinkWorldMismatch),
+            (&["gatehost:verifier/about@0.2.0", "gatehost:verifier/file-verifier@0.2.0"], ErrorKind::LinkVersion),
+        ] {
+            assert_eq!(exporting(exports).shape().expect_err("no shape").kind, kind, "{exports:?}");
+        }
+    }
+}

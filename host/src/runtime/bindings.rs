@@ -1,0 +1,19 @@
+//! What `bindgen!` makes of `wit/`: the imports that this host can offer and the exports that it calls.
+#![allow(missing_docs, unreachable_pub, reason = "generated from wit/")]
+
+wasmtime::component::bindgen!({
+    inline: "
+        package gatehost:host;
+        world host {
+            import gatehost:verifier/log@0.1.0;
+            import gatehost:verifier/workspace@0.1.0;
+            export gatehost:verifier/about@0.1.0;
+            export gatehost:verifier/file-verifier@0.1.0;
+            export gatehost:verifier/submission-verifier@0.1.0;
+        }
+    ",
+    path: "../wit",
+    world: "gatehost:host/host",
+    imports: { default: trappable },
+    exports: { default: async },
+});

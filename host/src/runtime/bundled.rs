@@ -1,0 +1,46 @@
+//! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `host/build.rs`.
+
+use super::Description;
+
+/// One bundled verifier.
+#[derive(Debug)]
+pub struct Bundled {
+    /// Its name.
+    pub name: &'static str,
+    /// The component's digest.
+    pub digest: &'static str,
+    /// The component.
+    pub wasm: &'static [u8],
+    /// Machine code for it, compiled by the settings of `runtime/config.rs`.
+    pub(super) compiled: &'static [u8],
+    /// What it says of itself, asked when it was built, so that a run need not load what it does not use.
+    description: Text,
+}
+
+#[derive(Debug)]
+struct Text {
+    version: &'static str,
+    summary: &'static str,
+    files: &'static [&'static str],
+    settings_schema: &'static str,
+}
+
+impl Bundled {
+    /// What it says of itself.
+    pub fn description(&self) -> Description {
+        Description {
+            name: self.name.to_owned(),
+            version: self.description.version.to_owned(),
+            summary: self.description.summary.to_owned(),
+            files: self.description.files.iter().map(|&glob| glob.to_owned()).collect(),
+            settings_schema: self.description.settings_schema.to_owned(),
+        }
+    }
+}
+
+/// The bundled verifier of this name.
+pub(super) fn find(name: &str) -> Option<&'static Bundled> {
+    ALL.iter().find(|bundled| bundled.name == name)
+}
+
+include!(concat!(env!("OUT_DIR"), "/bundled.rs"));

@@ -1,0 +1,159 @@
+//! One call of a verifier: a fresh instance, a question, an answer or the reason why there is none.
+
+use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File};
+use super::capability::workspace::{Reader, Trace};
+use super::ending::{self, Ended};
+use super::load::{Check, Verifier};
+use super::log::LogLine;
+use super::sandbox::{self, Sandbox};
+use super::wasi::Wasi;
+use super::{Description, Runtime, convert};
+use crate::limits::Limits;
+use crate::submission::Submission;
+use crate::text::clean_line;
+use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::workspace::Workspace;
+use std::sync::Arc;
+use wasmtime::Store;
+
+/// What every call of a check has in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The settings, as JSON text.
+    pub settings: &'a str,
+    /// What the call may use.
+    pub limits: &'a Limits,
+    /// The work, for a verifier that was granted it.
+    pub workspace: Option<&'a Arc<Workspace>>,
+}
+
+/// What came of one call.
+#[derive(Debug)]
+pub struct Answer {
+    /// The verdict; an error is one too.
+    pub verdict: Verdict,
+    /// What the guest logged.
+    pub log: Vec<LogLine>,
+    /// How many lines of log were dropped.
+    pub log_dropped: u64,
+    /// What it looked at in the work.
+    pub trace: Trace,
+}
+
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        Self { verdict: failure.into(), log: Vec::new(), log_dropped: 0, trace: Trace::new() }
+    }
+}
+
+impl Runtime {
+    /// Ask a component to describe itself.
+    pub async fn describe(&self, verifier: &Verifier) -> Result<Description, Failure> {
+        let limits = Limits::default();
+        let store = self.store(verifier, &Terms { settings: "{}", limits: &limits, workspace: None }, &[]);
+        let (_store, answer) = self
+            .call(store, &limits, async |store| {
+                let instance = verifier.pre.instantiate_async(&mut *store).await?;
+                verifier.about.load(&mut *store, &instance)?.call_describe(&mut *store).await
+            })
+            .await;
+        let about = answer?;
+        Ok(Description {
+            name: clean_line(&about.name, 100),
+            version: clean_line(&about.version, 100),
+            summary: clean_line(&about.summary, 500),
+            files: about.files,
+            settings_schema: about.settings_schema,
+        })
+    }
+
+    /// Have one file judged.
+    pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, path: &str, content: Vec<u8>) -> Answer {
+        let Check::File(indices) = &verifier.check else {
+            return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files").into();
+        };
+        if content.len() as u64 > terms.limits.input {
+            return too_large(content.len() as u64, terms.limits).into();
+        }
+        let store = self.store(verifier, terms, &[path.as_bytes(), &content]);
+        let content =
+            String::from_utf8(content).map_or_else(|not_text| Content::Binary(not_text.into_bytes()), Content::Text);
+        let file = File { path: path.to_owned(), content };
+        let (store, answer) = self
+            .call(store, terms.limits, async |store| {
+                let instance = verifier.pre.instantiate_async(&mut *store).await?;
+                indices.load(&mut *store, &instance)?.call_check(&mut *store, &file, terms.settings).await
+            })
+            .await;
+        answered(store, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, Some(path))))
+    }
+
+    /// Have a submission judged.
+    pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: &Submission) -> Answer {
+        let Check::Submission(indices) = &verifier.check else {
+            return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge submissions").into();
+        };
+        let bytes = match serde_json::to_vec(submission) {
+            Ok(bytes) if bytes.len() as u64 <= terms.limits.input => bytes,
+            Ok(bytes) => return too_large(bytes.len() as u64, terms.limits).into(),
+            Err(error) => return Failure::new(ErrorKind::HostFailed, error.to_string()).into(),
+        };
+        let store = self.store(verifier, terms, &[&bytes]);
+        let submission = convert::submission(submission.clone());
+        let (store, answer) = self
+            .call(store, terms.limits, async |store| {
+                let instance = verifier.pre.instantiate_async(&mut *store).await?;
+                indices.load(&mut *store, &instance)?.call_check(&mut *store, &submission, terms.settings).await
+            })
+            .await;
+        answered(store, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, None)))
+    }
+
+    fn store(&self, verifier: &Verifier, terms: &Terms<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
+        let mut seed = blake3::Hasher::new();
+        if verifier.anatomy.uses_random() {
+            for input in [verifier.digest.as_bytes(), terms.settings.as_bytes()].iter().chain(inputs) {
+                seed.update(&(input.len() as u64).to_le_bytes()).update(input);
+            }
+        }
+        let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
+        let reader = terms.workspace.map(|workspace| Reader::new(Arc::clone(workspace)));
+        sandbox::store(&self.engine, terms.limits, wasi, reader)
+    }
+
+    /// Run a guest to its end, and no longer than its time.
+    ///
+    /// Epochs stop a guest that computes; the timer stops one that waits in a host call. Either way its store is
+    /// never used for another call.
+    async fn call<T>(
+        &self,
+        mut store: Store<Sandbox>,
+        limits: &Limits,
+        guest: impl AsyncFnOnce(&mut Store<Sandbox>) -> wasmtime::Result<T>,
+    ) -> (Store<Sandbox>, Result<T, Failure>) {
+        let answer = match self.slots.acquire().await {
+            Ok(_place) => match tokio::time::timeout(limits.time, guest(&mut store)).await {
+                Ok(answer) => answer,
+                Err(_) => Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time")),
+            },
+            Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
+        };
+        (store, answer.map_err(|error| ending::failure(&error)))
+    }
+}
+
+fn too_large(size: u64, limits: &Limits) -> Failure {
+    Failure::new(ErrorKind::InputLimit, format!("the input has {size} bytes; at most {} are judged", limits.input))
+}
+
+fn answered(store: Store<Sandbox>, verdict: Result<Verdict, Failure>) -> Answer {
+    let Sandbox { mut log, wasi, workspace, .. } = store.into_data();
+    wasi.log_printed(&mut log);
+    let (log, log_dropped) = log.into_parts();
+    Answer {
+        verdict: verdict.unwrap_or_else(Verdict::from),
+        log,
+        log_dropped,
+        trace: workspace.map(Reader::into_trace).unwrap_or_default(),
+    }
+}

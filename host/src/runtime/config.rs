@@ -1,0 +1,75 @@
+//! The engine's settings: what decides how guests are compiled, and so what precompiled code must agree on.
+//!
+//! `host/build.rs` includes this file too, so that the bundled verifiers are compiled ahead by the same settings that
+//! run them. It must use nothing but wasmtime.
+
+use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+/// How many component instances may live at the same time. More calls than this wait for a place.
+pub(crate) const SLOTS: u32 = 16;
+
+/// How many memories, and how many tables, one component may have.
+const MEMORIES_PER_COMPONENT: u32 = 4;
+const TABLES_PER_COMPONENT: u32 = 8;
+
+/// The settings of every engine.
+///
+/// - Nothing is on that a verifier does not need: no 64-bit or multiple memories, relaxed SIMD, tail calls or stack
+///   switching, and no component-model async. Threads, GC and exceptions are not even compiled into this program
+///   (see wasmtime's features in `Cargo.toml`).
+/// - Guests are interrupted by epochs; NaNs are canonical, so that floating point is the same everywhere.
+/// - Code is compiled for the baseline of the architecture, so that what was built on one machine runs on another.
+pub(crate) fn config() -> wasmtime::Result<Config> {
+    let mut config = Config::new();
+    config
+        .target(TARGET)?
+        .epoch_interruption(true)
+        .concurrency_support(false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .wasm_relaxed_simd(false)
+        .wasm_stack_switching(false)
+        .wasm_tail_call(false)
+        .cranelift_nan_canonicalization(true)
+        .max_wasm_stack(512 << 10)
+        .async_stack_size(2 << 20);
+    Ok(config)
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+#[cfg(all(target_arch = "aarch64", target_os = "linux"))]
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+#[cfg(all(target_arch = "x86_64", target_os = "macos"))]
+const TARGET: &str = "x86_64-apple-darwin";
+#[cfg(all(target_arch = "aarch64", target_os = "macos"))]
+const TARGET: &str = "aarch64-apple-darwin";
+
+/// The same settings with a pool of [`SLOTS`] places for instances.
+///
+/// A pool makes a fresh instance four times cheaper than mapping memory for each. It is safe here because wasmtime
+/// clears a place before it is used again (pages that a guest wrote are zeroed or given back, found with the kernel's
+/// page map), which `tests/hostile.rs` checks with a guest that fills its memory and one that looks for the rest; and
+/// because a leak would stay small: a verifier without grants has no way out but its verdict.
+pub(crate) fn pooled(mut config: Config) -> Config {
+    let mut pool = PoolingAllocationConfig::new();
+    // Keeping pages is only cheap where the kernel can say which were written; elsewhere each reset would clear them all.
+    let keep = if PoolingAllocationConfig::is_pagemap_scan_available() { 8 << 20 } else { 64 << 10 };
+    pool.total_component_instances(SLOTS)
+        .total_stacks(SLOTS)
+        .total_core_instances(SLOTS * 64)
+        .max_core_instances_per_component(64)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(4 << 20)
+        .total_memories(SLOTS * MEMORIES_PER_COMPONENT)
+        .max_memories_per_component(MEMORIES_PER_COMPONENT)
+        .total_tables(SLOTS * TABLES_PER_COMPONENT)
+        .max_tables_per_component(TABLES_PER_COMPONENT)
+        .table_elements(100_000)
+        .linear_memory_keep_resident(keep)
+        .table_keep_resident(64 << 10)
+        .async_stack_keep_resident(64 << 10)
+        .pagemap_scan(Enabled::Auto);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}

@@ -1,0 +1,31 @@
+//! The engine, and the thread that lets it interrupt guests.
+
+use super::config;
+use std::time::Duration;
+use wasmtime::{Config, Engine, EngineWeak};
+
+/// How often running guests look whether their time is over.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Make an engine with a pool, or without one where the address space is too small for it.
+pub(super) fn start() -> wasmtime::Result<Engine> {
+    let engine = Engine::new(&config::pooled(settings()?)).or_else(|_| Engine::new(&settings()?))?;
+    let weak = engine.weak();
+    std::thread::Builder::new().name("gate-epoch".to_owned()).stack_size(64 << 10).spawn(move || tick(&weak))?;
+    Ok(engine)
+}
+
+fn settings() -> wasmtime::Result<Config> {
+    config::config()
+}
+
+/// Ends by itself when the engine is gone.
+fn tick(engine: &EngineWeak) {
+    loop {
+        std::thread::sleep(TICK);
+        match engine.upgrade() {
+            Some(engine) => engine.increment_epoch(),
+            None => return,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! From bytes to something that can be called: compile or find the code, check what it wants, link it.
+
+use super::anatomy::{Anatomy, Shape};
+use super::bindings::exports::gatehost::verifier as exports;
+use super::bindings::gatehost::verifier as imports;
+use super::capability::{Capability, Grants};
+use super::sandbox::Sandbox;
+use super::scan;
+use super::source::Source;
+use super::{Runtime, wasi};
+use crate::verdict::{ErrorKind, Failure};
+use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+
+/// A component that is ready to be called, for checks with certain grants.
+pub struct Verifier {
+    pub(super) digest: String,
+    pub(super) anatomy: Anatomy,
+    pub(super) pre: InstancePre<Sandbox>,
+    pub(super) about: exports::about::GuestIndices,
+    pub(super) check: Check,
+}
+
+/// The export that is called.
+pub(super) enum Check {
+    File(exports::file_verifier::GuestIndices),
+    Submission(exports::submission_verifier::GuestIndices),
+}
+
+impl Verifier {
+    /// The component's digest.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> Shape {
+        match self.check {
+            Check::File(_) => Shape::File,
+            Check::Submission(_) => Shape::Submission,
+        }
+    }
+
+    /// Its imports and exports.
+    pub fn anatomy(&self) -> &Anatomy {
+        &self.anatomy
+    }
+}
+
+impl std::fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Verifier").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}
+
+/// Where the machine code of a component came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// It is part of this program.
+    Bundled,
+    /// It was in the cache.
+    Cached,
+    /// It was compiled just now.
+    Compiled,
+}
+
+impl Runtime {
+    /// Whether a run would have to compile this component first.
+    pub fn needs_compiling(&self, source: &Source) -> bool {
+        source.as_bundled().is_none()
+            && !self.cache.as_ref().is_some_and(|cache| cache.has(&self.engine, source.digest()))
+    }
+
+    /// Compile a component ahead, so that no run needs to.
+    pub fn compile(&self, source: &Source) -> Result<Code, Failure> {
+        self.code(source).map(|(_, code)| code)
+    }
+
+    fn code(&self, source: &Source) -> Result<(Component, Code), Failure> {
+        if let Some(bundled) = source.as_bundled() {
+            #[expect(unsafe_code, reason = "machine code that this program's own build made")]
+            // SAFETY: `build.rs` made these bytes with `Engine::precompile_component`, and they are part of this program.
+            if let Ok(component) = unsafe { Component::deserialize(&self.engine, bundled.compiled) } {
+                return Ok((component, Code::Bundled));
+            }
+            // Built on a machine of another kind: as any other component.
+        }
+        if let Some(component) = self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
+            return Ok((component, Code::Cached));
+        }
+        scan::scan(source.bytes())?;
+        let component = Component::from_binary(&self.engine, source.bytes()).map_err(|error| {
+            Failure::new(ErrorKind::LoadMalformed, format!("cannot compile the component: {error:#}"))
+        })?;
+        if let Some(cache) = &self.cache {
+            cache.put(&self.engine, source.digest(), &component);
+        }
+        Ok((component, Code::Compiled))
+    }
+
+    pub(super) fn prepare(&self, source: &Source, grants: &Grants) -> Result<Verifier, Failure> {
+        let (component, _) = self.code(source)?;
+        let types = component.component_type();
+        let anatomy = Anatomy {
+            imports: types.imports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
+            exports: types.exports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
+        };
+        anatomy.permit(grants)?;
+        let shape = anatomy.shape()?;
+        let mismatch = |error: wasmtime::Error| {
+            Failure::new(ErrorKind::LinkWorldMismatch, format!("the component does not fit the contract: {error:#}"))
+        };
+        let linker = self.linker(&anatomy).map_err(mismatch)?;
+        let pre = linker.instantiate_pre(&component).map_err(mismatch)?;
+        let about = exports::about::GuestIndices::new(&pre).map_err(mismatch)?;
+        let check = match shape {
+            Shape::File => Check::File(exports::file_verifier::GuestIndices::new(&pre).map_err(mismatch)?),
+            Shape::Submission => {
+                Check::Submission(exports::submission_verifier::GuestIndices::new(&pre).map_err(mismatch)?)
+            }
+        };
+        Ok(Verifier { digest: source.digest().to_owned(), anatomy, pre, about, check })
+    }
+
+    /// Link what the component imports, and nothing else: `permit` has already refused what it may not have.
+    fn linker(&self, anatomy: &Anatomy) -> wasmtime::Result<Linker<Sandbox>> {
+        let mut linker = Linker::new(&self.engine);
+        imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+        if anatomy.capabilities().contains(&Capability::Workspace) {
+            imports::workspace::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+        }
+        if anatomy.uses_wasi() {
+            wasi::add_to_linker(&mut linker)?;
+        }
+        Ok(linker)
+    }
+}

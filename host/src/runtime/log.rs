@@ -1,0 +1,73 @@
+//! The `log` interface: bounded lines for whoever writes or operates a verifier.
+
+use super::bindings::gatehost::verifier::log as wit;
+use super::sandbox::Sandbox;
+use crate::text;
+use serde::Serialize;
+
+/// How urgent a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// For the author of the verifier.
+    Debug,
+    /// Worth knowing.
+    Info,
+    /// Something is odd.
+    Warn,
+    /// Something went wrong.
+    Error,
+    /// Written to the guest's standard output or standard error.
+    Printed,
+}
+
+/// One line of a guest's log, safe to print.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// How urgent it is.
+    pub severity: Severity,
+    /// What it says, in one line.
+    pub message: String,
+}
+
+/// The log of one call.
+#[derive(Debug)]
+pub(super) struct Log {
+    lines: Vec<LogLine>,
+    bytes_left: usize,
+    dropped: u64,
+}
+
+impl Log {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { lines: Vec::new(), bytes_left: bytes, dropped: 0 }
+    }
+
+    pub(super) fn write(&mut self, severity: Severity, message: &str) {
+        // The first line that does not fit ends the log, so that what is kept has no gaps.
+        let fits = self.dropped == 0 && message.len() < self.bytes_left;
+        if fits {
+            self.bytes_left -= message.len() + 1;
+            self.lines.push(LogLine { severity, message: text::clean_line(message, message.len()) });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<LogLine>, u64) {
+        (self.lines, self.dropped)
+    }
+}
+
+impl wit::Host for Sandbox {
+    fn write(&mut self, severity: wit::Severity, message: String) -> wasmtime::Result<()> {
+        let severity = match severity {
+            wit::Severity::Debug => Severity::Debug,
+            wit::Severity::Info => Severity::Info,
+            wit::Severity::Warn => Severity::Warn,
+            wit::Severity::Error => Severity::Error,
+        };
+        self.log.write(severity, &message);
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! What surrounds one guest: its limits, and what it can reach.
+//!
+//! A sandbox is made for one call and dropped after it. By default a guest
+//! - has no more time, memory, handles, host calls or transferred bytes than its [`Limits`];
+//! - can write log lines, bounded, and nothing else;
+//! - reads the files of the work only if it was granted `workspace`;
+//! - sees of WASI: a clock that stands still, random numbers seeded from the call's inputs, an empty environment, no
+//!   arguments, no preopened folder, a closed standard input, and outputs that become log lines.
+
+use super::capability::workspace::Reader;
+use super::ending::Ended;
+use super::log::Log;
+use super::wasi::Wasi;
+use crate::limits::Limits;
+use crate::verdict::ErrorKind;
+use std::time::Instant;
+use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
+
+/// The state of one call.
+pub(super) struct Sandbox {
+    deadline: Instant,
+    hostcalls_left: u64,
+    space: Space,
+    pub(super) log: Log,
+    pub(super) wasi: Wasi,
+    pub(super) workspace: Option<Reader>,
+}
+
+/// Make the store for one call, with every limit on.
+pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, workspace: Option<Reader>) -> Store<Sandbox> {
+    let sandbox = Sandbox {
+        deadline: Instant::now() + limits.time,
+        hostcalls_left: limits.hostcalls,
+        space: Space { memory_left: limits.memory, table_left: limits.table_elements },
+        log: Log::new(limits.log),
+        wasi,
+        workspace,
+    };
+    let mut store = Store::new(engine, sandbox);
+    store.limiter(|sandbox| &mut sandbox.space);
+    store.set_hostcall_fuel(limits.transfer);
+    store.set_max_component_handles(limits.handles);
+    store.set_epoch_deadline(1);
+    // Time is compared and not counted in ticks: under load, ticks stretch.
+    store.epoch_deadline_callback(|store| {
+        if Instant::now() >= store.data().deadline {
+            Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time"))
+        } else {
+            Ok(UpdateDeadline::Yield(1))
+        }
+    });
+    store.call_hook(|mut store, hook| {
+        if let CallHook::CallingHost = hook {
+            let sandbox = store.data_mut();
+            match sandbox.hostcalls_left.checked_sub(1) {
+                Some(left) => sandbox.hostcalls_left = left,
+                None => return Err(Ended::error(ErrorKind::LimitHostcalls, "the guest called the host too often")),
+            }
+        }
+        Ok(())
+    });
+    store
+}
+
+/// What is left of the space that all memories, and all tables, of a guest may take together.
+struct Space {
+    memory_left: usize,
+    table_left: usize,
+}
+
+impl ResourceLimiter for Space {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        take(&mut self.memory_left, current, desired, "bytes of memory")
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        take(&mut self.table_left, current, desired, "table elements")
+    }
+}
+
+/// Ends the guest rather than telling it that growing failed, so that what it does next cannot hide the reason.
+fn take(left: &mut usize, current: usize, desired: usize, what: &str) -> wasmtime::Result<bool> {
+    let more = desired.saturating_sub(current);
+    match left.checked_sub(more) {
+        Some(rest) => {
+            *left = rest;
+            Ok(true)
+        }
+        None => Err(Ended::error(
+            ErrorKind::LimitMemory,
+            format!("the guest asked for {more} more {what}; {left} are left of its limit"),
+        )),
+    }
+}

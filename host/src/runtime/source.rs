@@ -1,0 +1,114 @@
+//! Where a component's bytes come from, and which bytes they are.
+
+use super::bundled::{self, Bundled};
+use super::scan::MAX_COMPONENT_BYTES;
+use crate::verdict::{ErrorKind, Failure};
+use crate::workspace::{self, Workspace};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// The bytes of a component and their digest. What is hashed is what is compiled: the bytes are read once.
+#[derive(Debug)]
+pub struct Source {
+    bytes: Bytes,
+    digest: String,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Bundled(&'static Bundled),
+    Read(Vec<u8>),
+}
+
+impl Source {
+    /// A component that is in memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self { digest: sha256(&bytes), bytes: Bytes::Read(bytes) }
+    }
+
+    /// One of the bundled verifiers.
+    pub fn bundled(bundled: &'static Bundled) -> Self {
+        Self { digest: bundled.digest.to_owned(), bytes: Bytes::Bundled(bundled) }
+    }
+
+    /// Read a component from a file. One that is too large is not read.
+    pub fn from_file(path: &Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let unreadable = |why: &dyn std::fmt::Display| {
+            Failure::new(ErrorKind::LoadUnreadable, format!("cannot read the component `{shown}`: {why}"))
+        };
+        // A path that the person wrote may lead through links, so it is made real first.
+        let real = path.canonicalize().map_err(|error| unreadable(&error))?;
+        let (folder, name) = real
+            .parent()
+            .zip(real.file_name().and_then(|name| name.to_str()))
+            .ok_or_else(|| unreadable(&"not the path of a file"))?;
+        let folder = Workspace::open(folder).map_err(|error| unreadable(&error))?;
+        match folder.read(name, MAX_COMPONENT_BYTES) {
+            Ok(bytes) => Ok(Self::from_bytes(bytes)),
+            Err(workspace::Error::TooLarge(size)) => Err(Failure::new(
+                ErrorKind::LoadLimit,
+                format!("the component `{shown}` has {size} bytes; at most {MAX_COMPONENT_BYTES} are read"),
+            )),
+            Err(error) => Err(unreadable(&error)),
+        }
+    }
+
+    /// What a person names: a bundled verifier, or else a file; with `@sha256:HEX` behind it, only these bytes.
+    pub fn named(name: &str) -> Result<Self, Failure> {
+        if let Some((name, hex)) = name.rsplit_once("@sha256:") {
+            let source = Self::named(name)?;
+            source.must_be(&format!("sha256:{hex}"))?;
+            return Ok(source);
+        }
+        match bundled::find(name) {
+            Some(bundled) => Ok(Self::bundled(bundled)),
+            None if name.contains(['/', '.']) => Self::from_file(Path::new(name)),
+            None => {
+                let names: Vec<&str> = bundled::ALL.iter().map(|bundled| bundled.name).collect();
+                Err(Failure::new(ErrorKind::LoadUnreadable, format!("there is no bundled verifier `{name}`")).hint(
+                    format!("name one of {}, or the path of a component such as `./{name}.wasm`", names.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// Refuse any bytes but these.
+    pub fn must_be(&self, digest: &str) -> Result<(), Failure> {
+        if self.digest.eq_ignore_ascii_case(digest) {
+            return Ok(());
+        }
+        let found = &self.digest;
+        Err(Failure::new(
+            ErrorKind::TrustDigestMismatch,
+            format!("the component's digest is {found}; expected {digest}"),
+        )
+        .hint("do not use it before you know why it changed"))
+    }
+
+    /// The digest: `sha256:` and hexadecimal digits.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The bytes of the component.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Bundled(bundled) => bundled.wasm,
+            Bytes::Read(bytes) => bytes,
+        }
+    }
+
+    /// The bundled verifier, if it is one: also by its bytes, wherever they came from.
+    pub fn as_bundled(&self) -> Option<&'static Bundled> {
+        match &self.bytes {
+            Bytes::Bundled(bundled) => Some(bundled),
+            Bytes::Read(_) => bundled::ALL.iter().find(|bundled| bundled.digest == self.digest),
+        }
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}

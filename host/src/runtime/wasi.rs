@@ -1,0 +1,217 @@
+//! As much of WASI as a language's runtime needs in order to start, and nothing that reaches outside.
+//!
+//! The interfaces are wasmtime-wasi's own; what is behind them is fixed here. Sockets and HTTP are not linked at all.
+
+use super::log::{Log, Severity};
+use super::sandbox::Sandbox;
+use bytes::Bytes;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::AsyncWrite;
+use wasmtime::component::{Linker, ResourceTable};
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream, WasiCli, WasiCliView};
+use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::p2::bindings::{cli, filesystem, random};
+use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::random::WasiRandom;
+use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView, async_trait};
+
+/// 2026-01-01T00:00:00Z. A constant, and not zero: some runtimes take zero for a broken clock and stop.
+const NOW: Duration = Duration::from_secs(1_767_225_600);
+
+/// The WASI interfaces that are there. Whatever else a component imports is refused by name.
+const OFFERED: &[&str] = &[
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stderr",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stderr",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:clocks/monotonic-clock",
+    "wasi:clocks/wall-clock",
+    "wasi:filesystem/preopens",
+    "wasi:filesystem/types",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:random/insecure",
+    "wasi:random/insecure-seed",
+    "wasi:random/random",
+];
+
+/// Whether this interface, named without its version, is offered.
+pub(super) fn is_offered(interface: &str) -> bool {
+    OFFERED.contains(&interface)
+}
+
+/// What a guest sees of WASI, made when it first looks.
+pub(super) struct Wasi {
+    seed: blake3::Hash,
+    handles: usize,
+    random: u64,
+    parts: Option<Box<Parts>>,
+}
+
+struct Parts {
+    context: WasiCtx,
+    table: ResourceTable,
+    printed: Printed,
+}
+
+impl Wasi {
+    pub(super) fn new(seed: blake3::Hash, handles: usize, random: u64) -> Self {
+        Self { seed, handles, random, parts: None }
+    }
+
+    /// Put what the guest printed into its log.
+    pub(super) fn log_printed(self, log: &mut Log) {
+        let Some(parts) = self.parts else { return };
+        let printed = parts.printed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in String::from_utf8_lossy(&printed).lines() {
+            log.write(Severity::Printed, line);
+        }
+    }
+
+    fn parts(&mut self) -> &mut Parts {
+        let Self { seed, handles, random, parts } = self;
+        parts.get_or_insert_with(|| {
+            let printed = Printed::default();
+            let mut bytes = vec![0; 4 << 10];
+            blake3::Hasher::new_keyed(seed.as_bytes()).finalize_xof().fill(&mut bytes);
+            let mut first = [0; 16];
+            first.copy_from_slice(&bytes[..16]);
+            let mut table = ResourceTable::new();
+            table.set_max_capacity(*handles);
+            let context = WasiCtx::builder()
+                .stdout(printed.clone())
+                .stderr(printed.clone())
+                .secure_random(Deterministic::new(bytes.clone()))
+                .insecure_random(Deterministic::new(bytes))
+                .insecure_random_seed(u128::from_le_bytes(first))
+                .max_random_size(*random)
+                .wall_clock(Still)
+                .monotonic_clock(Still)
+                .build();
+            Box::new(Parts { context, table, printed })
+        })
+    }
+}
+
+impl WasiView for Sandbox {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let Parts { context, table, .. } = self.wasi.parts();
+        WasiCtxView { ctx: context, table }
+    }
+}
+
+/// Link the offered interfaces.
+pub(super) fn add_to_linker(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()> {
+    p2::add_to_linker_proxy_interfaces_async(linker)?;
+    random::insecure::add_to_linker::<_, WasiRandom>(linker, |sandbox: &mut Sandbox| sandbox.ctx().ctx.random())?;
+    random::insecure_seed::add_to_linker::<_, WasiRandom>(linker, |sandbox: &mut Sandbox| sandbox.ctx().ctx.random())?;
+    cli::exit::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    cli::environment::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    cli::terminal_input::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    cli::terminal_output::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, Sandbox::cli)?;
+    filesystem::types::add_to_linker::<_, WasiFilesystem>(linker, Sandbox::filesystem)?;
+    filesystem::preopens::add_to_linker::<_, WasiFilesystem>(linker, Sandbox::filesystem)?;
+    Ok(())
+}
+
+/// A clock that stands still.
+struct Still;
+
+impl HostWallClock for Still {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        NOW
+    }
+}
+
+impl HostMonotonicClock for Still {
+    fn resolution(&self) -> u64 {
+        1_000_000
+    }
+
+    fn now(&self) -> u64 {
+        1_000_000_000
+    }
+}
+
+/// Standard output and standard error: accepts everything, keeps the beginning.
+#[derive(Clone, Default)]
+struct Printed(Arc<Mutex<Vec<u8>>>);
+
+impl Printed {
+    /// More than any log keeps.
+    const MAX: usize = 1 << 20;
+
+    fn keep(&self, bytes: &[u8]) {
+        let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = Self::MAX - printed.len();
+        printed.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+impl IsTerminal for Printed {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Printed {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+impl OutputStream for Printed {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.keep(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(64 << 10)
+    }
+}
+
+#[async_trait]
+impl Pollable for Printed {
+    async fn ready(&mut self) {}
+}
+
+impl AsyncWrite for Printed {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        self.keep(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,246 @@
+//! What is judged: the task, the claim, the tool calls, the changes. Data only; `wit/submission.wit` explains each.
+
+use crate::verdict::{Finding, Status};
+use serde::{Deserialize, Serialize};
+
+/// The whole submission.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Submission {
+    /// What was asked for.
+    pub task: Option<Task>,
+    /// What the executor says that it did.
+    pub claim: Option<Claim>,
+    /// The tools that it called, in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// The files that changed, ordered by path.
+    pub changes: Vec<Change>,
+    /// Which attempt this is, from 1; 0 stands for "not said" and is handed over as 1.
+    pub attempt: u32,
+    /// Who did the work.
+    pub executor: Executor,
+    /// What earlier attempts were found wanting in, oldest first.
+    pub prior_findings: Vec<PriorFinding>,
+    /// What earlier checks of this run established.
+    pub evidence: Vec<Evidence>,
+    /// What a separate evaluator said.
+    pub evaluator: Option<Evaluator>,
+    /// The commit that the changes are relative to.
+    pub base: Option<String>,
+}
+
+/// The work that was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Task {
+    /// Its identifier.
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// The whole text.
+    pub description: String,
+    /// What the result must satisfy.
+    pub acceptance_criteria: Vec<String>,
+    /// When it counts as done.
+    pub done_criteria: Vec<String>,
+    /// The command that proves it, as the task's author wrote it.
+    pub verify: Option<String>,
+    /// The phase that it belongs to.
+    pub phase: Option<String>,
+    /// The phase of the task that was completed before it.
+    pub previous_phase: Option<String>,
+    /// Its position in the plan, from 0.
+    pub index: Option<u32>,
+    /// How many tasks the plan has.
+    pub total: Option<u32>,
+    /// Files that must exist afterwards.
+    pub expected_outputs: Vec<String>,
+    /// Files that it may change; empty: not restricted.
+    pub files: Vec<String>,
+    /// How far up the tiers it asks to be verified.
+    pub tier: Option<u32>,
+}
+
+/// What the executor says that it did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Claim {
+    /// Its words.
+    pub text: String,
+    /// Its structured report.
+    pub report: Option<serde_json::Value>,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub tool: String,
+    /// Whether it succeeded.
+    pub success: bool,
+    /// What went wrong.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// What it was called with.
+    #[serde(default)]
+    pub input: Option<serde_json::Value>,
+    /// What it answered.
+    #[serde(default)]
+    pub output: Option<String>,
+    /// The paths that it changed.
+    #[serde(default)]
+    pub files_changed: Vec<String>,
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// It is different.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It has another path.
+    Renamed,
+}
+
+/// How far a change has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeState {
+    /// In a commit.
+    Committed,
+    /// In the index.
+    Staged,
+    /// In the working tree.
+    Unstaged,
+    /// Unknown to git.
+    Untracked,
+}
+
+/// What a line of a hunk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LineKind {
+    /// Unchanged.
+    Context,
+    /// Only in the new file.
+    Added,
+    /// Only in the old file.
+    Removed,
+}
+
+/// One line of a hunk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiffLine {
+    /// What it is.
+    pub kind: LineKind,
+    /// Its text without the line end.
+    pub text: String,
+}
+
+/// One contiguous piece of a diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hunk {
+    /// The first old line, from 1; 0 for none.
+    pub old_start: u32,
+    /// The first new line, from 1; 0 for none.
+    pub new_start: u32,
+    /// The lines.
+    pub lines: Vec<DiffLine>,
+}
+
+/// One changed file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The path relative to the root of the work.
+    pub path: String,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// How far it has come.
+    pub state: ChangeState,
+    /// The path before a rename.
+    #[serde(default)]
+    pub old_path: Option<String>,
+    /// The size now.
+    #[serde(default)]
+    pub size: Option<u64>,
+    /// What changed in it, where that is known.
+    #[serde(default)]
+    pub hunks: Option<Vec<Hunk>>,
+}
+
+/// Who did the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Executor {
+    /// A name.
+    pub name: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The model's family.
+    pub family: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+}
+
+/// A finding of an earlier attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriorFinding {
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// The check.
+    pub check: String,
+    /// The finding.
+    pub finding: Finding,
+}
+
+/// A command that the host ran for an earlier check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandEvidence {
+    /// What was run.
+    pub argv: Vec<String>,
+    /// How it ended; none for a signal or a time-out.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// What it printed, cut to a bound.
+    pub output: String,
+}
+
+/// What an earlier check of the same run established.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// The check.
+    pub check: String,
+    /// The verifier that it used.
+    pub verifier: String,
+    /// How it ended.
+    pub outcome: Status,
+    /// Its summary.
+    pub summary: String,
+    /// What it found.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// What was run for it.
+    #[serde(default)]
+    pub commands: Vec<CommandEvidence>,
+}
+
+/// What a separate evaluator said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluator {
+    /// Whether it came to an end by itself.
+    pub completed: bool,
+    /// Its final text.
+    pub text: String,
+}

@@ -1,0 +1,291 @@
+//! The answer of a check: what a verifier decided, or why there is no decision. Data only.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a check or a gate says. Nothing but [`Status::Pass`] passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The work is not acceptable.
+    Fail,
+    /// The work is acceptable.
+    Pass,
+    /// There is no judgement: a person should look.
+    Abstain,
+    /// There is no answer. Said by the host only.
+    Error,
+}
+
+impl Status {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Pass => "pass",
+            Self::Abstain => "abstain",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The work must not pass with this.
+    Error,
+    /// Worth repairing.
+    Warning,
+    /// Information.
+    Note,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        })
+    }
+}
+
+/// Where a finding is. Lines and columns count from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The path relative to the root of the work.
+    pub path: String,
+    /// The line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The last line, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// The column just past the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_column: Option<u32>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One thing that a verifier reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// Its stable name within the verifier.
+    pub code: String,
+    /// How much it weighs.
+    pub level: Level,
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The stable name of what happened.
+    pub kind: ErrorKind,
+    /// What happened, for a person.
+    pub message: String,
+    /// What to do about it, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a hint.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    /// Add what to do about it.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// What one call of a verifier came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// What it says.
+    pub status: Status,
+    /// How sure the verifier is, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// One line for a person.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Which kind of failure this is, in the verifier's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Why there is no answer; present exactly when the status is `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// How many findings were left out because there were too many.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub findings_omitted: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Verdict {
+    /// A verdict of this status that says nothing else.
+    pub fn of(status: Status) -> Self {
+        Self {
+            status,
+            confidence: None,
+            summary: String::new(),
+            class: None,
+            error: None,
+            findings: Vec::new(),
+            findings_omitted: 0,
+        }
+    }
+}
+
+impl From<Failure> for Verdict {
+    fn from(failure: Failure) -> Self {
+        Self { error: Some(failure), ..Self::of(Status::Error) }
+    }
+}
+
+/// Declares the kinds once: variant, stable name, meaning.
+macro_rules! error_kinds {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// The stable name of a reason why there is no answer. `gate` prints it, reports carry it, and people filter
+        /// by it, so a name is never changed or given another meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl ErrorKind {
+            /// Every kind, in the order of this list.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    /// The component could not be read.
+    LoadUnreadable = "load.unreadable",
+    /// The bytes are not WebAssembly, or not valid.
+    LoadMalformed = "load.malformed",
+    /// The bytes are a core module or text, and not a component.
+    LoadNotComponent = "load.not-component",
+    /// The bytes are precompiled machine code, which is never taken from outside.
+    LoadPrecompiledRefused = "load.precompiled-refused",
+    /// The component uses a WebAssembly feature that is switched off here.
+    LoadFeatureDisabled = "load.feature-disabled",
+    /// The component is too large, or has too many parts.
+    LoadLimit = "load.limit",
+    /// Compiling the component could take too long.
+    CompileLimit = "compile.limit",
+    /// The component's bytes are not the ones that were expected.
+    TrustDigestMismatch = "trust.digest-mismatch",
+    /// The component imports something that this host does not have.
+    LinkUnknownImport = "link.unknown-import",
+    /// The component imports a capability that its check was not granted.
+    LinkCapabilityDenied = "link.capability-denied",
+    /// The component was built for another version of the contract.
+    LinkVersion = "link.version",
+    /// The component does not export a verifier of this contract.
+    LinkWorldMismatch = "link.world-mismatch",
+    /// The settings are not valid under the verifier's schema.
+    SettingsInvalid = "settings.invalid",
+    /// The input is larger than a verifier may be given.
+    InputLimit = "input.limit",
+    /// A file of the work could not be read.
+    FsUnreadable = "fs.unreadable",
+    /// A path is not one that can be inside the work.
+    FsBadPath = "fs.bad-path",
+    /// The call took too long.
+    LimitTime = "limit.time",
+    /// The guest wanted more memory or table space than its limit.
+    LimitMemory = "limit.memory",
+    /// The guest called the host too often.
+    LimitHostcalls = "limit.hostcalls",
+    /// The guest handed over, or made the host copy, too many bytes.
+    LimitTransfer = "limit.transfer",
+    /// The guest opened too many handles.
+    LimitHandles = "limit.handles",
+    /// The guest asked for too much randomness.
+    LimitRandom = "limit.random",
+    /// The guest recursed too deeply.
+    TrapStack = "trap.stack",
+    /// The guest reached an `unreachable` instruction: in most languages, a panic or an abort.
+    TrapUnreachable = "trap.unreachable",
+    /// The guest accessed memory or a table out of bounds.
+    TrapOutOfBounds = "trap.out-of-bounds",
+    /// The guest divided by zero, or an integer operation overflowed.
+    TrapArithmetic = "trap.arithmetic",
+    /// The guest called through a bad function reference.
+    TrapBadCall = "trap.bad-call",
+    /// The guest called the host at a moment when it may not, such as from its allocator.
+    TrapReentry = "trap.reentry",
+    /// The guest trapped in another way.
+    TrapOther = "trap.other",
+    /// The guest ended its process instead of answering.
+    GuestExited = "guest.exited",
+    /// The guest handed over a pointer or a length outside its memory.
+    AbiOutOfBounds = "abi.oob",
+    /// The guest handed over text that is not UTF-8.
+    AbiUtf8 = "abi.utf8",
+    /// The guest handed over a value that is no case of its type.
+    AbiDiscriminant = "abi.discriminant",
+    /// The guest handed over a number outside its range.
+    AbiRange = "abi.range",
+    /// The guest named a place that it may not name.
+    AbiPlace = "abi.place",
+    /// The host itself could not go on.
+    HostFailed = "host.failed",
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for ErrorKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

@@ -1,0 +1,325 @@
+//! The files of the work, read without following a link and without leaving the root.
+//!
+//! Every file that is judged is read through here, whether the host hands it to a verifier or a verifier asks for it.
+//! A path is walked part by part from a handle on the root, refusing links on the way, so it cannot lead outside
+//! even while somebody changes the tree. What is not a regular file is never opened for reading: a pipe would block,
+//! and a device could do anything.
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+const MAX_PATH_BYTES: usize = 4 << 10;
+/// Entries of one page of a listing.
+const PAGE: usize = 1_000;
+/// The most entries of one directory. More are an error, since a listing must be sorted whole.
+const MAX_ENTRIES: usize = 200_000;
+
+/// A root, open.
+#[derive(Debug)]
+pub struct Workspace {
+    root: OwnedFd,
+    path: PathBuf,
+}
+
+/// Why something could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing is there.
+    #[error("not found")]
+    NotFound,
+    /// The path is not one that can be inside the work.
+    #[error("not a path inside the work: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
+    BadPath,
+    /// Something else is there.
+    #[error("{}", match .0 { Kind::Directory => "a directory, and not a file", Kind::Link => "a symbolic link, which is not followed", _ => "not a regular file" })]
+    WrongKind(Kind),
+    /// The file is larger than asked for.
+    #[error("{0} bytes are more than is read")]
+    TooLarge(u64),
+    /// The file changed while it was read.
+    #[error("it changed while it was read")]
+    Changed,
+    /// The directory has too many entries.
+    #[error("a directory of more than {MAX_ENTRIES} entries")]
+    TooManyEntries,
+    /// The system refused.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<Errno> for Error {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR => Self::NotFound,
+            // A link where a file or a directory was to be opened.
+            Errno::LOOP => Self::WrongKind(Kind::Link),
+            Errno::NXIO => Self::WrongKind(Kind::Other),
+            other => Self::Io(other.into()),
+        }
+    }
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// Anything else.
+    Other,
+}
+
+/// One thing in the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path relative to the root.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its size, for a file.
+    pub size: u64,
+}
+
+/// A part of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The entries, in the order of their paths' bytes.
+    pub entries: Vec<Entry>,
+    /// Where to go on.
+    pub next: Option<String>,
+    /// How many names are not UTF-8.
+    pub unnamable: u32,
+}
+
+impl Workspace {
+    /// Open a root.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { root: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
+    }
+
+    /// Where the root is.
+    pub fn root(&self) -> &Path {
+        &self.path
+    }
+
+    /// Read a file whole, if it has at most `max` bytes.
+    pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, Error> {
+        let (mut file, size) = self.open_file(path)?;
+        if size > max {
+            return Err(Error::TooLarge(size));
+        }
+        let capacity = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
+        let mut bytes = Vec::with_capacity(capacity + 1);
+        // One byte more than there should be, to see a file that grows.
+        Read::by_ref(&mut file).take(size + 1).read_to_end(&mut bytes)?;
+        if bytes.len() == capacity { Ok(bytes) } else { Err(Error::Changed) }
+    }
+
+    /// Read at most `length` bytes from `offset`.
+    pub fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
+        let (mut file, size) = self.open_file(path)?;
+        let length = u64::from(length).min(size.saturating_sub(offset));
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(length).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 == length { Ok(bytes) } else { Err(Error::Changed) }
+    }
+
+    /// Say what is at a path.
+    pub fn stat(&self, path: &str) -> Result<Entry, Error> {
+        let parts = parts(path)?;
+        let Some((name, folders)) = parts.split_last() else {
+            return Ok(Entry { path: String::new(), kind: Kind::Directory, size: 0 });
+        };
+        let stat = match self.open_folder(folders)? {
+            None => rustix::fs::statat(&self.root, *name, AtFlags::SYMLINK_NOFOLLOW),
+            Some(folder) => rustix::fs::statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW),
+        }?;
+        Ok(entry(path.to_owned(), &stat))
+    }
+
+    /// List a directory, from the entry after `after`.
+    pub fn list(&self, path: &str, after: Option<&str>) -> Result<Page, Error> {
+        let parts = parts(path)?;
+        let folder = self.open_folder(&parts)?;
+        let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+        let mut names = Vec::new();
+        let mut unnamable = 0;
+        for item in Dir::read_from(folder)? {
+            match item?.file_name().to_str() {
+                Ok("." | ".." | ".git") => {}
+                Ok(name) => names.push(name.to_owned()),
+                Err(_) => unnamable += 1,
+            }
+            if names.len() > MAX_ENTRIES {
+                return Err(Error::TooManyEntries);
+            }
+        }
+        names.sort_unstable();
+        let start = after.map_or(0, |after| names.partition_point(|name| name.as_str() <= after));
+        let mut entries = Vec::new();
+        for name in names[start..].iter().take(PAGE) {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            // Gone since it was listed: as if it had never been.
+            match rustix::fs::statat(folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => entries.push(entry(path, &stat)),
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        let next = names.get(start + PAGE).map(|_| names[start + PAGE - 1].clone());
+        Ok(Page { entries, next, unnamable })
+    }
+
+    fn open_file(&self, path: &str) -> Result<(File, u64), Error> {
+        let parts = parts(path)?;
+        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        // Non-blocking, because until `fstat` it may be a pipe.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match self.open_folder(folders)? {
+            None => rustix::fs::openat(&self.root, *name, flags, Mode::empty()),
+            Some(folder) => rustix::fs::openat(folder, *name, flags, Mode::empty()),
+        }?;
+        let found = entry(String::new(), &rustix::fs::fstat(&file)?);
+        match found.kind {
+            Kind::File => Ok((File::from(file), found.size)),
+            other => Err(Error::WrongKind(other)),
+        }
+    }
+
+    /// `None` for the root itself, which is open already.
+    fn open_folder(&self, parts: &[&str]) -> Result<Option<OwnedFd>, Error> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut folder: Option<OwnedFd> = None;
+        for part in parts {
+            let from = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+            folder = Some(rustix::fs::openat(from, *part, flags, Mode::empty())?);
+        }
+        Ok(folder)
+    }
+}
+
+fn entry(path: String, stat: &Stat) -> Entry {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    };
+    let size = if kind == Kind::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
+    Entry { path, kind, size }
+}
+
+/// Whether this is a path that can be inside the work.
+pub fn is_inside(path: &str) -> bool {
+    parts(path).is_ok_and(|parts| !parts.is_empty())
+}
+
+fn parts(path: &str) -> Result<Vec<&str>, Error> {
+    if path.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parts: Vec<&str> = path.split('/').collect();
+    let good = |part: &&str| !matches!(*part, "" | "." | "..") && !part.contains(['\\', '\0']);
+    if path.len() <= MAX_PATH_BYTES && parts.iter().all(good) && parts[0] != ".git" {
+        Ok(parts)
+    } else {
+        Err(Error::BadPath)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn work() -> (tempfile::TempDir, Workspace) {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("src/deep")).expect("folders");
+        fs::write(folder.path().join("src/a.txt"), "hello").expect("a file");
+        fs::write(folder.path().join("secret"), "outside").expect("a file");
+        symlink("/etc", folder.path().join("etc")).expect("a link");
+        symlink("src", folder.path().join("again")).expect("a link");
+        symlink("loop", folder.path().join("loop")).expect("a link");
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status().expect("mkfifo");
+        assert!(made.success());
+        let workspace = Workspace::open(folder.path()).expect("a workspace");
+        (folder, workspace)
+    }
+
+    #[test]
+    fn reads_what_is_inside() {
+        let (_folder, workspace) = work();
+        assert_eq!(workspace.read("src/a.txt", 5).expect("readable"), b"hello");
+        assert_eq!(workspace.read_range("src/a.txt", 1, 3).expect("readable"), b"ell");
+        assert_eq!(workspace.read_range("src/a.txt", 3, 99).expect("readable"), b"lo");
+        assert_eq!(workspace.read_range("src/a.txt", 99, 1).expect("readable"), b"");
+        assert!(matches!(workspace.read("src/a.txt", 4), Err(Error::TooLarge(5))));
+        assert!(matches!(workspace.read("src/b.txt", 4), Err(Error::NotFound)));
+    }
+
+    #[test]
+    fn no_path_leads_outside() {
+        let (_folder, workspace) = work();
+        for path in [
+            "..",
+            "../x",
+            "/etc/passwd",
+            "src/../secret",
+            "src//a.txt",
+            "src/",
+            ".",
+            "./src",
+            "a\\b",
+            "a\0b",
+            ".git/config",
+        ] {
+            assert!(matches!(workspace.read(path, 99), Err(Error::BadPath)), "{path:?}");
+            assert!(matches!(workspace.list(path, None), Err(Error::BadPath)), "{path:?}");
+        }
+        let long = "a/".repeat(3_000) + "a";
+        assert!(matches!(workspace.read(&long, 99), Err(Error::BadPath)));
+    }
+
+    #[test]
+    fn links_and_special_files_are_not_opened() {
+        let (_folder, workspace) = work();
+        for path in ["etc", "loop", "again"] {
+            assert!(matches!(workspace.read(path, 99), Err(Error::WrongKind(Kind::Link))), "{path}");
+            assert_eq!(workspace.stat(path).expect("there").kind, Kind::Link, "{path}");
+        }
+        for path in ["etc/passwd", "again/a.txt", "loop/x"] {
+            assert!(workspace.read(path, 1 << 20).is_err(), "{path}");
+            assert!(workspace.stat(path).is_err(), "{path}");
+        }
+        assert!(matches!(workspace.read("pipe", 99), Err(Error::WrongKind(Kind::Other))));
+        assert!(matches!(workspace.read("src", 99), Err(Error::WrongKind(Kind::Directory))));
+        assert!(matches!(workspace.read("", 99), Err(Error::WrongKind(Kind::Directory))));
+    }
+
+    #[test]
+    fn a_listing_is_sorted_and_paged() {
+        let (folder, workspace) = work();
+        let names = |page: &Page| page.entries.iter().map(|entry| entry.path.clone()).collect::<Vec<_>>();
+        let page = workspace.list("", None).expect("listable");
+        assert_eq!(names(&page), ["again", "etc", "loop", "pipe", "secret", "src"]);
+        for n in 0..PAGE + 5 {
+            fs::write(folder.path().join(format!("src/deep/{n:05}")), "").expect("a file");
+        }
+        let first = workspace.list("src/deep", None).expect("listable");
+        assert_eq!(first.entries.len(), PAGE);
+        let second = workspace.list("src/deep", first.next.as_deref()).expect("listable");
+        assert_eq!(names(&second).first().map(String::as_str), Some("src/deep/01000"));
+        assert_eq!((second.entries.len(), second.next), (5, None));
+    }
+}

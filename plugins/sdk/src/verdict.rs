@@ -1,0 +1,145 @@
+//! Constructors for findings, places and verdicts.
+
+use crate::{Content, File, Finding, Level, Place, Status, Verdict};
+
+impl Verdict {
+    /// The work is acceptable.
+    pub fn pass() -> Self {
+        Self { status: Status::Pass, confidence: None, summary: String::new(), findings: Vec::new(), class: None }
+    }
+
+    /// The work is not acceptable, for these reasons.
+    pub fn fail(summary: impl Into<String>, findings: Vec<Finding>) -> Self {
+        Self { status: Status::Fail, summary: summary.into(), findings, ..Self::pass() }
+    }
+
+    /// This verifier cannot judge, for this reason.
+    pub fn abstain(summary: impl Into<String>) -> Self {
+        Self { status: Status::Abstain, summary: summary.into(), ..Self::pass() }
+    }
+}
+
+impl From<Finding> for Verdict {
+    /// The verdict that rests on one finding: a failure if it is an error.
+    fn from(finding: Finding) -> Self {
+        let status = if finding.level == Level::Error { Status::Fail } else { Status::Pass };
+        Self { status, findings: vec![finding], ..Self::pass() }
+    }
+}
+
+impl Finding {
+    fn new(level: Level, code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.into(), level, message: message.into(), place: None, hint: None }
+    }
+
+    /// Something that must not pass.
+    pub fn error(code: &str, message: impl Into<String>) -> Self {
+        Self::new(Level::Error, code, message)
+    }
+
+    /// Something worth repairing.
+    pub fn warning(code: &str, message: impl Into<String>) -> Self {
+        Self::new(Level::Warning, code, message)
+    }
+
+    /// Information.
+    pub fn note(code: &str, message: impl Into<String>) -> Self {
+        Self::new(Level::Note, code, message)
+    }
+
+    /// Where it is.
+    pub fn at(self, place: Place) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// What to do about it.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl Place {
+    /// A whole file.
+    pub fn file(path: impl Into<String>) -> Self {
+        Self { path: path.into(), line: None, column: None, end_line: None, end_column: None }
+    }
+
+    /// A line and a column, both from 1.
+    pub fn position(self, line: u32, column: u32) -> Self {
+        Self { line: Some(line), column: Some(column), ..self }
+    }
+}
+
+/// A line and a column, both from 1, in Unicode characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPosition {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl TextPosition {
+    /// The position of the byte at `offset`, or of the end where the text is shorter.
+    pub fn of(text: &str, offset: usize) -> Self {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX - 1) + 1;
+        Self {
+            line: count(before.bytes().filter(|&byte| byte == b'\n').count()),
+            column: count(before[line_start..].chars().count()),
+        }
+    }
+}
+
+impl File {
+    /// The text, or `None` where the file is not UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            Content::Binary(_) => None,
+        }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Text(text) => text.as_bytes(),
+            Content::Binary(bytes) => bytes,
+        }
+    }
+
+    /// The place of the byte at `offset`.
+    pub fn place_of(&self, offset: usize) -> Place {
+        match self.text() {
+            Some(text) => {
+                let TextPosition { line, column } = TextPosition::of(text, offset);
+                Place::file(&self.path).position(line, column)
+            }
+            None => Place::file(&self.path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters_from_one() {
+        let text = "a\nöb\n";
+        for (offset, line, column) in [(0, 1, 1), (1, 1, 2), (2, 2, 1), (3, 2, 1), (4, 2, 2), (6, 3, 1), (99, 3, 1)] {
+            assert_eq!(TextPosition::of(text, offset), TextPosition { line, column }, "at {offset}");
+        }
+    }
+
+    #[test]
+    fn a_warning_alone_does_not_fail() {
+        assert_eq!(Verdict::from(Finding::warning("w", "odd")).status, Status::Pass);
+        assert_eq!(Verdict::from(Finding::error("e", "wrong")).status, Status::Fail);
+    }
+}
