@@ -123,7 +123,7 @@ fn bundle(engine: &Engine, name: &str, wasm: &Path, out: &Path) -> String {
         fs::write(&compiled, engine.precompile_component(&bytes).unwrap()).unwrap();
         fs::write(&stamp_file, stamp).unwrap();
     }
-    let about = describe(engine, &compiled);
+    let (about, imports, exports) = describe(engine, &compiled);
     let text = |field: &str| match about.iter().find(|(name, _)| name == field) {
         Some((_, Val::String(text))) => text.clone(),
         other => panic!("{name} describes its {field} as {other:?}"),
@@ -139,18 +139,21 @@ fn bundle(engine: &Engine, name: &str, wasm: &Path, out: &Path) -> String {
     assert_eq!(text("name"), name, "a bundled verifier has the name of its package");
     format!(
         "Bundled {{ name: {name:?}, digest: {digest:?}, wasm: include_bytes!({embedded:?}), compiled: include_bytes!({compiled:?}), \
-         description: Text {{ version: {:?}, summary: {:?}, files: &{files:?}, settings_schema: {:?} }} }},\n",
+         description: Text {{ version: {:?}, summary: {:?}, files: &{files:?}, settings_schema: {:?} }}, imports: &{imports:?}, exports: &{exports:?} }},\n",
         text("version"),
         text("summary"),
         text("settings-schema"),
     )
 }
 
-/// Ask a component to describe itself. It gets nothing: whatever it imports traps.
-fn describe(engine: &Engine, compiled: &Path) -> Vec<(String, Val)> {
+/// Ask a component to describe itself, and look at its imports and exports. It gets nothing: whatever it imports traps.
+fn describe(engine: &Engine, compiled: &Path) -> (Vec<(String, Val)>, Vec<String>, Vec<String>) {
     #[expect(unsafe_code, reason = "machine code that this build made a moment ago")]
     // SAFETY: the file was written by `bundle` from `precompile_component`.
     let component = unsafe { Component::deserialize_file(engine, compiled) }.unwrap();
+    let types = component.component_type();
+    let imports = types.imports(engine).map(|(name, _)| name.to_owned()).collect();
+    let exports = types.exports(engine).map(|(name, _)| name.to_owned()).collect();
     let mut linker = Linker::new(engine);
     linker.define_unknown_imports_as_traps(&component).unwrap();
     let mut store = Store::new(engine, ());
@@ -162,7 +165,7 @@ fn describe(engine: &Engine, compiled: &Path) -> Vec<(String, Val)> {
     let mut results = [Val::Bool(false)];
     instance.get_func(&mut store, function).unwrap().call(&mut store, &[], &mut results).unwrap();
     match results {
-        [Val::Record(fields)] => fields,
+        [Val::Record(fields)] => (fields, imports, exports),
         other => panic!("describes itself as {other:?}"),
     }
 }

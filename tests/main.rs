@@ -1,1 +1,8 @@
+//! The integration suite: each module is a part of it.
 
+mod architecture;
+mod baseline;
+mod cases;
+mod guests;
+mod hostile;
+mod released;

@@ -1,12 +1,32 @@
 //! Gatehost: load verifiers as sandboxed WebAssembly components, and compose their verdicts into gates.
 //!
 //! The modules in the order in which data passes through them; each imports only from those before it.
+//! The library never prints and never ends the process: that is the binary's.
 
+// Data.
 pub mod limits;
 pub mod outcome;
 pub mod submission;
 pub mod text;
 pub mod verdict;
+
+// What is to be done: the file as written, what it means, and the rules by which it is decided.
+pub mod config;
+pub mod gate;
+pub mod plan;
+// pub mod feedback;
+
+// What is judged.
+pub mod changes;
+pub mod input;
 pub mod workspace;
 
+// Who judges.
+pub mod catalogue;
+pub mod judge;
 pub mod runtime;
+pub mod settings;
+
+// What is told afterwards.
+pub mod report;
+pub mod schema;

@@ -1,11 +1,12 @@
 //! What became of a gate: a tree in which every member is accounted for, whether it ran or not. Data only.
 
 use crate::verdict::{Status, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
 /// What a member of the tree is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
     /// A use of a verifier.
@@ -23,7 +24,7 @@ pub enum NodeKind {
 }
 
 /// What became of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It passed.
@@ -80,7 +81,7 @@ impl From<Status> for Outcome {
 }
 
 /// Which verifier a check used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifierId {
     /// As the configuration names it.
     pub name: String,
@@ -89,7 +90,7 @@ pub struct VerifierId {
 }
 
 /// A member whose error or abstention was let through by a setting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Relaxation {
     /// The member's name.
     pub member: String,
@@ -100,7 +101,7 @@ pub struct Relaxation {
 }
 
 /// One member of a gate, or the gate itself, and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Node {
     /// Its name.
     pub name: String,
@@ -140,6 +141,7 @@ pub struct Node {
     pub verdict: Option<Verdict>,
     /// How long it took.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
+    #[schemars(with = "f64")]
     pub duration: Duration,
     /// Its members, in the order of the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]

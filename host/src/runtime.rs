@@ -22,12 +22,12 @@ mod scan;
 mod source;
 mod wasi;
 
-pub use anatomy::{Anatomy, CONTRACT, Shape};
+pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 pub use cache::Cache;
 pub use call::{Answer, Terms};
 pub use capability::workspace::Trace;
-pub use capability::{Capability, Grant, Grants, UnknownGrant};
+pub use capability::{Capability, Grants};
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
 pub use source::Source;
@@ -38,6 +38,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
+use wasmtime::component::Component;
 
 /// What a component says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,15 +56,22 @@ pub struct Description {
 }
 
 /// Everything that is needed to call verifiers.
-#[derive(Debug)]
 pub struct Runtime {
     engine: Engine,
     /// `None` where there is no place for one; then a component from outside is compiled in every run.
     cache: Option<Cache>,
     /// Places of the instance pool.
     slots: Semaphore,
+    /// Machine code by digest, so that it is found or compiled once.
+    components: Mutex<BTreeMap<String, Component>>,
     /// What was loaded, so that a component is linked once however many checks use it.
     loaded: Mutex<BTreeMap<(String, Grants), Arc<Verifier>>>,
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime").field("cache", &self.cache).finish_non_exhaustive()
+    }
 }
 
 impl Runtime {
@@ -72,7 +80,7 @@ impl Runtime {
         let engine = engine::start()
             .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}")))?;
         let slots = Semaphore::new(config::SLOTS as usize);
-        Ok(Self { engine, cache, slots, loaded: Mutex::default() })
+        Ok(Self { engine, cache, slots, components: Mutex::default(), loaded: Mutex::default() })
     }
 
     /// Make a component ready for checks with these grants.

@@ -1,10 +1,11 @@
 //! What is judged: the task, the claim, the tool calls, the changes. Data only; `wit/submission.wit` explains each.
 
 use crate::verdict::{Finding, Status};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The whole submission.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Submission {
     /// What was asked for.
@@ -30,7 +31,7 @@ pub struct Submission {
 }
 
 /// The work that was asked for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Task {
     /// Its identifier.
@@ -62,7 +63,7 @@ pub struct Task {
 }
 
 /// What the executor says that it did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claim {
     /// Its words.
@@ -72,7 +73,7 @@ pub struct Claim {
 }
 
 /// One call of a tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
     /// The tool's name.
@@ -94,7 +95,7 @@ pub struct ToolCall {
 }
 
 /// What happened to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
     /// It is new.
@@ -108,7 +109,7 @@ pub enum ChangeKind {
 }
 
 /// How far a change has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeState {
     /// In a commit.
@@ -122,7 +123,7 @@ pub enum ChangeState {
 }
 
 /// What a line of a hunk is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
     /// Unchanged.
@@ -134,7 +135,7 @@ pub enum LineKind {
 }
 
 /// One line of a hunk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiffLine {
     /// What it is.
@@ -144,7 +145,7 @@ pub struct DiffLine {
 }
 
 /// One contiguous piece of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hunk {
     /// The first old line, from 1; 0 for none.
@@ -156,7 +157,7 @@ pub struct Hunk {
 }
 
 /// One changed file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The path relative to the root of the work.
@@ -177,7 +178,7 @@ pub struct Change {
 }
 
 /// Who did the work.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Executor {
     /// A name.
@@ -191,7 +192,7 @@ pub struct Executor {
 }
 
 /// A finding of an earlier attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PriorFinding {
     /// The attempt, from 1.
@@ -203,7 +204,7 @@ pub struct PriorFinding {
 }
 
 /// A command that the host ran for an earlier check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandEvidence {
     /// What was run.
@@ -216,7 +217,7 @@ pub struct CommandEvidence {
 }
 
 /// What an earlier check of the same run established.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// The check.
@@ -236,7 +237,7 @@ pub struct Evidence {
 }
 
 /// What a separate evaluator said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluator {
     /// Whether it came to an end by itself.

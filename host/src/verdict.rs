@@ -1,10 +1,11 @@
 //! The answer of a check: what a verifier decided, or why there is no decision. Data only.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a check or a gate says. Nothing but [`Status::Pass`] passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The work is not acceptable.
@@ -36,7 +37,7 @@ impl fmt::Display for Status {
 }
 
 /// How much a finding weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The work must not pass with this.
@@ -58,7 +59,7 @@ impl fmt::Display for Level {
 }
 
 /// Where a finding is. Lines and columns count from 1, columns in characters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// The path relative to the root of the work.
@@ -91,7 +92,7 @@ impl fmt::Display for Place {
 }
 
 /// One thing that a verifier reports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     /// Its stable name within the verifier.
@@ -109,7 +110,7 @@ pub struct Finding {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
     /// The stable name of what happened.
@@ -134,7 +135,7 @@ impl Failure {
 }
 
 /// What one call of a verifier came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// What it says.
     pub status: Status,
@@ -287,5 +288,16 @@ impl fmt::Display for ErrorKind {
 impl Serialize for ErrorKind {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for ErrorKind {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ErrorKind".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
+        schemars::json_schema!({ "type": "string", "description": "Why there is no answer.", "examples": names })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::capability::{Capability, Grants};
 use super::wasi;
+use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
-use serde::Serialize;
 use std::collections::BTreeSet;
 use wasmparser::{Parser, Payload};
 
@@ -11,26 +11,6 @@ const PACKAGE: &str = "gatehost:verifier";
 /// The contract's version. Components that were built for the same minor version fit.
 pub const CONTRACT: &str = "0.1.0";
 const COMPATIBLE: &str = "0.1.";
-
-/// Which of the two shapes a verifier has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Shape {
-    /// Called once for each file.
-    File,
-    /// Called once for the submission.
-    Submission,
-}
-
-impl Shape {
-    /// The word used in every report.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Submission => "submission",
-        }
-    }
-}
 
 /// The names that a component imports and exports, as they are written in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,8 +41,11 @@ impl<'a> Name<'a> {
 }
 
 impl Anatomy {
-    /// Read the names off the bytes, without compiling them.
-    pub fn read(bytes: &[u8]) -> Self {
+    /// Read the names off the bytes, without compiling them. `None` where they are no component.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        if !Parser::is_component(bytes) {
+            return None;
+        }
         let mut anatomy = Self::default();
         let mut depth = 0u32;
         for payload in Parser::new(0).parse_all(bytes) {
@@ -79,7 +62,13 @@ impl Anatomy {
                 Err(_) => break,
             }
         }
-        anatomy
+        Some(anatomy)
+    }
+
+    /// Whether this import brings types and no function.
+    pub fn is_types_only(import: &str) -> bool {
+        let name = Name::new(import);
+        name.package == PACKAGE && matches!(name.interface, "types" | "submission")
     }
 
     /// The shape, if the component exports a verifier of this contract.
@@ -135,17 +124,9 @@ impl Anatomy {
             let name = Name::new(import);
             match name.package {
                 PACKAGE if !name.fits() => return Err(version(name.version)),
-                PACKAGE if matches!(name.interface, "types" | "submission" | "log") => {}
+                PACKAGE if name.interface == "log" || Self::is_types_only(import) => {}
                 PACKAGE => match Capability::of_interface(name.interface) {
-                    Some(capability) if capability.is_granted(grants) => {}
-                    Some(capability) => {
-                        let needs = capability.needs();
-                        return Err(Failure::new(
-                            ErrorKind::LinkCapabilityDenied,
-                            format!("the component imports `{import}`, and its check has no grant `{needs}`"),
-                        )
-                        .hint(format!("if you trust it with that, add `{needs}` to the grants of the check")));
-                    }
+                    Some(capability) => capability.permit(import, grants)?,
                     None => return Err(unknown(import)),
                 },
                 package if wasi::is_offered(&format!("{package}/{}", name.interface)) => {}
@@ -181,7 +162,7 @@ fn unknown(import: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::capability::Grant;
+    use crate::config::Grant;
 
     fn importing(import: &str) -> Anatomy {
         Anatomy { imports: vec![import.to_owned()], exports: Vec::new() }
@@ -193,7 +174,7 @@ mod tests {
 
     #[test]
     fn imports_are_refused_by_name_and_kind() {
-        let none = Grants::new();
+        let none = Grants::default();
         for (import, kind) in [
             ("gatehost:verifier/workspace@0.1.0", ErrorKind::LinkCapabilityDenied),
             ("gatehost:verifier/commands@0.1.3", ErrorKind::LinkCapabilityDenied),
@@ -212,7 +193,7 @@ mod tests {
         for import in ["gatehost:verifier/log@0.1.0", "gatehost:verifier/types@0.1.9", "wasi:cli/stdout@0.2.6"] {
             importing(import).permit(&none).expect(import);
         }
-        importing("gatehost:verifier/workspace@0.1.0").permit(&Grants::from([Grant::Workspace])).expect("granted");
+        importing("gatehost:verifier/workspace@0.1.0").permit(&Grants::from_iter([Grant::Workspace])).expect("granted");
     }
 
     #[test]

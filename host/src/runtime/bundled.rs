@@ -1,6 +1,6 @@
 //! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `host/build.rs`.
 
-use super::Description;
+use super::{Anatomy, Description};
 
 /// One bundled verifier.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Bundled {
     pub(super) compiled: &'static [u8],
     /// What it says of itself, asked when it was built, so that a run need not load what it does not use.
     description: Text,
+    imports: &'static [&'static str],
+    exports: &'static [&'static str],
 }
 
 #[derive(Debug)]
@@ -26,6 +28,12 @@ struct Text {
 }
 
 impl Bundled {
+    /// Its imports and exports.
+    pub fn anatomy(&self) -> Anatomy {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        Anatomy { imports: owned(self.imports), exports: owned(self.exports) }
+    }
+
     /// What it says of itself.
     pub fn description(&self) -> Description {
         Description {

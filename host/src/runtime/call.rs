@@ -6,6 +6,7 @@ use super::ending::{self, Ended};
 use super::load::{Check, Verifier};
 use super::log::LogLine;
 use super::sandbox::{self, Sandbox};
+use super::source::Source;
 use super::wasi::Wasi;
 use super::{Description, Runtime, convert};
 use crate::limits::Limits;
@@ -48,7 +49,11 @@ impl From<Failure> for Answer {
 
 impl Runtime {
     /// Ask a component to describe itself.
-    pub async fn describe(&self, verifier: &Verifier) -> Result<Description, Failure> {
+    pub async fn describe(&self, source: &Source) -> Result<Description, Failure> {
+        if let Some(bundled) = source.as_bundled() {
+            return Ok(bundled.description());
+        }
+        let verifier = &self.prepare_to_describe(source)?;
         let limits = Limits::default();
         let store = self.store(verifier, &Terms { settings: "{}", limits: &limits, workspace: None }, &[]);
         let (_store, answer) = self

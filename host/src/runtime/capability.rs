@@ -4,51 +4,34 @@
 
 pub(super) mod workspace;
 
+use crate::config::Grant;
+use crate::verdict::{ErrorKind, Failure};
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
-
-/// A capability that a check can be granted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grant {
-    /// Read the files of the work.
-    Workspace,
-    /// Run the command of this name.
-    Command(String),
-    /// Ask the model of this name.
-    Model(String),
-}
-
-impl fmt::Display for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Workspace => f.write_str("workspace"),
-            Self::Command(name) => write!(f, "command:{name}"),
-            Self::Model(name) => write!(f, "model:{name}"),
-        }
-    }
-}
-
-/// Why a word is not a grant.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a grant; expected `workspace`, `command:NAME` or `model:NAME`")]
-pub struct UnknownGrant(String);
-
-impl FromStr for Grant {
-    type Err = UnknownGrant;
-
-    fn from_str(word: &str) -> Result<Self, UnknownGrant> {
-        match word.split_once(':') {
-            None if word == "workspace" => Ok(Self::Workspace),
-            Some(("command", name)) if !name.is_empty() => Ok(Self::Command(name.to_owned())),
-            Some(("model", name)) if !name.is_empty() => Ok(Self::Model(name.to_owned())),
-            _ => Err(UnknownGrant(word.to_owned())),
-        }
-    }
-}
 
 /// What a check grants.
-pub type Grants = BTreeSet<Grant>;
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grants {
+    granted: BTreeSet<Grant>,
+    everything: bool,
+}
+
+impl Grants {
+    /// Every capability that there is: for a component that is only asked what it is.
+    pub(super) fn everything() -> Self {
+        Self { granted: BTreeSet::new(), everything: true }
+    }
+
+    /// Whether the files of the work may be read.
+    pub fn workspace(&self) -> bool {
+        Capability::Workspace.is_granted(self)
+    }
+}
+
+impl FromIterator<Grant> for Grants {
+    fn from_iter<T: IntoIterator<Item = Grant>>(grants: T) -> Self {
+        Self { granted: grants.into_iter().collect(), everything: false }
+    }
+}
 
 /// An interface that needs a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,12 +56,33 @@ impl Capability {
 
     /// Whether these grants cover it.
     pub fn is_granted(self, grants: &Grants) -> bool {
-        grants.iter().any(|grant| match (self, grant) {
-            (Self::Workspace, Grant::Workspace) => true,
-            (Self::Commands, Grant::Command(_)) => true,
-            (Self::Models, Grant::Model(_)) => true,
-            (Self::Workspace | Self::Commands | Self::Models, _) => false,
-        })
+        grants.everything
+            || grants.granted.iter().any(|grant| match (self, grant) {
+                (Self::Workspace, Grant::Workspace) => true,
+                (Self::Commands, Grant::Command(_)) => true,
+                (Self::Models, Grant::Model(_)) => true,
+                (Self::Workspace | Self::Commands | Self::Models, _) => false,
+            })
+    }
+
+    /// Refuse the import of this capability where it is not granted, or where this version cannot give it yet.
+    pub(super) fn permit(self, import: &str, grants: &Grants) -> Result<(), Failure> {
+        let needs = self.needs();
+        if !self.is_granted(grants) {
+            return Err(Failure::new(
+                ErrorKind::LinkCapabilityDenied,
+                format!("the component imports `{import}`, and its check has no grant `{needs}`"),
+            )
+            .hint(format!("if you trust it with that, add `{needs}` to the grants of the check")));
+        }
+        match self {
+            Self::Workspace => Ok(()),
+            Self::Commands | Self::Models if grants.everything => Ok(()),
+            Self::Commands | Self::Models => Err(Failure::new(
+                ErrorKind::LinkUnknownImport,
+                format!("the component imports `{import}`, which this version of gate cannot give"),
+            )),
+        }
     }
 
     /// The grant that it needs, as one writes it.
@@ -96,18 +100,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grants_are_read_as_they_are_written() {
-        for word in ["workspace", "command:tests", "model:reviewer"] {
-            assert_eq!(word.parse::<Grant>().expect(word).to_string(), word);
-        }
-        for word in ["", "Workspace", "command", "command:", "model:", "network", "workspace:x"] {
-            assert!(word.parse::<Grant>().is_err(), "{word}");
-        }
-    }
-
-    #[test]
     fn a_grant_covers_its_own_capability_only() {
-        let grants = Grants::from([Grant::Command("tests".into())]);
+        let grants = Grants::from_iter([Grant::Command("tests".into())]);
         assert!(Capability::Commands.is_granted(&grants));
         assert!(!Capability::Workspace.is_granted(&grants));
         assert!(!Capability::Models.is_granted(&grants));

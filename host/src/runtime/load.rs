@@ -1,6 +1,6 @@
 //! From bytes to something that can be called: compile or find the code, check what it wants, link it.
 
-use super::anatomy::{Anatomy, Shape};
+use super::anatomy::Anatomy;
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
 use super::capability::{Capability, Grants};
@@ -8,7 +8,9 @@ use super::sandbox::Sandbox;
 use super::scan;
 use super::source::Source;
 use super::{Runtime, wasi};
+use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
+use std::sync::PoisonError;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
 /// A component that is ready to be called, for checks with certain grants.
@@ -70,12 +72,30 @@ impl Runtime {
             && !self.cache.as_ref().is_some_and(|cache| cache.has(&self.engine, source.digest()))
     }
 
+    /// The imports and exports of a component that may be a verifier.
+    pub fn anatomy_of(&self, source: &Source) -> Result<Anatomy, Failure> {
+        match source.as_bundled() {
+            Some(bundled) => Ok(bundled.anatomy()),
+            None => self.code(source).map(|(component, _)| self.anatomy(&component)),
+        }
+    }
+
     /// Compile a component ahead, so that no run needs to.
     pub fn compile(&self, source: &Source) -> Result<Code, Failure> {
         self.code(source).map(|(_, code)| code)
     }
 
     fn code(&self, source: &Source) -> Result<(Component, Code), Failure> {
+        let components = || self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(component) = components().get(source.digest()) {
+            return Ok((component.clone(), Code::Cached));
+        }
+        let (component, code) = self.find_or_compile(source)?;
+        components().insert(source.digest().to_owned(), component.clone());
+        Ok((component, code))
+    }
+
+    fn find_or_compile(&self, source: &Source) -> Result<(Component, Code), Failure> {
         if let Some(bundled) = source.as_bundled() {
             #[expect(unsafe_code, reason = "machine code that this program's own build made")]
             // SAFETY: `build.rs` made these bytes with `Engine::precompile_component`, and they are part of this program.
@@ -99,18 +119,40 @@ impl Runtime {
 
     pub(super) fn prepare(&self, source: &Source, grants: &Grants) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
+        let anatomy = self.anatomy(&component);
+        anatomy.permit(grants)?;
+        let linker = self.linker(&anatomy).map_err(mismatch)?;
+        self.link(source, &component, anatomy, linker)
+    }
+
+    /// Make a component ready to describe itself, which it does without grants: a capability that it imports is there,
+    /// and calling it ends the guest.
+    pub(super) fn prepare_to_describe(&self, source: &Source) -> Result<Verifier, Failure> {
+        let (component, _) = self.code(source)?;
+        let anatomy = self.anatomy(&component);
+        anatomy.permit(&Grants::everything())?;
+        let mut linker = self.linker(&anatomy).map_err(mismatch)?;
+        linker.define_unknown_imports_as_traps(&component).map_err(mismatch)?;
+        self.link(source, &component, anatomy, linker)
+    }
+
+    fn anatomy(&self, component: &Component) -> Anatomy {
         let types = component.component_type();
-        let anatomy = Anatomy {
+        Anatomy {
             imports: types.imports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
             exports: types.exports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
-        };
-        anatomy.permit(grants)?;
+        }
+    }
+
+    fn link(
+        &self,
+        source: &Source,
+        component: &Component,
+        anatomy: Anatomy,
+        linker: Linker<Sandbox>,
+    ) -> Result<Verifier, Failure> {
         let shape = anatomy.shape()?;
-        let mismatch = |error: wasmtime::Error| {
-            Failure::new(ErrorKind::LinkWorldMismatch, format!("the component does not fit the contract: {error:#}"))
-        };
-        let linker = self.linker(&anatomy).map_err(mismatch)?;
-        let pre = linker.instantiate_pre(&component).map_err(mismatch)?;
+        let pre = linker.instantiate_pre(component).map_err(mismatch)?;
         let about = exports::about::GuestIndices::new(&pre).map_err(mismatch)?;
         let check = match shape {
             Shape::File => Check::File(exports::file_verifier::GuestIndices::new(&pre).map_err(mismatch)?),
@@ -133,4 +175,8 @@ impl Runtime {
         }
         Ok(linker)
     }
+}
+
+fn mismatch(error: wasmtime::Error) -> Failure {
+    Failure::new(ErrorKind::LinkWorldMismatch, format!("the component does not fit the contract: {error:#}"))
 }

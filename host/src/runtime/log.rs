@@ -21,6 +21,18 @@ pub enum Severity {
     Printed,
 }
 
+impl std::fmt::Display for Severity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+            Self::Printed => "printed",
+        })
+    }
+}
+
 /// One line of a guest's log, safe to print.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {

@@ -33,7 +33,10 @@ impl Source {
 
     /// Read a component from a file. One that is too large is not read.
     pub fn from_file(path: &Path) -> Result<Self, Failure> {
-        let shown = path.display();
+        Self::from_file_called(path, &path.display().to_string())
+    }
+
+    fn from_file_called(path: &Path, shown: &str) -> Result<Self, Failure> {
         let unreadable = |why: &dyn std::fmt::Display| {
             Failure::new(ErrorKind::LoadUnreadable, format!("cannot read the component `{shown}`: {why}"))
         };
@@ -54,16 +57,17 @@ impl Source {
         }
     }
 
-    /// What a person names: a bundled verifier, or else a file; with `@sha256:HEX` behind it, only these bytes.
-    pub fn named(name: &str) -> Result<Self, Failure> {
+    /// What a person names: a bundled verifier, or else a file relative to `folder`; with `@sha256:HEX` behind it, only
+    /// these bytes.
+    pub fn named(name: &str, folder: &Path) -> Result<Self, Failure> {
         if let Some((name, hex)) = name.rsplit_once("@sha256:") {
-            let source = Self::named(name)?;
+            let source = Self::named(name, folder)?;
             source.must_be(&format!("sha256:{hex}"))?;
             return Ok(source);
         }
         match bundled::find(name) {
             Some(bundled) => Ok(Self::bundled(bundled)),
-            None if name.contains(['/', '.']) => Self::from_file(Path::new(name)),
+            None if name.contains(['/', '.']) => Self::from_file_called(&folder.join(name), name),
             None => {
                 let names: Vec<&str> = bundled::ALL.iter().map(|bundled| bundled.name).collect();
                 Err(Failure::new(ErrorKind::LoadUnreadable, format!("there is no bundled verifier `{name}`")).hint(

@@ -41,8 +41,15 @@ fn first_error(file: &File) -> Option<Finding> {
         return Some(Finding::error("empty", "the file is empty; expected a JSON value").at(at_start));
     }
     let error = serde_json::from_str::<IgnoredAny>(text).err()?;
-    let code = if error.is_eof() { "unexpected-end" } else { "syntax" };
-    Some(Finding::error(code, message_of(&error)).at(place_of(file, text, &error)))
+    let offset = offset_of(text, &error);
+    let (code, message) = if error.is_eof() {
+        ("unexpected-end", message_of(&error))
+    } else if text[..offset].trim_ascii_end().ends_with(',') && text[offset..].starts_with([']', '}']) {
+        ("trailing-comma", "a comma after the last element; JSON allows none".to_owned())
+    } else {
+        ("syntax", message_of(&error))
+    };
+    Some(Finding::error(code, message).at(file.place_of(offset)))
 }
 
 /// serde_json's text without the position that it ends in; the finding has a place of its own.
@@ -52,15 +59,15 @@ fn message_of(error: &serde_json::Error) -> String {
     whole.strip_suffix(&suffix).unwrap_or(&whole).to_owned()
 }
 
-/// serde_json counts columns in bytes and gives 0 for the end of the line before; a place counts characters from 1.
-fn place_of(file: &File, text: &str, error: &serde_json::Error) -> Place {
+/// Where the error is, in bytes. serde_json counts columns in bytes from 1, and gives 0 for the end of the line before.
+fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     let line_start = match error.line().checked_sub(2) {
         None => 0,
         Some(newlines_before) => {
             text.match_indices('\n').nth(newlines_before).map_or(text.len(), |(newline, _)| newline + 1)
         }
     };
-    file.place_of(line_start + error.column().saturating_sub(1))
+    text.floor_char_boundary(line_start + error.column().saturating_sub(1))
 }
 
 fn place_in_bytes(file: &File, offset: usize) -> Place {
@@ -101,7 +108,8 @@ mod tests {
         for (bytes, code, line, column) in [
             (&b""[..], "empty", 1, 1),
             (b" \n\t", "empty", 1, 1),
-            (b"{\"a\": 1,}", "syntax", 1, 9),
+            (b"{\"a\": 1,}", "trailing-comma", 1, 9),
+            (b"[1, 2,\n]", "trailing-comma", 2, 1),
             (b"[1,\n 2\n 3]", "syntax", 3, 2),
             (b"{\"a\"", "unexpected-end", 1, 4),
             (b"[\n", "unexpected-end", 2, 1),

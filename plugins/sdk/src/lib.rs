@@ -132,6 +132,11 @@ macro_rules! export_submission_verifier {
 #[macro_export]
 macro_rules! __export {
     ($verifier:ty, $world:ident, $shape:ident, $interface:ident, $input:ty) => {
+        // Where there is no component, as in tests, the verifier still counts as used.
+        #[cfg(not(target_family = "wasm"))]
+        const _: fn(&$input, <$verifier as $crate::$shape>::Settings) -> $crate::Verdict =
+            <$verifier as $crate::$shape>::check;
+
         #[cfg(target_family = "wasm")]
         const _: () = {
             use $crate::__about::exports::gatehost::verifier::about;

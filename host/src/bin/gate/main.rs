@@ -1,21 +1,52 @@
-use gatehost::runtime::*;
-fn main() {
-    let rt = Runtime::new(None).unwrap();
-    let tk = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
-    let v = rt.load(&Source::named("json-syntax").unwrap(), &Grants::new()).unwrap();
-    println!("{:?}", tk.block_on(rt.describe(&v)));
-    let limits = Default::default();
-    let t = Terms { settings: "{}", limits: &limits, workspace: None };
-    println!("{:?}", tk.block_on(rt.check_file(&v, &t, "a.json", b"{}".to_vec())));
-    println!("{:?}", tk.block_on(rt.check_file(&v, &t, "a.json", b"{,}".to_vec())));
-    for _ in 0..5 {
-        let n = 20000;
-        let s = std::time::Instant::now();
-        tk.block_on(async {
-            for _ in 0..n {
-                rt.check_file(&v, &t, "a.json", b"{}".to_vec()).await;
-            }
-        });
-        println!("{:?} per call", s.elapsed() / n);
-    }
+//! `gate`: arguments, terminal and exit code. What it does is the library's.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program that talks to people")]
+
+mod args;
+mod compile;
+mod complaint;
+mod completions;
+mod init;
+mod inspect;
+mod plan;
+mod prepare;
+mod progress;
+mod run;
+mod schema;
+mod terminal;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use complaint::Complaint;
+use std::process::ExitCode;
+
+/// How the program ends. README and `gate --help` say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// The gate passed, or the command did what it was asked.
+    Pass = 0,
+    /// The gate failed.
+    Fail = 1,
+    /// The caller's mistake: usage, configuration, input.
+    Mistake = 2,
+    /// There is no verdict: an error, an abstention, or a person is needed.
+    NoVerdict = 3,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let global = &arguments.global;
+    let exit = match &arguments.command {
+        Command::Run(command) => run::run(global, command),
+        Command::Plan(command) => plan::run(global, command),
+        Command::Init(command) => init::run(global, command),
+        Command::Schema(command) => schema::run(command),
+        Command::Inspect(command) => inspect::run(global, command),
+        Command::Compile(command) => compile::run(global, command),
+        Command::Completions(command) => completions::run(command),
+    };
+    let exit = exit.unwrap_or_else(|complaint: Complaint| {
+        complaint.print(terminal::color(global.color, &std::io::stderr()));
+        complaint.exit
+    });
+    ExitCode::from(exit as u8)
 }

@@ -1,0 +1,222 @@
+//! What the user said, as it was said.
+
+use crate::terminal::Color;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gatehost::config::Grant;
+use std::path::PathBuf;
+
+/// Gates for the work of coding agents and people: verifiers run as sandboxed WebAssembly, and nothing but a pass passes.
+#[derive(Debug, Parser)]
+#[command(name = "gate", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  pass
+  1  fail
+  2  the caller's mistake: usage, configuration, input
+  3  no verdict: an error, an abstention, or a person is needed
+
+Examples:
+  gate init                         write a gate.toml for this repository
+  gate run                          judge what changed since the last commit
+  gate run --files a.json b.json    judge these files
+  gate plan                         show what gate.toml means
+  gate inspect ./check.wasm         what could this component ever do?";
+
+/// Flags that every command has.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Work in this folder
+    #[arg(
+        short = 'C',
+        long = "directory",
+        global = true,
+        value_name = "DIR",
+        default_value = ".",
+        hide_default_value = true
+    )]
+    pub(crate) directory: PathBuf,
+    /// Use this configuration instead of the nearest gate.toml
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
+    pub(crate) color: Color,
+    /// Say more: every finding, and what the verifiers logged
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Say less: only what did not pass
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge files or a submission by a gate
+    Run(Run),
+    /// Show what the configuration means, and its digest
+    Plan(Plan),
+    /// Write a gate.toml for the repository that this is
+    Init(Init),
+    /// Print a JSON Schema
+    Schema(Schema),
+    /// Show what a component is and what it could ever do, without running it
+    Inspect(Inspect),
+    /// Compile components ahead, so that no run has to
+    Compile(Compile),
+    /// Print a completion script for a shell
+    Completions(Completions),
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
+the last commit is judged, untracked files included; outside a repository, every file of the folder.
+
+Examples:
+  gate run                                   what changed since the last commit
+  gate run commit --staged                   the gate `commit`, for what is about to be committed, byte for byte
+  gate run --from-ref main --to-ref HEAD     what a branch changed
+  gate run --all-files --format json         everything, as one JSON document
+  gate run --submission done.json            a task, a claim and what was done
+  gate run --verifier ./mine.wasm --files a  try a verifier")]
+pub(crate) struct Run {
+    /// The gate; without a name, the only one, the one named `default`, or the only one that is not part of another
+    pub(crate) gate: Option<String>,
+    /// Judge these files or folders
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "from_ref"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// Judge every file that git tracks or would track
+    #[arg(long, conflicts_with_all = ["staged", "from_ref"])]
+    pub(crate) all_files: bool,
+    /// Judge what is in the index
+    #[arg(long, conflicts_with = "from_ref")]
+    pub(crate) staged: bool,
+    /// Judge what changed from where this commit and `--to-ref` parted
+    #[arg(long, value_name = "REF")]
+    pub(crate) from_ref: Option<String>,
+    /// The commit whose files are judged
+    #[arg(long, value_name = "REF", default_value = "HEAD", requires = "from_ref", hide_default_value = true)]
+    pub(crate) to_ref: String,
+    /// What is judged, as a JSON or YAML document: a file, or - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["claim", "task", "tier"])]
+    pub(crate) submission: Option<PathBuf>,
+    /// What was asked for, in words
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) task: Option<String>,
+    /// What the executor says that it did: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) claim: Option<PathBuf>,
+    /// Verify up to this tier only
+    #[arg(long, value_name = "N")]
+    pub(crate) tier: Option<u32>,
+    /// Stop at the first check that fails
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Show what would run, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Use these verifiers instead of a gate: a bundled name or the path of a component, with `@sha256:HEX` to pin it
+    #[arg(long, value_name = "VERIFIER", conflicts_with = "gate")]
+    pub(crate) verifier: Vec<String>,
+    /// Settings of the verifier, as a JSON object
+    #[arg(long, value_name = "JSON", requires = "verifier")]
+    pub(crate) settings: Option<String>,
+    /// Grant the verifiers a capability: `workspace`
+    #[arg(long, value_name = "GRANT", requires = "verifier")]
+    pub(crate) grant: Vec<Grant>,
+    /// How to print the verdict
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Two machines that print the same digest decide alike: the digest covers the rules, the settings, the limits and the
+bytes of every verifier.
+
+Examples:
+  gate plan
+  gate plan commit --format json")]
+pub(crate) struct Plan {
+    /// The gate; chosen as `gate run` does
+    pub(crate) gate: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "It never overwrites a file.")]
+pub(crate) struct Init {
+    /// Print the file instead of writing it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gate schema gate > gate.schema.json")]
+pub(crate) struct Schema {
+    /// Of what
+    #[arg(value_enum)]
+    pub(crate) of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// gate.toml
+    Gate,
+    /// The document of `gate run --submission`
+    Submission,
+    /// The document that `gate run --format json` prints
+    Report,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gate inspect json-syntax
+  gate inspect ./check.wasm --format json")]
+pub(crate) struct Inspect {
+    /// A bundled verifier or the path of a component; without one, the bundled verifiers are listed
+    pub(crate) component: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The code is kept in $GATE_CACHE_DIR, else in `gatehost` under $XDG_CACHE_HOME or ~/.cache.
+
+Example:
+  gate compile checks/*.wasm")]
+pub(crate) struct Compile {
+    /// The components
+    #[arg(required = true, value_name = "COMPONENT")]
+    pub(crate) components: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gate completions bash > ~/.local/share/bash-completion/completions/gate")]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}

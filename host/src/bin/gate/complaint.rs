@@ -1,0 +1,83 @@
+//! How the program says that it cannot go on: what happened, why, what to do, and the exit code that follows.
+
+use crate::Exit;
+use gatehost::changes;
+use gatehost::config::Problems;
+use gatehost::verdict::Failure;
+
+/// An error for a person; several where several things must be changed.
+#[derive(Debug)]
+pub(crate) struct Complaint {
+    pub(crate) exit: Exit,
+    errors: Vec<(anyhow::Error, Option<String>)>,
+}
+
+impl Complaint {
+    /// The caller must change something.
+    pub(crate) fn mistake(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::Mistake, errors: vec![(error.into(), None)] }
+    }
+
+    /// The program could not do its work.
+    pub(crate) fn broken(error: impl Into<anyhow::Error>) -> Self {
+        Self { exit: Exit::NoVerdict, errors: vec![(error.into(), None)] }
+    }
+
+    /// The configuration must be changed. `file` is what it is called here.
+    pub(crate) fn problems(file: &str, problems: &Problems) -> Self {
+        let errors = problems.iter().map(|problem| {
+            let place = if problem.position.is_some() { format!("{file}:") } else { format!("{file}: ") };
+            (anyhow::anyhow!("{place}{problem}"), problem.hint.clone())
+        });
+        Self { exit: Exit::Mistake, errors: errors.collect() }
+    }
+
+    /// Say what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        if let Some((_, last)) = self.errors.last_mut() {
+            *last = hint.into();
+        }
+        self
+    }
+
+    pub(crate) fn print(&self, color: bool) {
+        let paint = |word: &str, code: u8| if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
+        for (error, hint) in &self.errors {
+            eprintln!("{} {error}", paint("error:", 31));
+            for cause in error.chain().skip(1) {
+                eprintln!("{} {cause}", paint("caused by:", 33));
+            }
+            if let Some(hint) = hint {
+                eprintln!("{} {hint}", paint("hint:", 36));
+            }
+        }
+    }
+}
+
+/// The caller named a component that cannot be used.
+impl From<Failure> for Complaint {
+    fn from(failure: Failure) -> Self {
+        Self::mistake(anyhow::anyhow!("{} ({})", failure.message, failure.kind)).hint(failure.hint)
+    }
+}
+
+impl From<changes::Error> for Complaint {
+    fn from(error: changes::Error) -> Self {
+        let hint = match &error {
+            changes::Error::NoRepository { .. } => Some("use `--files` or `--all-files`, or run in a git repository"),
+            changes::Error::Outside { .. } => Some("choose the root with `-C`"),
+            _ => None,
+        };
+        Self::mistake(error).hint(hint.map(str::to_owned))
+    }
+}
+
+/// Writing to standard output failed. Where the reader has gone, there is nobody to tell.
+impl From<std::io::Error> for Complaint {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self { exit: Exit::NoVerdict, errors: Vec::new() },
+            _ => Self::broken(error),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `gate init`: a gate.toml for the repository that this is.
+
+use crate::Exit;
+use crate::args::{Global, Init};
+use crate::complaint::Complaint;
+use anyhow::{Context, anyhow};
+use gatehost::changes::{self, Selection};
+use gatehost::config::FileSet;
+use gatehost::runtime::BUNDLED;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write as _;
+
+const FILE: &str = "gate.toml";
+
+pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
+    let changes = changes::collect(&global.directory, &Selection::All, false)?;
+    let paths = changes.paths();
+    let (text, reasons) = compose(&paths);
+    let mut out = std::io::stdout().lock();
+    if command.dry_run {
+        write!(out, "{text}")?;
+        return Ok(Exit::Pass);
+    }
+    let path = changes.workspace.root().join(FILE);
+    let mut file =
+        File::create_new(&path).with_context(|| format!("cannot write `{}`", path.display())).map_err(|error| {
+            Complaint::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned())
+        })?;
+    file.write_all(text.as_bytes())
+        .map_err(|error| Complaint::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))?;
+    writeln!(out, "wrote {}", path.display())?;
+    for reason in reasons {
+        writeln!(out, "  {reason}")?;
+    }
+    writeln!(out, "next: `gate plan` shows what it means, `gate run --all-files` tries it")?;
+    Ok(Exit::Pass)
+}
+
+/// The file, and why it says what it says.
+fn compose(paths: &[&str]) -> (String, Vec<String>) {
+    let mut reasons = Vec::new();
+    let mut checks = String::new();
+    let mut names = Vec::new();
+    for bundled in BUNDLED {
+        let about = bundled.description();
+        let Ok(files) = FileSet::new(&about.files, &[]) else { continue };
+        let matching = paths.iter().filter(|path| files.contains(path)).count();
+        if about.files.is_empty() || matching == 0 {
+            continue;
+        }
+        reasons.push(format!("{}: {matching} files match {}", bundled.name, about.files.join(", ")));
+        let _ = write!(checks, "\n# {}\n[check.{}]\nverifier = \"{}\"\n", about.summary, bundled.name, bundled.name);
+        names.push(bundled.name);
+    }
+    let signal = names.is_empty();
+    if signal {
+        names.push("completion-signal");
+        reasons.push("completion-signal: no file here is of a kind that a bundled verifier knows".to_owned());
+        checks.push_str("\n# Whoever did the work says so, on a line of its own (`gate run --claim FILE`).\n");
+        checks.push_str("[check.completion-signal]\nverifier = \"completion-signal\"\n");
+    }
+    let mut text = String::from(
+        "# What must hold before work passes. `gate plan` shows what this means, `gate schema gate` what it may say.\n\n",
+    );
+    let _ = write!(text, "[gate.default]\nall = {names:?}\n{checks}");
+    (text, reasons)
+}

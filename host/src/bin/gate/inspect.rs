@@ -1,0 +1,145 @@
+//! `gate inspect`: what a component is, and what it could ever do.
+
+use crate::args::{Format, Global, Inspect};
+use crate::complaint::Complaint;
+use crate::{Exit, prepare};
+use gatehost::runtime::{Anatomy, BUNDLED, CONTRACT, Description, Runtime, Source};
+use gatehost::verdict::Failure;
+use serde_json::json;
+use std::io::Write;
+
+pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Complaint> {
+    let mut out = std::io::stdout().lock();
+    let Some(name) = &command.component else { return list(&mut out, command.format) };
+    let source = Source::named(name, &global.directory)?;
+    let facts = Facts::collect(&prepare::runtime()?, &source)?;
+    match command.format {
+        Format::Human => facts.human(&mut out, name)?,
+        Format::Json => facts.json(&mut out)?,
+    }
+    Ok(if facts.problem.is_none() { Exit::Pass } else { Exit::Mistake })
+}
+
+fn list(out: &mut impl Write, format: Format) -> Result<Exit, Complaint> {
+    match format {
+        Format::Human => {
+            let width = BUNDLED.iter().map(|bundled| bundled.name.len()).max().unwrap_or(0);
+            for bundled in BUNDLED {
+                writeln!(out, "{:width$}  {}", bundled.name, bundled.description().summary)?;
+            }
+        }
+        Format::Json => {
+            let names: Vec<_> = BUNDLED
+                .iter()
+                .map(
+                    |bundled| json!({ "name": bundled.name, "digest": bundled.digest, "about": bundled.description() }),
+                )
+                .collect();
+            print_json(out, &json!(names))?;
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+struct Facts<'a> {
+    source: &'a Source,
+    /// `None` where it is no component at all.
+    anatomy: Option<Anatomy>,
+    code: &'static str,
+    about: Option<Description>,
+    /// Why it cannot be used as a verifier.
+    problem: Option<Failure>,
+}
+
+impl<'a> Facts<'a> {
+    fn collect(runtime: &Runtime, source: &'a Source) -> Result<Self, Complaint> {
+        let code = match (source.as_bundled(), runtime.needs_compiling(source)) {
+            (Some(_), _) => "compiled, bundled",
+            (None, true) => "not compiled before; `gate compile` does it ahead",
+            (None, false) => "compiled, in the cache",
+        };
+        let (about, problem) = match prepare::block_on(runtime.describe(source))? {
+            Ok(about) => (Some(about), None),
+            Err(problem) => (None, Some(problem)),
+        };
+        Ok(Self { source, anatomy: Anatomy::read(source.bytes()), code, about, problem })
+    }
+
+    fn human(&self, out: &mut impl Write, name: &str) -> std::io::Result<()> {
+        let mut line = |label: &str, value: &str| writeln!(out, "{label:9} {value}");
+        line("component", name)?;
+        line("digest", self.source.digest())?;
+        line("size", &format!("{} bytes", self.source.bytes().len()))?;
+        line("code", self.code)?;
+        if let Some(about) = &self.about {
+            line("name", &format!("{} {}", about.name, about.version))?;
+            line("about", &about.summary)?;
+        }
+        if let Some(anatomy) = &self.anatomy {
+            if let Ok(shape) = anatomy.shape() {
+                line("shape", shape.as_str())?;
+            }
+            let contract = anatomy.contract().unwrap_or("none");
+            line("contract", &format!("gatehost:verifier {contract} (this host: {CONTRACT})"))?;
+            let grants = needs(anatomy);
+            line("needs", &if grants.is_empty() { "no grant".to_owned() } else { grants.join(", ") })?;
+            let functions = anatomy.imports.iter().filter(|import| !Anatomy::is_types_only(import));
+            for (number, import) in functions.clone().enumerate() {
+                line(if number == 0 { "imports" } else { "" }, import)?;
+            }
+            if functions.count() == 0 {
+                line("imports", "nothing but types: it can compute, and nothing else")?;
+            }
+        }
+        if let Some(about) = &self.about {
+            for (number, glob) in about.files.iter().enumerate() {
+                line(if number == 0 { "files" } else { "" }, glob)?;
+            }
+            let schema = if about.settings_schema.is_empty() { "none" } else { about.settings_schema.as_str() };
+            for (number, text) in schema.lines().enumerate() {
+                line(if number == 0 { "settings" } else { "" }, text)?;
+            }
+        }
+        if let Some(problem) = &self.problem {
+            line("problem", &format!("{}: {}", problem.kind, problem.message))?;
+            if let Some(hint) = &problem.hint {
+                line("hint", hint)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn json(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let anatomy = self.anatomy.as_ref();
+        let schema = self.about.as_ref().and_then(|about| serde_json::from_str(&about.settings_schema).ok());
+        let schema: Option<serde_json::Value> = schema;
+        print_json(
+            out,
+            &json!({
+                "version": 1,
+                "digest": self.source.digest(),
+                "size": self.source.bytes().len(),
+                "code": self.code,
+                "shape": anatomy.and_then(|anatomy| anatomy.shape().ok()),
+                "contract": anatomy.and_then(Anatomy::contract),
+                "needs": anatomy.map(needs),
+                "imports": anatomy.map(|anatomy| &anatomy.imports),
+                "exports": anatomy.map(|anatomy| &anatomy.exports),
+                "about": self.about.as_ref().map(|about| json!({
+                    "name": about.name, "version": about.version, "summary": about.summary, "files": about.files,
+                })),
+                "settings_schema": schema,
+                "problem": self.problem,
+            }),
+        )
+    }
+}
+
+fn needs(anatomy: &Anatomy) -> Vec<&'static str> {
+    anatomy.capabilities().into_iter().map(|capability| capability.needs()).collect()
+}
+
+fn print_json(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}

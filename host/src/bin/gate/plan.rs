@@ -1,0 +1,97 @@
+//! `gate plan`: what the configuration means.
+
+use crate::args::{Format, Global, Plan};
+use crate::complaint::Complaint;
+use crate::{Exit, prepare};
+use gatehost::config::Threshold;
+use gatehost::plan::{self, Node, Rule, What};
+use serde_json::json;
+use std::io::{self, Write};
+
+pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Complaint> {
+    let configured = prepare::configuration(global)?;
+    let prepared = prepare::plan(&configured, command.gate.as_deref())?;
+    show(&prepared.plan, command.format)?;
+    Ok(Exit::Pass)
+}
+
+/// Print a plan.
+pub(crate) fn show(plan: &plan::Plan, format: Format) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match format {
+        Format::Json => writeln!(out, "{:#}", json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
+        Format::Human => {
+            node(&mut out, &plan.root, 0)?;
+            writeln!(out, "plan {}", plan.digest())
+        }
+    }
+}
+
+fn node(out: &mut impl Write, node: &Node, depth: usize) -> io::Result<()> {
+    let indent = "  ".repeat(depth);
+    let what = match &node.what {
+        What::Check(check) => {
+            let mut words = vec![check.verifier.clone()];
+            if !check.files.is_empty() {
+                words.push(format!("on {}", check.files.join(", ")));
+            }
+            if !check.exclude.is_empty() {
+                words.push(format!("not {}", check.exclude.join(", ")));
+            }
+            if !check.grants.is_empty() {
+                let grants: Vec<String> = check.grants.iter().map(ToString::to_string).collect();
+                words.push(format!("granted {}", grants.join(", ")));
+            }
+            words.push(format!("at most {:?}", check.timeout));
+            words.join("; ")
+        }
+        What::Gate(gate) => rule(&gate.rule, gate.members.len()),
+    };
+    writeln!(out, "{indent}{}: {what}{}", node.name, terms(node))?;
+    node.members().iter().try_for_each(|member| self::node(out, member, depth + 1))
+}
+
+fn rule(rule: &Rule, members: usize) -> String {
+    match rule {
+        Rule::Tiers => "tiers, the first that does not pass decides".to_owned(),
+        Rule::All => "all must pass".to_owned(),
+        Rule::Any => "one must pass".to_owned(),
+        Rule::Not => "must fail".to_owned(),
+        Rule::Vote(vote) => {
+            let threshold = match vote.threshold {
+                Threshold::Majority => "a majority".to_owned(),
+                Threshold::TwoThirds => "two thirds".to_owned(),
+                Threshold::Unanimous => "all".to_owned(),
+                Threshold::AtLeast(number) => number.to_string(),
+            };
+            format!("vote of {members}, {threshold} must be for it, {} may be missing", vote.absences)
+        }
+    }
+}
+
+/// What else was said of a member, where it is not what goes without saying.
+fn terms(node: &Node) -> String {
+    use gatehost::config::{Leniency, Mode};
+    let mut words = Vec::new();
+    if !node.enabled {
+        words.push("disabled".to_owned());
+    }
+    if node.mode == Mode::Shadow {
+        words.push("shadow".to_owned());
+    }
+    if let Some(tier) = node.tier {
+        words.push(format!("tier {tier}"));
+    }
+    if !node.when.is_empty() {
+        let when: Vec<String> = node.when.iter().map(ToString::to_string).collect();
+        words.push(format!("when {}", when.join(", ")));
+    }
+    for (key, leniency) in [("on_error", node.on_error), ("on_abstain", node.on_abstain)] {
+        match leniency {
+            Leniency::Block => {}
+            Leniency::Warn => words.push(format!("{key} = \"warn\"")),
+            Leniency::Escalate => words.push(format!("{key} = \"escalate\"")),
+        }
+    }
+    if words.is_empty() { String::new() } else { format!(" [{}]", words.join("; ")) }
+}

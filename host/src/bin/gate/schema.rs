@@ -1,0 +1,18 @@
+//! `gate schema`: the JSON Schemas.
+
+use crate::Exit;
+use crate::args::{Schema, SchemaOf};
+use crate::complaint::Complaint;
+use gatehost::schema;
+use std::io::Write;
+
+pub(crate) fn run(command: &Schema) -> Result<Exit, Complaint> {
+    let schema = match command.of {
+        SchemaOf::Gate => schema::gate_toml(),
+        SchemaOf::Submission => schema::submission(),
+        SchemaOf::Report => schema::report(),
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{schema:#}")?;
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,66 @@
+//! Where the verifiers of a plan come from: bundled ones, and components in files.
+
+use crate::config;
+use crate::plan::{Catalogue, Refusal, Resolved};
+use crate::runtime::{Description, Grants, Runtime, Source};
+use crate::settings;
+use crate::verdict::Failure;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Handle;
+
+/// Finds verifiers, and keeps what it found for whoever runs the plan.
+#[derive(Debug)]
+pub struct Verifiers {
+    runtime: Arc<Runtime>,
+    /// Where components describe themselves.
+    tokio: Handle,
+    /// What paths are relative to.
+    folder: PathBuf,
+    /// By digest.
+    found: Mutex<BTreeMap<String, Arc<Source>>>,
+}
+
+impl Verifiers {
+    /// A catalogue for a configuration in `folder`. Components that it has to ask, it asks on `tokio`.
+    pub fn new(runtime: Arc<Runtime>, tokio: Handle, folder: PathBuf) -> Self {
+        Self { runtime, tokio, folder, found: Mutex::default() }
+    }
+
+    /// The component with this digest, if a check of the plan uses it.
+    pub fn source(&self, digest: &str) -> Option<Arc<Source>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
+    }
+
+    fn find(&self, check: &config::Check) -> Result<(Source, Resolved, Description), Failure> {
+        let source = Source::named(&check.verifier, &self.folder)?;
+        let about = self.tokio.block_on(self.runtime.describe(&source))?;
+        let anatomy = self.runtime.anatomy_of(&source)?;
+        anatomy.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
+        let resolved =
+            Resolved { digest: source.digest().to_owned(), shape: anatomy.shape()?, files: about.files.clone() };
+        Ok((source, resolved, about))
+    }
+}
+
+impl Catalogue for Verifiers {
+    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
+        let (source, resolved, about) = self.find(check).map_err(|failure| vec![failure.into()])?;
+        settings::validate(&about.settings_schema, &check.settings).map_err(|problems| {
+            let refusal = |problem: settings::Problem| {
+                let at = if problem.place.is_empty() {
+                    "settings".to_owned()
+                } else {
+                    format!("settings.{}", problem.place)
+                };
+                let hint = Some(format!("`gate inspect {}` shows its settings", check.verifier));
+                Refusal { at, message: problem.message, hint }
+            };
+            problems.into_iter().map(refusal).collect::<Vec<_>>()
+        })?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.insert(resolved.digest.clone(), Arc::new(source));
+        Ok(resolved)
+    }
+}

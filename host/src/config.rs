@@ -1,0 +1,122 @@
+//! `gate.toml` as it is written, read strictly: either all of it is valid, or every problem comes out at once.
+//!
+//! What the file means (which verifier, whose defaults, which numbers) is left to `plan`.
+
+mod ad_hoc;
+mod check;
+mod command;
+mod files;
+mod gate;
+mod grant;
+mod problem;
+mod read;
+mod references;
+mod structure;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod units;
+
+pub use ad_hoc::of_verifiers;
+pub use check::Check;
+pub use command::{Access, Api, Command, Model, Sandbox};
+pub use files::{BadPattern, FileSet};
+pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
+pub use grant::{Grant, UnknownGrant};
+pub use problem::{Position, Problem, Problems};
+pub use terms::{Flaky, Leniency, Mode, PassIf, Terms, When};
+
+pub(crate) use files::pattern;
+pub(crate) use problem::{Places, nearest, one_of};
+pub(crate) use units::{milliseconds, show_duration};
+
+use read::{Source, Table, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use toml::de::{DeTable, DeValue};
+
+/// The most bytes of a file that are read.
+pub const MAX_BYTES: usize = 1 << 20;
+/// How deep gates may be nested.
+pub const MAX_DEPTH: usize = 64;
+/// How many members a gate may have in all, those of its members included.
+pub const MAX_MEMBERS: usize = 1_000;
+/// How long a gate may take, and how long it may take if nothing else is said.
+pub const MAX_DEADLINE: Duration = Duration::from_secs(30 * 60);
+
+/// A valid `gate.toml`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How long the whole gate may take.
+    pub deadline: Duration,
+    /// `[gate.*]`, at least one.
+    pub gates: BTreeMap<String, Gate>,
+    /// `[check.*]`. No check has the name of a gate.
+    pub checks: BTreeMap<String, Check>,
+    /// `[command.*]`.
+    pub commands: BTreeMap<String, Command>,
+    /// `[model.*]`.
+    pub models: BTreeMap<String, Model>,
+    pub(crate) places: Places,
+}
+
+/// Read a file.
+pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
+    if bytes.len() > MAX_BYTES {
+        let message = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
+        return Err(Problem::new("", message).into());
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+            let position = Some(Source::new(valid).position(valid.len()));
+            return Err(Problem { position, ..Problem::new("", "expected UTF-8, found other bytes") }.into());
+        }
+    };
+    let source = Source::new(text);
+    // The first error only: what follows one is mostly an echo of it.
+    let root = DeTable::parse(text).map_err(|error| {
+        let position = error.span().map(|span| source.position(span.start));
+        let message = format!("not valid TOML: {}", crate::text::clean_line(error.message(), 200));
+        Problem { position, ..Problem::new("", message) }
+    })?;
+    let root = toml::Spanned::new(root.span(), DeValue::Table(root.into_inner()));
+    let config = Table::root(&source, &root).map(read);
+    let (mut problems, places) = source.into_notes();
+    let Some(mut config) = config else { return Err(Problem::new("", "expected a table").into()) };
+    config.places = places;
+    problems.extend(references::problems(&config));
+    problems.extend(structure::problems(&config));
+    Problems::none_of(problems)?;
+    Ok(config)
+}
+
+fn read(mut root: Table<'_>) -> Config {
+    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE)).unwrap_or(MAX_DEADLINE);
+    let gates = named(&mut root, "gate", gate::read);
+    let commands = named(&mut root, "command", |_, table| command::read(table));
+    let models = named(&mut root, "model", |_, table| command::read_model(table, &commands));
+    let declared = check::Declared { commands: &commands, models: &models };
+    let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
+    let config = Config { deadline, gates, checks, commands, models, places: Places::default() };
+    if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
+        root.here
+            .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));
+    }
+    root.finish();
+    config
+}
+
+/// The tables `[KIND.NAME]` of a kind.
+fn named<'s, T>(root: &mut Table<'s>, kind: &'static str, read: impl Fn(&str, Table<'s>) -> T) -> BTreeMap<String, T> {
+    let tables = root.get(kind).and_then(|value| value.table(&format!("tables `[{kind}.NAME]`")));
+    let read_entry = |(name, value): (&'s str, Value<'s>)| {
+        if !units::is_name(name) {
+            let shown = crate::text::clean_line(name, 80);
+            value.problem(format!("expected a name of at most 64 letters, digits, `-` and `_`, found `{shown}`"));
+        }
+        Some((name.to_owned(), read(name, value.table(&format!("a table `[{kind}.{name}]`"))?)))
+    };
+    tables.map(|tables| tables.entries().into_iter().filter_map(read_entry).collect()).unwrap_or_default()
+}

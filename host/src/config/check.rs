@@ -1,0 +1,126 @@
+//! `[check.*]`: one configured use of a verifier.
+
+use super::command::{Command, Model};
+use super::grant::Grant;
+use super::problem::nearest;
+use super::read::{Table, Value};
+use super::terms::Terms;
+use crate::limits::Limits;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// Its name.
+    pub name: String,
+    /// The verifier: a name, a path or an OCI reference, perhaps with `@sha256:HEX`.
+    pub verifier: String,
+    /// A JSON object that the verifier is given; not yet held against its schema.
+    pub settings: serde_json::Value,
+    /// What it may do.
+    pub grants: BTreeSet<Grant>,
+    /// What one call may use; the time is [`Check::time`].
+    pub limits: Limits,
+    /// How long one call may take, if that is given.
+    pub time: Option<Duration>,
+    /// When and how it runs.
+    pub terms: Terms,
+}
+
+/// What a check can be granted by name.
+pub(super) struct Declared<'d> {
+    pub(super) commands: &'d BTreeMap<String, Command>,
+    pub(super) models: &'d BTreeMap<String, Model>,
+}
+
+pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) -> Check {
+    let verifier = table.need("verifier", "the name, the path or the OCI reference of a verifier");
+    let settings = table.get("settings").and_then(|value| value.table("a table")?.here.json());
+    let grants = table.get("grants").and_then(|value| {
+        let list = value.list_or_empty("a list of grants such as `[\"workspace\"]`")?;
+        Some(list.iter().filter_map(|value| read_grant(value, declared)).collect())
+    });
+    let mut limits = Limits::default();
+    let limit_table = table.get("limits").and_then(|value| value.table("a table such as `{ memory = \"64MiB\" }`"));
+    let time = limit_table.and_then(|table| read_limits(table, &mut limits));
+    let terms = Terms::read(&mut table);
+    super::gate::refuse_weight(&mut table, name);
+    table.finish();
+    Check {
+        name: name.to_owned(),
+        verifier: verifier.and_then(|value| read_verifier(&value)).unwrap_or_default(),
+        settings: settings.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
+        grants: grants.unwrap_or_default(),
+        limits,
+        time,
+        terms,
+    }
+}
+
+fn read_verifier(value: &Value<'_>) -> Option<String> {
+    let text = value.text("the name, the path or the OCI reference of a verifier")?;
+    // A path may contain `@` too; a digest has no `/` and no `.`.
+    let Some((_, digest)) = text.rsplit_once('@').filter(|(_, end)| !end.contains(['/', '.'])) else {
+        return Some(text);
+    };
+    let hex = |hex: &&str| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match digest.strip_prefix("sha256:").filter(hex) {
+        Some(_) => Some(text),
+        None => value.expected("`@sha256:` and 64 hexadecimal digits behind a verifier"),
+    }
+}
+
+fn read_grant(value: &Value<'_>, declared: &Declared<'_>) -> Option<Grant> {
+    let Some(word) = value.as_str() else { return value.expected("a grant such as `workspace`") };
+    let grant = match word.parse::<Grant>() {
+        Ok(grant) => grant,
+        Err(error) => {
+            value.problem(error.to_string());
+            return None;
+        }
+    };
+    match &grant {
+        Grant::Workspace => {}
+        Grant::Command(name) => must_be_declared(value, "command", name, declared.commands),
+        Grant::Model(name) => must_be_declared(value, "model", name, declared.models),
+    }
+    Some(grant)
+}
+
+/// Note a name that has no `[KIND.NAME]`.
+pub(super) fn must_be_declared<T>(value: &Value<'_>, kind: &str, name: &str, declared: &BTreeMap<String, T>) {
+    if !declared.contains_key(name) {
+        let shown = crate::text::clean_line(name, 60);
+        let near = nearest(name, declared.keys().map(String::as_str));
+        let hint = near.unwrap_or_else(|| format!("declare it: `[{kind}.{shown}]`"));
+        value.problem_with(format!("expected a declared {kind}, found `{shown}`"), hint);
+    }
+}
+
+/// Change the limits by what the table says, and return the time, if it is given.
+fn read_limits(mut table: Table<'_>, limits: &mut Limits) -> Option<Duration> {
+    const MAX_TIME: Duration = Duration::from_secs(10 * 60);
+    let time = table.get("time").and_then(|value| value.duration_up_to(MAX_TIME));
+    let sizes = [("memory", &mut limits.memory), ("transfer", &mut limits.transfer), ("log", &mut limits.log)];
+    for (key, limit) in sizes {
+        let size = table.get(key).and_then(|value| value.size());
+        *limit = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(*limit);
+    }
+    for (key, limit) in [("random", &mut limits.random), ("input", &mut limits.input)] {
+        *limit = table.get(key).and_then(|value| value.size()).unwrap_or(*limit);
+    }
+    let counts = [
+        ("table_elements", &mut limits.table_elements),
+        ("handles", &mut limits.handles),
+        ("findings", &mut limits.findings),
+    ];
+    for (key, limit) in counts {
+        let count = table.get(key).and_then(|value| value.small(1..=10_000_000));
+        *limit = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(*limit);
+    }
+    let hostcalls = table.get("hostcalls").and_then(|value| value.number(1..=1_000_000_000));
+    limits.hostcalls = hostcalls.unwrap_or(limits.hostcalls);
+    table.finish();
+    time
+}

@@ -1,0 +1,89 @@
+//! Which files: patterns such as `**/*.rs`, and what is left out of them.
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Why a text is not a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a pattern such as `**/*.rs`, found `{pattern}`: {why}")]
+pub struct BadPattern {
+    pattern: String,
+    why: String,
+}
+
+/// The files that match a pattern of `files`, or any if there is none, and no pattern of `exclude`.
+///
+/// Patterns are of the whole path relative to the root of the work: `*` stays within a folder, `**` does not. So
+/// `*.rs` is only in the root, and `**/*.rs` anywhere.
+#[derive(Clone, Debug)]
+pub struct FileSet {
+    files: Option<GlobSet>,
+    exclude: GlobSet,
+}
+
+impl FileSet {
+    /// The set of these patterns.
+    pub fn new(files: &[String], exclude: &[String]) -> Result<Self, BadPattern> {
+        let files = if files.is_empty() { None } else { Some(any_of(files)?) };
+        Ok(Self { files, exclude: any_of(exclude)? })
+    }
+
+    /// Whether a file is in the set.
+    pub fn contains(&self, path: &str) -> bool {
+        self.files.as_ref().is_none_or(|files| files.is_match(path)) && !self.exclude.is_match(path)
+    }
+}
+
+/// Read one pattern.
+pub(crate) fn pattern(pattern: &str) -> Result<Glob, BadPattern> {
+    let bad = |why: String| BadPattern { pattern: crate::text::clean_line(pattern, 60), why };
+    if pattern.is_empty() {
+        return Err(bad("it is empty".to_owned()));
+    }
+    if pattern.starts_with('/') || pattern.split('/').any(|part| part == "." || part == "..") {
+        return Err(bad("paths are relative to the root of the work, without `.` and `..`".to_owned()));
+    }
+    GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| bad(error.kind().to_string()))
+}
+
+fn any_of(patterns: &[String]) -> Result<GlobSet, BadPattern> {
+    let mut set = GlobSetBuilder::new();
+    for text in patterns {
+        set.add(pattern(text)?);
+    }
+    let too_large = |error: globset::Error| BadPattern { pattern: patterns.join(", "), why: error.to_string() };
+    set.build().map_err(too_large)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_file_is_in_the_set_when_a_pattern_matches_and_none_excludes() {
+        for (files, exclude, path, expected) in [
+            ("**/*.rs", "", "main.rs", true),
+            ("**/*.rs", "", "src/deep/main.rs", true),
+            ("*.rs", "", "src/main.rs", false),
+            ("src/*.rs", "", "src/deep/main.rs", false),
+            ("**/*.{js,ts}", "", "a/b.ts", true),
+            ("**/*.rs", "fixtures/**", "fixtures/a.rs", false),
+            ("**/*.rs", "fixtures/**", "src/fixtures/a.rs", true),
+            ("", "fixtures/**", "README.md", true),
+            ("", "", "anything", true),
+        ] {
+            let set = FileSet::new(&words(files), &words(exclude)).expect("patterns");
+            assert_eq!(set.contains(path), expected, "{files} without {exclude}: {path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_can_never_match_is_refused() {
+        for text in ["", "/src/*.rs", "./a", "a/../b", "[", "a{b"] {
+            assert!(pattern(text).is_err(), "{text}");
+        }
+    }
+}

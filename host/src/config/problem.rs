@@ -1,0 +1,187 @@
+//! What is wrong with a configuration: every problem with its place, and what to do about it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A point of the file. Lines and columns count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One thing that must be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The entry, such as `gate.review.voters`; empty when the problem is the file or the choice of a gate.
+    pub place: String,
+    /// Where that is in the file; none when the problem is not in it.
+    pub position: Option<Position>,
+    /// What was expected, and what was found.
+    pub message: String,
+    /// What to do about it, or the nearest valid name.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem without a position and a hint.
+    pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), position: None, message: message.into(), hint: None }
+    }
+
+    /// Add what to do about it.
+    pub fn hint(self, hint: impl Into<Option<String>>) -> Self {
+        Self { hint: hint.into(), ..self }
+    }
+}
+
+/// Position, place and message, so that a file's name and a colon before it make a link that terminals follow.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(position) = self.position {
+            write!(f, "{position}: ")?;
+        }
+        if !self.place.is_empty() {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// All problems, at least one, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// `Err` with these problems, put in order, or `Ok` if there are none.
+    pub(crate) fn none_of(mut problems: Vec<Problem>) -> Result<(), Self> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        problems.sort_by(|a, b| (a.position, &a.place).cmp(&(b.position, &b.place)));
+        problems.dedup();
+        Err(Self(problems))
+    }
+
+    /// The problems, in the order of the file.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.0.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+/// A line for each problem, and one for each hint.
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+            if let Some(hint) = &problem.hint {
+                write!(f, "\nhint: {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Where each entry is in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places(BTreeMap<String, Position>);
+
+impl Places {
+    /// Remember an entry.
+    pub(crate) fn insert(&mut self, place: &str, position: Position) {
+        self.0.insert(place.to_owned(), position);
+    }
+
+    /// A problem at this entry, with the position of the entry or of the nearest one around it.
+    pub(crate) fn problem<'p>(&self, place: &'p str, message: impl Into<String>) -> Problem {
+        let around = |inner: &&'p str| {
+            let inner: &'p str = inner;
+            inner.rfind(['.', '[']).map(|end| &inner[..end])
+        };
+        let position = std::iter::successors(Some(place), around).find_map(|place| self.0.get(place).copied());
+        Problem { position, ..Problem::new(place, message) }
+    }
+}
+
+/// The hint that names the valid name nearest to this one, or all of them while they are few.
+pub(crate) fn nearest<'n>(name: &str, valid: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    const FEW: usize = 12;
+    let valid: Vec<&str> = valid.into_iter().collect();
+    // Comparing long names, or with very many, costs more than a hint is worth.
+    let near = Some(name).filter(|name| name.len() <= 64 && valid.len() <= 1_000).and_then(|name| {
+        let word = name.to_lowercase();
+        let distance = |other: &str| strsim::damerau_levenshtein(&word, &other.to_lowercase());
+        let rank = |other: &str| (distance(other), !other.starts_with(&word));
+        let (rank, best) = valid.iter().map(|other| (rank(other), *other)).min()?;
+        (rank.0 <= name.chars().count().div_ceil(3)).then_some(best)
+    });
+    match near {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None if (1..=FEW).contains(&valid.len()) => Some(format!("expected {}", one_of(&valid))),
+        None => None,
+    }
+}
+
+/// The names in backticks: `a`, `b` or `c`.
+pub(crate) fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_names_the_nearest_name_or_the_few_that_there_are() {
+        for (name, valid, expected) in [
+            ("voter", &["vote", "voters"][..], Some("did you mean `voters`?")),
+            ("Timeout", &["timeout", "tier"], Some("did you mean `timeout`?")),
+            ("xyz", &["timeout", "tier"], Some("expected `timeout` or `tier`")),
+            ("xyz", &["timeout"], Some("expected `timeout`")),
+            ("xyz", &[], None),
+        ] {
+            assert_eq!(nearest(name, valid.iter().copied()).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_problem_has_the_position_of_the_nearest_known_entry() {
+        let mut places = Places::default();
+        let position = Position { line: 3, column: 1 };
+        places.insert("gate.a", position);
+        assert_eq!(places.problem("gate.a.all[0].timeout", "").position, Some(position));
+        assert_eq!(places.problem("gate.b", "").position, None);
+    }
+}

@@ -1,0 +1,296 @@
+//! Reading TOML entry by entry. What is missing, of the wrong kind or unknown is noted with its place, and reading
+//! goes on, so that all problems come out at once.
+
+use super::files;
+use super::problem::{Places, Position, Problem, nearest, one_of};
+use super::units;
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+use toml::de::{DeTable, DeValue};
+
+/// The text, and what was noted about it.
+pub(super) struct Source<'s> {
+    text: &'s str,
+    lines: Vec<usize>,
+    problems: RefCell<Vec<Problem>>,
+    places: RefCell<Places>,
+}
+
+impl<'s> Source<'s> {
+    pub(super) fn new(text: &'s str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(index, _)| index + 1);
+        Self {
+            text,
+            lines: std::iter::once(0).chain(ends).collect(),
+            problems: RefCell::default(),
+            places: RefCell::default(),
+        }
+    }
+
+    /// The position of a byte.
+    pub(super) fn position(&self, byte: usize) -> Position {
+        let line = self.lines.partition_point(|start| *start <= byte).max(1);
+        let before = self.text.get(self.lines[line - 1]..byte).unwrap_or_default();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Position { line: count(line), column: count(before.chars().count() + 1) }
+    }
+
+    pub(super) fn note(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    pub(super) fn into_notes(self) -> (Vec<Problem>, Places) {
+        (self.problems.into_inner(), self.places.into_inner())
+    }
+}
+
+/// A value and its place.
+#[derive(Clone)]
+pub(super) struct Value<'s> {
+    source: &'s Source<'s>,
+    value: &'s DeValue<'s>,
+    pub(super) place: String,
+    position: Position,
+}
+
+impl<'s> Value<'s> {
+    fn new(source: &'s Source<'s>, value: &'s toml::Spanned<DeValue<'s>>, place: String) -> Self {
+        let position = source.position(value.span().start);
+        source.places.borrow_mut().insert(&place, position);
+        Self { source, value: value.get_ref(), place, position }
+    }
+
+    /// Note a problem here.
+    pub(super) fn problem(&self, message: impl Into<String>) {
+        self.problem_with(message, None);
+    }
+
+    /// Note a problem here, with what to do about it.
+    pub(super) fn problem_with(&self, message: impl Into<String>, hint: impl Into<Option<String>>) {
+        let problem = Problem { position: Some(self.position), ..Problem::new(&self.place, message) };
+        self.source.note(problem.hint(hint));
+    }
+
+    /// Note that something else was expected here.
+    pub(super) fn expected<T>(&self, what: &str) -> Option<T> {
+        self.problem(format!("expected {what}, found {}", self.found()));
+        None
+    }
+
+    /// What is here, for a person.
+    pub(super) fn found(&self) -> String {
+        match self.value {
+            DeValue::String(text) => format!("`\"{}\"`", crate::text::clean_line(text, 60)),
+            DeValue::Integer(number) => format!("`{number}`"),
+            DeValue::Float(number) => format!("`{number}`"),
+            DeValue::Boolean(flag) => format!("`{flag}`"),
+            DeValue::Datetime(_) => "a date".to_owned(),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    pub(super) fn as_str(&self) -> Option<&'s str> {
+        self.value.as_str()
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        self.value.is_array()
+    }
+
+    pub(super) fn is_empty_table(&self) -> bool {
+        self.value.as_table().is_some_and(|table| table.is_empty())
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, what: &str) -> Option<String> {
+        match self.as_str() {
+            Some(text) if !text.is_empty() && !text.contains('\0') => Some(text.to_owned()),
+            _ => self.expected(what),
+        }
+    }
+
+    pub(super) fn flag(&self) -> Option<bool> {
+        self.value.as_bool().or_else(|| self.expected("`true` or `false`"))
+    }
+
+    fn integer(&self) -> Option<i128> {
+        self.value.as_integer().and_then(|number| i128::from_str_radix(number.as_str(), number.radix()).ok())
+    }
+
+    /// A number in this range, if it is a number at all.
+    pub(super) fn as_number(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        self.integer().and_then(|number| u64::try_from(number).ok()).filter(|number| range.contains(number))
+    }
+
+    pub(super) fn number(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        let what = || format!("a whole number from {} to {}", range.start(), range.end());
+        self.as_number(range.clone()).or_else(|| self.expected(&what()))
+    }
+
+    pub(super) fn small(&self, range: RangeInclusive<u32>) -> Option<u32> {
+        let range = u64::from(*range.start())..=u64::from(*range.end());
+        self.number(range).and_then(|number| u32::try_from(number).ok())
+    }
+
+    /// A number from 0 to 1.
+    pub(super) fn fraction(&self) -> Option<f64> {
+        let number = match self.value {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            _ => self.as_number(0..=1).map(|number| number as f64),
+        };
+        number.filter(|number| (0.0..=1.0).contains(number)).or_else(|| self.expected("a number from 0 to 1"))
+    }
+
+    /// A duration above zero.
+    pub(super) fn duration(&self) -> Option<Duration> {
+        let read = self.as_str().and_then(units::duration).filter(|duration| !duration.is_zero());
+        read.or_else(|| self.expected("a positive duration such as `500ms`, `2m` or `1h30m`"))
+    }
+
+    /// A duration above zero and not above this.
+    pub(super) fn duration_up_to(&self, max: Duration) -> Option<Duration> {
+        let duration = self.duration()?;
+        if duration <= max {
+            Some(duration)
+        } else {
+            self.expected(&format!("at most `{}`", units::show_duration(max)))
+        }
+    }
+
+    /// A number of bytes.
+    pub(super) fn size(&self) -> Option<u64> {
+        let range = 1..=4 << 30;
+        let read = self.as_str().and_then(units::size).filter(|size| range.contains(size));
+        let read = read.or_else(|| self.as_number(range));
+        read.or_else(|| self.expected("a size from `1B` to `4GiB`, such as `64MiB`, `10MB` or a number of bytes"))
+    }
+
+    /// One of these words.
+    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        let found = self.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
+        let names = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
+        found.map(|(_, value)| *value).or_else(|| self.expected(&one_of(&names())))
+    }
+
+    /// The values of a list. An empty one is a problem.
+    pub(super) fn list(&self, what: &str) -> Option<Vec<Value<'s>>> {
+        let list = self.list_or_empty(what)?;
+        if list.is_empty() {
+            self.problem(format!("expected {what}, found an empty list"));
+            return None;
+        }
+        Some(list)
+    }
+
+    /// The values of a list that may be empty.
+    pub(super) fn list_or_empty(&self, what: &str) -> Option<Vec<Value<'s>>> {
+        let Some(values) = self.value.as_array() else { return self.expected(what) };
+        let value = |(index, value)| Value::new(self.source, value, format!("{}[{index}]", self.place));
+        Some(values.iter().enumerate().map(value).collect())
+    }
+
+    /// Patterns of files.
+    pub(super) fn patterns(&self, may_be_empty: bool) -> Option<Vec<String>> {
+        let what = "a list of patterns such as `[\"**/*.rs\"]`";
+        let list = if may_be_empty { self.list_or_empty(what) } else { self.list(what) }?;
+        let pattern = |value: &Value<'_>| {
+            let Some(text) = value.as_str() else { return value.expected("a pattern such as `**/*.rs`") };
+            match files::pattern(text) {
+                Ok(_) => Some(text.to_owned()),
+                Err(error) => {
+                    value.problem(error.to_string());
+                    None
+                }
+            }
+        };
+        Some(list.iter().filter_map(pattern).collect())
+    }
+
+    pub(super) fn table(&self, what: &str) -> Option<Table<'s>> {
+        let Some(table) = self.value.as_table() else { return self.expected(what) };
+        Some(Table { here: self.clone(), table, asked: Vec::new() })
+    }
+
+    /// The value as JSON. Dates become text.
+    pub(super) fn json(&self) -> Option<serde_json::Value> {
+        Some(match self.value {
+            DeValue::String(text) => text.as_ref().into(),
+            DeValue::Boolean(flag) => (*flag).into(),
+            DeValue::Datetime(date) => date.to_string().into(),
+            DeValue::Integer(_) => match self.integer().and_then(|number| i64::try_from(number).ok()) {
+                Some(number) => number.into(),
+                None => return self.expected("a whole number of 64 bits"),
+            },
+            DeValue::Float(number) => match number.as_str().parse().ok().and_then(serde_json::Number::from_f64) {
+                Some(number) => number.into(),
+                None => return self.expected("a finite number"),
+            },
+            DeValue::Array(_) => {
+                self.list_or_empty("a list")?.iter().filter_map(Value::json).collect::<Vec<_>>().into()
+            }
+            DeValue::Table(_) => {
+                let entries = self.table("a table")?.entries();
+                let json = |(name, value): (&str, Value<'_>)| Some((name.to_owned(), value.json()?));
+                entries.into_iter().filter_map(json).collect::<serde_json::Map<_, _>>().into()
+            }
+        })
+    }
+}
+
+/// A table, and which keys were asked for.
+pub(super) struct Table<'s> {
+    pub(super) here: Value<'s>,
+    table: &'s DeTable<'s>,
+    asked: Vec<&'static str>,
+}
+
+impl<'s> Table<'s> {
+    /// The whole file.
+    pub(super) fn root(source: &'s Source<'s>, root: &'s toml::Spanned<DeValue<'s>>) -> Option<Self> {
+        Value::new(source, root, String::new()).table("a table")
+    }
+
+    /// The place of a key of this table.
+    fn place(&self, key: &str) -> String {
+        if self.here.place.is_empty() { key.to_owned() } else { format!("{}.{key}", self.here.place) }
+    }
+
+    pub(super) fn get(&mut self, key: &'static str) -> Option<Value<'s>> {
+        self.asked.push(key);
+        self.table.get(key).map(|value| Value::new(self.here.source, value, self.place(key)))
+    }
+
+    /// As [`Table::get`], where it is a problem when there is none.
+    pub(super) fn need(&mut self, key: &'static str, what: &str) -> Option<Value<'s>> {
+        let value = self.get(key);
+        if value.is_none() {
+            self.here.problem(format!("expected `{key}`: {what}"));
+        }
+        value
+    }
+
+    /// All entries, in the order of their names.
+    pub(super) fn entries(&self) -> Vec<(&'s str, Value<'s>)> {
+        let entry = |(key, value): (&'s toml::Spanned<_>, _)| {
+            let key: &'s std::borrow::Cow<'s, str> = key.get_ref();
+            (key.as_ref(), Value::new(self.here.source, value, self.place(key)))
+        };
+        self.table.iter().map(entry).collect()
+    }
+
+    /// Refuse every key that was not asked for.
+    pub(super) fn finish(self) {
+        for (key, _) in self.table.iter() {
+            let name = key.get_ref().as_ref();
+            if !self.asked.contains(&name) {
+                let shown = crate::text::clean_line(name, 60);
+                let problem = Problem::new(self.place(&shown), format!("unknown key `{shown}`"));
+                let position = Some(self.here.source.position(key.span().start));
+                let hint = nearest(name, self.asked.iter().copied());
+                self.here.source.note(Problem { position, ..problem.hint(hint) });
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What must hold between the entries of a file: names that exist, and times that fit.
+
+use super::command::{COMMAND_TIMEOUT, MODEL_TIMEOUT};
+use super::{Check, Config, Grant, MAX_DEADLINE, Member, Problem, Rule, Target, Terms, nearest, show_duration};
+use std::time::Duration;
+
+/// How long a check without commands and models takes, if nothing else is said.
+const PLAIN_TIMEOUT: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5 * 60));
+
+impl Config {
+    /// How long a check may take: as long as the slowest of what it is granted, if it says nothing else; and at most.
+    pub(crate) fn timeouts(&self, check: &Check) -> (Duration, Duration) {
+        let of = |grant: &Grant| match grant {
+            Grant::Workspace => None,
+            Grant::Command(name) => Some((self.commands.get(name)?.timeout, COMMAND_TIMEOUT.1)),
+            Grant::Model(name) => Some((self.models.get(name)?.timeout, MODEL_TIMEOUT.1)),
+        };
+        let longest = |a: (Duration, Duration), b: (Duration, Duration)| (a.0.max(b.0), a.1.max(b.1));
+        check.grants.iter().filter_map(of).reduce(longest).unwrap_or(PLAIN_TIMEOUT)
+    }
+}
+
+/// Everything that does not fit together.
+pub(super) fn problems(config: &Config) -> Vec<Problem> {
+    let mut review = Review { config, problems: Vec::new() };
+    for (name, gate) in &config.gates {
+        review.timeout(&format!("gate.{name}"), &gate.terms, MAX_DEADLINE);
+        review.members(&gate.rule);
+        if config.checks.contains_key(name) {
+            let message = format!("expected a name that no gate has, found `{name}`");
+            review.note(&format!("check.{name}"), message, Some("gates and checks share their names".to_owned()));
+        }
+    }
+    for check in config.checks.values() {
+        review.timeout(&format!("check.{}", check.name), &check.terms, config.timeouts(check).1);
+    }
+    review.problems
+}
+
+struct Review<'c> {
+    config: &'c Config,
+    problems: Vec<Problem>,
+}
+
+impl Review<'_> {
+    fn note(&mut self, place: &str, message: impl Into<String>, hint: Option<String>) {
+        self.problems.push(self.config.places.problem(place, message).hint(hint));
+    }
+
+    fn timeout(&mut self, place: &str, terms: &Terms, max: Duration) {
+        if let Some(timeout) = terms.timeout.filter(|timeout| *timeout > max) {
+            let message = format!("expected at most `{}`, found `{}`", show_duration(max), show_duration(timeout));
+            self.note(&format!("{place}.timeout"), message, None);
+        }
+    }
+
+    fn members(&mut self, rule: &Rule) {
+        for member in rule.members() {
+            let max = match &member.target {
+                Target::Named(name) => match self.config.checks.get(name) {
+                    Some(check) => self.config.timeouts(check).1,
+                    None => {
+                        self.known(member, name);
+                        MAX_DEADLINE
+                    }
+                },
+                Target::Inline(rule) => {
+                    self.members(rule);
+                    MAX_DEADLINE
+                }
+            };
+            self.timeout(&member.place, &member.terms, max);
+        }
+    }
+
+    fn known(&mut self, member: &Member, name: &str) {
+        if !self.config.gates.contains_key(name) {
+            let names = self.config.gates.keys().chain(self.config.checks.keys()).map(String::as_str);
+            let shown = crate::text::clean_line(name, 60);
+            let message = format!("expected the name of a gate or a check, found `{shown}`");
+            self.note(&member.place, message, nearest(name, names));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! From a plan to one verdict: tiered, voting and composite gates over checks that somebody else runs.
+//!
+//! The rules are pure ([`algebra`], [`vote`], [`cadence`], `compose`); only [`run`] takes time. It knows nothing of
+//! WebAssembly: a [`Judge`] answers for the verifiers. Nothing is spawned here: what runs at the same time is polled
+//! together, so dropping a member cancels all of it, and a judge that computes must move to a thread by itself.
+
+pub mod algebra;
+mod ask;
+pub mod cadence;
+mod compose;
+mod evaluate;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
+mod tests;
+mod together;
+pub mod vote;
+
+pub use cadence::{Circumstances, Facts};
+
+use crate::outcome::{Node, Outcome};
+use crate::plan::{self, Plan};
+use crate::submission::{CommandEvidence, Evidence};
+use crate::verdict::Verdict;
+use evaluate::{Deadline, Evaluation};
+use std::future::Future;
+use tokio::time::Instant;
+
+/// Who answers for the verifiers.
+pub trait Judge: Sync {
+    /// Have the verifier of a check judge, given what the checks of earlier tiers established, in their order.
+    ///
+    /// Every call must ask anew: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
+    /// future is dropped when its time is over or its answer no longer matters, and must then stop its work. A panic
+    /// in it counts as no answer.
+    fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Judged> + Send;
+
+    /// Take note of progress. Called from within the run, and so must return at once.
+    fn observe(&self, event: Event<'_>) {
+        let _ = event;
+    }
+}
+
+/// What a judge says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judged {
+    /// There is no file for this check to judge.
+    NoFiles,
+    /// The verifier's answer, or why there is none.
+    Answer(Answer),
+}
+
+/// What a verifier answered, and what was done for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The verdict, of all files together.
+    pub verdict: Verdict,
+    /// How many files were judged, for a check of files.
+    pub files: Option<usize>,
+    /// The commands that were run.
+    pub commands: Vec<CommandEvidence>,
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, files: None, commands: Vec::new() }
+    }
+}
+
+impl From<Verdict> for Judged {
+    fn from(verdict: Verdict) -> Self {
+        Self::Answer(verdict.into())
+    }
+}
+
+/// Progress. A path is the names from the gate down, joined by `/`.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'e> {
+    /// A member begins.
+    Started {
+        /// Which.
+        path: &'e str,
+        /// What it is.
+        node: &'e plan::Node,
+    },
+    /// It is known what became of a member, whether it began or not. What was cut short may be told again.
+    Finished {
+        /// Which.
+        path: &'e str,
+        /// What became of it.
+        node: &'e Node,
+    },
+}
+
+/// Run a gate. Whatever happens, there is an outcome, and nothing but a pass is one: when nothing was checked at all,
+/// it is an abstention.
+pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge) -> Node {
+    let root = &plan.root;
+    let deadline = Deadline { at: Instant::now() + plan.deadline, of: &root.name, limit: plan.deadline };
+    let evaluation = Evaluation { circumstances, judge };
+    let mut node = evaluation.member(root, root.name.clone(), deadline, false, &[]).await.node;
+    if node.shadow || node.outcome.status().is_none() {
+        node.reason = format!("nothing was checked: {}", if node.shadow { "it is in shadow" } else { &node.reason });
+        node.outcome = Outcome::Abstain;
+        node.relaxed.clear();
+    }
+    node
+}

@@ -1,0 +1,201 @@
+//! Whether a member is due: for this task, at this tier, with these files.
+//!
+//! A fact that is not known is never a reason to skip.
+
+use crate::config::{FileSet, When};
+use crate::submission::{Submission, Task};
+
+/// What is known of the task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Its position in the plan, from 0.
+    pub index: Option<u32>,
+    /// How many tasks the plan has.
+    pub total: Option<u32>,
+    /// Its phase.
+    pub phase: Option<String>,
+    /// The phase of the task before it.
+    pub previous_phase: Option<String>,
+    /// How far up the tiers it asks to be verified.
+    pub tier: Option<u32>,
+}
+
+impl From<&Task> for Facts {
+    fn from(task: &Task) -> Self {
+        Self {
+            index: task.index,
+            total: task.total,
+            phase: task.phase.clone(),
+            previous_phase: task.previous_phase.clone(),
+            tier: task.tier,
+        }
+    }
+}
+
+/// Under which circumstances a gate runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// What is known of the task.
+    pub facts: Facts,
+    /// The paths that changed, if that is known.
+    pub changed: Option<Vec<String>>,
+    /// Whether the members of `all` run one after the other, and none after the first that fails.
+    pub fail_fast: bool,
+}
+
+impl Circumstances {
+    /// The circumstances of a submission. One that names no change does not say what changed.
+    pub fn of(submission: &Submission) -> Self {
+        let changes = submission.changes.iter();
+        let paths = changes.flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten().cloned();
+        Self {
+            facts: submission.task.as_ref().map(Facts::from).unwrap_or_default(),
+            changed: (!submission.changes.is_empty()).then(|| paths.collect()),
+            fail_fast: false,
+        }
+    }
+}
+
+/// Why a member is skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// In words.
+    pub reason: String,
+    /// The index of the next task for which it is known to run.
+    pub next_due: Option<u32>,
+}
+
+impl Skip {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), next_due: None }
+    }
+}
+
+/// Whether something of this tier is above what the task asks for.
+pub fn above_tier(tier: Option<u32>, facts: &Facts) -> Option<Skip> {
+    let (tier, asked) = tier.zip(facts.tier)?;
+    (asked < tier).then(|| Skip::new(format!("of tier {tier}; the task asks for tier {asked}")))
+}
+
+/// Whether something that runs for these tasks is not due for this one.
+pub fn not_due(when: &[When], facts: &Facts) -> Option<Skip> {
+    // All that could make it run are known, and none does.
+    let holds = |when: &When| match when {
+        When::PhaseBoundary => facts.phase.as_ref().zip(facts.previous_phase.as_ref()).map(|(now, then)| now != then),
+        When::Every(n) => facts.index.map(|index| index.checked_rem(*n).is_none_or(|rest| rest == 0)),
+        When::Final => facts.index.zip(facts.total).map(|(index, total)| index >= total.saturating_sub(1)),
+    };
+    if when.is_empty() || when.iter().any(|when| holds(when) != Some(false)) {
+        return None;
+    }
+    let next_due = facts.index.and_then(|index| when.iter().filter_map(|when| next(*when, index, facts.total)).min());
+    let reason = next_due.map_or_else(|| "not due for this task".to_owned(), |next| format!("next at task {next}"));
+    Some(Skip { reason, next_due })
+}
+
+/// The first task after `index` for which this is known to hold.
+fn next(when: When, index: u32, total: Option<u32>) -> Option<u32> {
+    let later = match when {
+        When::PhaseBoundary => None,
+        When::Every(n) => index.checked_div(n)?.checked_add(1)?.checked_mul(n),
+        When::Final => total?.checked_sub(1).filter(|last| *last > index),
+    };
+    later.filter(|later| total.is_none_or(|total| *later < total))
+}
+
+/// Whether no file changed that matches.
+pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[String]>) -> Option<Skip> {
+    let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
+    // Patterns that cannot be read match everything; the configuration has refused them.
+    let set = FileSet::new(files, exclude).ok()?;
+    (!changed.iter().any(|path| set.contains(path))).then(|| Skip::new("no changed file matches"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use When::{Every, Final, PhaseBoundary};
+
+    fn facts(index: Option<u32>, total: Option<u32>, phases: Option<(&str, &str)>) -> Facts {
+        let phase = |phase: &str| phase.to_owned();
+        Facts {
+            index,
+            total,
+            previous_phase: phases.map(|(then, _)| phase(then)),
+            phase: phases.map(|(_, now)| phase(now)),
+            tier: None,
+        }
+    }
+
+    #[test]
+    fn any_condition_makes_it_run_and_otherwise_the_next_is_told() {
+        let same = Some(("1", "1"));
+        let seed = vec![PhaseBoundary, Every(5), Final];
+        for (when, facts, expected) in [
+            (seed.clone(), facts(Some(0), Some(12), same), None),
+            (seed.clone(), facts(Some(3), Some(12), same), Some(Some(5))),
+            (seed.clone(), facts(Some(3), Some(12), Some(("1", "2"))), None),
+            (seed.clone(), facts(Some(5), Some(12), same), None),
+            (seed.clone(), facts(Some(10), Some(12), same), None),
+            (seed.clone(), facts(Some(11), Some(12), same), None),
+            (seed.clone(), facts(Some(6), Some(9), same), Some(Some(8))),
+            (seed, facts(Some(15), Some(12), same), None),
+            (vec![Every(5)], facts(Some(6), Some(9), None), Some(None)),
+            (vec![Every(5)], facts(Some(6), None, None), Some(Some(10))),
+            (vec![Every(1)], facts(Some(6), None, None), None),
+            (vec![Final], facts(Some(6), Some(9), None), Some(Some(8))),
+            (vec![Final], facts(Some(8), Some(9), None), None),
+            (vec![Final], facts(Some(0), Some(0), None), None),
+            (vec![PhaseBoundary], facts(Some(6), Some(9), same), Some(None)),
+            (vec![Every(u32::MAX)], facts(Some(u32::MAX - 1), None, None), Some(Some(u32::MAX))),
+            (vec![Every(3)], facts(Some(u32::MAX - 1), None, None), Some(Some(u32::MAX))),
+            (vec![Every(7)], facts(Some(u32::MAX - 1), None, None), Some(None)),
+            (vec![], facts(Some(6), Some(9), same), None),
+        ] {
+            assert_eq!(not_due(&when, &facts).map(|skip| skip.next_due), expected, "{when:?} {facts:?}");
+        }
+        let skip = not_due(&[Every(5)], &facts(Some(6), None, None)).expect("skipped");
+        assert_eq!(skip.reason, "next at task 10");
+    }
+
+    #[test]
+    fn a_missing_fact_never_skips() {
+        for (when, facts) in [
+            (PhaseBoundary, facts(Some(3), Some(9), None)),
+            (Every(5), facts(None, Some(9), Some(("1", "1")))),
+            (Final, facts(None, Some(9), Some(("1", "1")))),
+            (Final, facts(Some(3), None, Some(("1", "1")))),
+        ] {
+            assert_eq!(not_due(&[when], &facts), None, "{when:?}");
+        }
+        assert_eq!(above_tier(Some(3), &Facts::default()), None);
+        assert_eq!(not_touched(&["*.rs".to_owned()], &[], None), None);
+        assert_eq!(Circumstances::of(&Submission::default()), Circumstances::default());
+    }
+
+    #[test]
+    fn a_task_may_ask_for_fewer_tiers() {
+        for (tier, asked, skipped) in [(2, 1, true), (2, 2, false), (2, 3, false), (1, 0, true)] {
+            let facts = Facts { tier: Some(asked), ..Facts::default() };
+            assert_eq!(above_tier(Some(tier), &facts).is_some(), skipped, "{tier} {asked}");
+            assert_eq!(above_tier(None, &facts), None);
+        }
+    }
+
+    #[test]
+    fn a_gate_of_files_runs_when_one_of_them_changed() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        for (files, exclude, changed, skipped) in [
+            ("**/*.rs", "", "a.rs b.py", false),
+            ("**/*.rs", "", "b.py", true),
+            ("**/*.rs", "gen/**", "gen/a.rs", true),
+            ("", "gen/**", "gen/a.rs", true),
+            ("", "gen/**", "gen/a.rs b", false),
+            ("", "", "", false),
+            ("**", "", "", true),
+        ] {
+            let skip = not_touched(&words(files), &words(exclude), Some(&words(changed)));
+            assert_eq!(skip.is_some(), skipped, "{files} without {exclude}: {changed}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a member's outcome counts as, and what a gate's outcome rests on.
+
+use super::algebra;
+use super::vote::{Ballot, Decision, Electorate};
+use crate::config::{Divergence, Leniency, Mode};
+use crate::outcome::{Node, Outcome, Relaxation};
+use crate::plan::{self, Gate, Rule};
+use crate::submission::Evidence;
+use crate::verdict::Status;
+
+/// A member that is done, in one way or another.
+#[derive(Clone, Debug)]
+pub(super) struct Done {
+    /// What became of it.
+    pub(super) node: Node,
+    /// For a member of a vote, that its silence is let through.
+    pub(super) waved: Option<Relaxation>,
+    /// What it established for later tiers.
+    pub(super) evidence: Vec<Evidence>,
+}
+
+impl Done {
+    /// What it counts as.
+    pub(super) fn status(&self) -> Option<Status> {
+        self.status_if(false)
+    }
+
+    /// What it counts as, or would count as if shadows did.
+    fn status_if(&self, shadows: bool) -> Option<Status> {
+        if self.node.shadow && !shadows { None } else { self.node.outcome.status() }
+    }
+
+    /// Its ballot, in a vote; none if it was not needed.
+    pub(super) fn ballot(&self) -> Option<Ballot> {
+        self.ballot_if(false)
+    }
+
+    fn ballot_if(&self, shadows: bool) -> Option<Ballot> {
+        match self.status_if(shadows) {
+            Some(Status::Pass) => Some(Ballot::For),
+            Some(Status::Fail) => Some(Ballot::Against),
+            Some(Status::Abstain | Status::Error) if self.waved.is_none() => Some(Ballot::Absent),
+            None if self.node.outcome == Outcome::NotNeeded => None,
+            Some(Status::Abstain | Status::Error) | None => Some(Ballot::Gone),
+        }
+    }
+}
+
+/// Apply what the configuration says about silence.
+///
+/// What is let through is a pass from here on, and marked. A vote has no use for such a pass: it would be a ballot that
+/// nobody cast. There the member keeps its outcome and is no voter, and what was let through is returned.
+pub(super) fn relax(member: &plan::Node, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
+    let (was, key, leniency) = match node.outcome {
+        Outcome::Error => (Status::Error, "on_error", member.on_error),
+        Outcome::Abstain => (Status::Abstain, "on_abstain", member.on_abstain),
+        _ => return None,
+    };
+    let (by, effect) = match leniency {
+        Leniency::Block => return None,
+        Leniency::Escalate => {
+            node.outcome = Outcome::Abstain;
+            node.escalated = true;
+            (format!("{key} = \"escalate\""), "escalated")
+        }
+        Leniency::Warn => {
+            let effect = if in_vote { "left out of the vote" } else { "let through" };
+            (format!("{key} = \"warn\""), effect)
+        }
+    };
+    let why = if node.reason.is_empty() { was.as_str() } else { &node.reason };
+    node.reason = format!("{why}; {effect} by `{by}`");
+    if leniency == Leniency::Escalate {
+        return None;
+    }
+    let relaxation = Relaxation { member: member.name.clone(), was, by };
+    if in_vote {
+        return Some(relaxation);
+    }
+    node.outcome = Outcome::Pass;
+    node.escalated = false;
+    node.relaxed = vec![relaxation];
+    None
+}
+
+/// The voters of a gate: those that are enabled and decide, or would if shadows did.
+pub(super) fn electorate(vote: &plan::Vote, members: &[plan::Node], shadows: bool) -> Electorate {
+    let decides = |member: &plan::Node| member.enabled && (shadows || member.mode == Mode::Enforce);
+    let weight = |member: &plan::Node| decides(member).then_some(member.weight);
+    Electorate::new(vote, &members.iter().map(weight).collect::<Vec<_>>())
+}
+
+/// What a decision is as an outcome, and whether a person is asked.
+pub(super) fn outcome_of(decision: Decision, on_divergence: Divergence) -> (Status, bool) {
+    match (decision, on_divergence) {
+        (Decision::Pass, _) => (Status::Pass, false),
+        (Decision::Fail, _) | (Decision::Divided, Divergence::Fail) => (Status::Fail, false),
+        (Decision::Divided, Divergence::Escalate) => (Status::Abstain, true),
+        (Decision::NoQuorum, _) => (Status::Abstain, false),
+    }
+}
+
+/// What a gate's members come to, if shadows count or if they do not.
+struct Verdict {
+    status: Status,
+    escalated: bool,
+    reason: String,
+}
+
+fn verdict(gate: &Gate, members: &[Done], shadows: bool) -> Option<Verdict> {
+    let statuses = || members.iter().map(|member| member.status_if(shadows));
+    let plain = |status| Verdict { status, escalated: false, reason: String::new() };
+    let mut verdict = match &gate.rule {
+        Rule::Tiers => algebra::tiers(statuses()).map(plain)?,
+        Rule::All => algebra::all(statuses()).map(plain)?,
+        Rule::Any => algebra::any(statuses()).map(plain)?,
+        Rule::Not => algebra::not(statuses().next().flatten()).map(plain)?,
+        // Which voters come to ask for a person depends on when the vote is over, so only its own division does.
+        Rule::Vote(vote) => {
+            statuses().flatten().next()?;
+            let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(shadows)).collect();
+            let count = electorate(vote, &gate.members, shadows).count(&ballots);
+            let (status, escalated) = outcome_of(count.decision(), vote.on_divergence);
+            return Some(Verdict { status, escalated, reason: count.reason() });
+        }
+    };
+    let asks = |member: &Done| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;
+    verdict.escalated = verdict.status == Status::Abstain && members.iter().any(asks);
+    Some(verdict)
+}
+
+/// Let a gate's members decide, and note in `node` what that rests on.
+///
+/// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
+pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Evidence> {
+    let shadows = members.iter().all(|member| member.status().is_none());
+    match verdict(gate, &members, shadows) {
+        None => {
+            node.outcome = Outcome::Skipped;
+            node.reason = "no member applies".to_owned();
+            node.next_due = members.iter().filter_map(|member| member.node.next_due).min();
+        }
+        Some(Verdict { status, escalated, reason }) => {
+            node.outcome = status.into();
+            node.shadow |= shadows;
+            node.escalated = escalated;
+            node.reason = reason;
+            node.relaxed = relaxations(gate, &members, status, shadows);
+        }
+    }
+    let (nodes, evidence): (Vec<Node>, Vec<_>) = members.into_iter().map(|done| (done.node, done.evidence)).unzip();
+    node.children = nodes;
+    evidence.into_iter().flatten().collect()
+}
+
+/// The relaxations that a gate's status rests on: those of the members that it rests on; and its shadows, if it would
+/// have another status with them.
+///
+/// Not only of a pass: `not` makes one of a fail, and a vote may pass because a member abstains.
+fn relaxations(gate: &Gate, members: &[Done], status: Status, shadows: bool) -> Vec<Relaxation> {
+    let with_shadows = verdict(gate, members, true).map(|verdict| verdict.status);
+    let matter = with_shadows != Some(status);
+    let of = |member: &Done| -> Vec<Relaxation> {
+        let node = &member.node;
+        let counts = member.status_if(shadows);
+        let one_decides = matches!((&gate.rule, status), (Rule::All, Status::Fail) | (Rule::Any, Status::Pass));
+        match node.outcome.status() {
+            Some(was) if counts.is_none() && matter => {
+                vec![Relaxation { member: node.name.clone(), was, by: "mode = \"shadow\"".to_owned() }]
+            }
+            _ if one_decides && counts != Some(status) => Vec::new(),
+            _ => node.relaxed.iter().chain(&member.waved).cloned().collect(),
+        }
+    };
+    members.iter().flat_map(of).collect()
+}

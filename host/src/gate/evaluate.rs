@@ -1,0 +1,181 @@
+//! Walking a plan: who runs, in which order, until when; and a place in the tree for whoever does not.
+
+use super::cadence::{self, Circumstances, Skip};
+use super::compose::{self, Done};
+use super::together::{Boxed, together};
+use super::{Event, Judge};
+use crate::config::{Mode, show_duration};
+use crate::outcome::{Node, Outcome, VerifierId};
+use crate::plan::{self, Gate, Rule, Vote, What};
+use crate::submission::Evidence;
+use crate::verdict::Status;
+use std::fmt;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// One run of a plan.
+pub(super) struct Evaluation<'r, J> {
+    pub(super) circumstances: &'r Circumstances,
+    pub(super) judge: &'r J,
+}
+
+/// Until when a gate and everything in it may take.
+///
+/// Only checks take time, so a gate's time is kept by its checks: each stops at the earliest of its own and of those
+/// of the gates around it, and the gate then has an outcome for every member.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline<'r> {
+    pub(super) at: Instant,
+    /// The gate whose time it is.
+    pub(super) of: &'r str,
+    pub(super) limit: Duration,
+}
+
+impl Deadline<'_> {
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() >= self.at
+    }
+}
+
+impl fmt::Display for Deadline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the gate `{}` took more than {}", self.of, show_duration(self.limit))
+    }
+}
+
+impl<J: Judge> Evaluation<'_, J> {
+    /// Run a member, if it is due.
+    pub(super) fn member<'f>(
+        &'f self,
+        member: &'f plan::Node,
+        path: String,
+        deadline: Deadline<'f>,
+        in_vote: bool,
+        known: &'f [Evidence],
+    ) -> Boxed<'f, Done> {
+        Box::pin(async move {
+            if let Some(skip) = self.skip(member) {
+                return self.idle(member, &path, Outcome::Skipped, &skip);
+            }
+            self.judge.observe(Event::Started { path: &path, node: member });
+            let start = Instant::now();
+            let node = blank(member, Outcome::Error);
+            let mut done = match &member.what {
+                What::Check(check) => self.check(check, node, deadline, known).await,
+                What::Gate(gate) => self.gate(gate, node, &path, deadline, known).await,
+            };
+            done.waved = compose::relax(member, &mut done.node, in_vote);
+            done.node.duration = start.elapsed();
+            if done.node.shadow {
+                // What does not decide must not sway those who do.
+                done.evidence.clear();
+            }
+            self.judge.observe(Event::Finished { path: &path, node: &done.node });
+            done
+        })
+    }
+
+    fn skip(&self, member: &plan::Node) -> Option<Skip> {
+        let Circumstances { facts, changed, .. } = self.circumstances;
+        let disabled = || (!member.enabled).then(|| Skip::new("disabled"));
+        let not_touched = || match &member.what {
+            What::Check(_) => None,
+            What::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
+        };
+        disabled()
+            .or_else(|| cadence::above_tier(member.tier, facts))
+            .or_else(|| cadence::not_due(&member.when, facts))
+            .or_else(not_touched)
+    }
+
+    /// A member that does not run, and everything below it.
+    fn idle(&self, member: &plan::Node, path: &str, outcome: Outcome, skip: &Skip) -> Done {
+        let mut node = blank(member, outcome);
+        node.reason = skip.reason.clone();
+        node.next_due = skip.next_due;
+        let below = Skip { reason: skip.reason.clone(), next_due: None };
+        let idle = |member: &plan::Node| self.idle(member, &format!("{path}/{}", member.name), outcome, &below).node;
+        node.children = member.members().iter().map(idle).collect();
+        self.judge.observe(Event::Finished { path, node: &node });
+        Done { node, waved: None, evidence: Vec::new() }
+    }
+
+    async fn gate(&self, gate: &Gate, mut node: Node, path: &str, outer: Deadline<'_>, known: &[Evidence]) -> Done {
+        let own = gate.timeout.map(|limit| Deadline { at: Instant::now() + limit, of: &node.name, limit });
+        let deadline = own.filter(|own| own.at < outer.at).unwrap_or(outer);
+        let members = match &gate.rule {
+            Rule::Vote(vote) => self.vote(vote, &gate.members, path, deadline, known).await,
+            Rule::All if !self.circumstances.fail_fast => {
+                let run = |member| self.member(member, below(path, member), deadline, false, known);
+                let all = together(gate.members.iter().map(run).collect(), |_| false, |_| true).await;
+                all.into_iter().flatten().collect()
+            }
+            Rule::All | Rule::Any | Rule::Not | Rule::Tiers => self.in_order(gate, path, deadline, known).await,
+        };
+        let evidence = compose::decide(gate, members, &mut node);
+        Done { node, waved: None, evidence }
+    }
+
+    /// One after the other, until the rest no longer matters.
+    async fn in_order(&self, gate: &Gate, path: &str, deadline: Deadline<'_>, known: &[Evidence]) -> Vec<Done> {
+        let mut known = known.to_vec();
+        let mut members: Vec<Done> = Vec::new();
+        let mut stop = None;
+        for member in &gate.members {
+            let path = below(path, member);
+            let done = match stop {
+                Some(outcome) => self.idle(member, &path, outcome, &Skip::new("")),
+                None => self.member(member, path, deadline, false, &known).await,
+            };
+            stop = stop.or(match (&gate.rule, done.status()) {
+                (Rule::Tiers, Some(Status::Fail | Status::Abstain | Status::Error)) => Some(Outcome::NotReached),
+                (Rule::All, Some(Status::Fail)) => Some(Outcome::NotReached),
+                (Rule::Any, Some(Status::Pass)) => Some(Outcome::NotNeeded),
+                _ => None,
+            });
+            if gate.rule == Rule::Tiers {
+                known.extend(done.evidence.iter().cloned());
+            }
+            members.push(done);
+        }
+        members
+    }
+
+    /// All at the same time, until the rest of the ballots cannot change the result. Who is in shadow runs to the end.
+    async fn vote(
+        &self,
+        vote: &Vote,
+        members: &[plan::Node],
+        path: &str,
+        deadline: Deadline<'_>,
+        known: &[Evidence],
+    ) -> Vec<Done> {
+        let electorate = compose::electorate(vote, members, false);
+        let certain = |results: &[Option<Done>]| {
+            let ballots: Vec<_> = results.iter().map(|done| done.as_ref().and_then(Done::ballot)).collect();
+            let possible = electorate.possible(&ballots).into_iter();
+            let mut outcomes = possible.map(|decision| compose::outcome_of(decision, vote.on_divergence));
+            let first = outcomes.next();
+            outcomes.all(|outcome| Some(outcome) == first)
+        };
+        let in_shadow = |index: usize| members[index].mode == Mode::Shadow;
+        let run = |member| self.member(member, below(path, member), deadline, true, known);
+        let results = together(members.iter().map(run).collect(), certain, in_shadow).await;
+        let cut = |member| self.idle(member, &below(path, member), Outcome::NotNeeded, &Skip::new(""));
+        results.into_iter().zip(members).map(|(done, member)| done.unwrap_or_else(|| cut(member))).collect()
+    }
+}
+
+fn below(path: &str, member: &plan::Node) -> String {
+    format!("{path}/{}", member.name)
+}
+
+/// A member of which nothing is known yet.
+fn blank(member: &plan::Node, outcome: Outcome) -> Node {
+    let mut node = Node::new(&member.name, member.kind(), outcome);
+    node.shadow = member.mode == Mode::Shadow;
+    if let What::Check(check) = &member.what {
+        node.verifier = Some(VerifierId { name: check.verifier.clone(), digest: check.digest.clone() });
+    }
+    node
+}

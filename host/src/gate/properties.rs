@@ -1,0 +1,411 @@
+//! The algebra over random trees: what may never happen, whatever is configured and whoever says what.
+
+use super::scripted::*;
+use super::*;
+use crate::config::{Divergence, Leniency, Mode, Threshold};
+use crate::outcome::Relaxation;
+use crate::plan::{Rule, Vote, What};
+use crate::verdict::Status;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A tree, and what each of its checks says.
+#[derive(Clone)]
+struct Case {
+    root: plan::Node,
+    letters: BTreeMap<String, char>,
+}
+
+/// In one line, such as `tiers[+ all(error: Warn)[- ?]]`.
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sketch(&self.root))
+    }
+}
+
+impl Case {
+    fn run(&self) -> Node {
+        self.run_with(&Circumstances::default())
+    }
+
+    fn run_with(&self, circumstances: &Circumstances) -> Node {
+        let letters: Vec<(&str, String)> =
+            self.letters.iter().map(|(name, letter)| (name.as_str(), letter.to_string())).collect();
+        let letters: Vec<(&str, &str)> = letters.iter().map(|(name, letter)| (*name, letter.as_str())).collect();
+        run_plan(&plan(self.root.clone()), circumstances, &Script::of(&letters))
+    }
+
+    fn sketch(&self, node: &plan::Node) -> String {
+        let mut terms = Vec::new();
+        for (key, leniency) in [("error", node.on_error), ("abstain", node.on_abstain)] {
+            if leniency != Leniency::Block {
+                terms.push(format!("{key}: {leniency:?}"));
+            }
+        }
+        terms.extend((node.mode == Mode::Shadow).then(|| "shadow".to_owned()));
+        terms.extend((!node.enabled).then(|| "disabled".to_owned()));
+        terms.extend((node.weight != 1).then(|| format!("weight: {}", node.weight)));
+        let terms = if terms.is_empty() { String::new() } else { format!("({})", terms.join(", ")) };
+        match &node.what {
+            What::Check(_) => format!("{}{terms}", self.letters.get(&node.name).unwrap_or(&' ')),
+            What::Gate(gate) => {
+                let members: Vec<String> = gate.members.iter().map(|member| self.sketch(member)).collect();
+                format!("{:?}{terms}[{}]", gate.rule, members.join(" "))
+            }
+        }
+    }
+
+    /// The same with another root.
+    fn with_root(&self, root: plan::Node) -> Self {
+        Self { root, letters: self.letters.clone() }
+    }
+}
+
+fn any_leniency() -> impl Strategy<Value = Leniency> {
+    prop_oneof![3 => Just(Leniency::Block), 1 => Just(Leniency::Warn), 1 => Just(Leniency::Escalate)]
+}
+
+fn any_threshold() -> impl Strategy<Value = Threshold> {
+    prop_oneof![
+        Just(Threshold::Majority),
+        Just(Threshold::TwoThirds),
+        Just(Threshold::Unanimous),
+        (1..5u64).prop_map(Threshold::AtLeast)
+    ]
+}
+
+/// A rule for this many members.
+fn any_rule(members: usize) -> impl Strategy<Value = Rule> {
+    let voices = prop_oneof![Just((0..members).collect::<Vec<_>>()), prop::collection::vec(0..members, members)];
+    let divergence = prop_oneof![Just(Divergence::Escalate), Just(Divergence::Fail)];
+    let vote =
+        (any_threshold(), 0..3u32, divergence, voices).prop_map(|(threshold, absences, on_divergence, voices)| {
+            Rule::Vote(Vote { threshold, absences, on_divergence, voices })
+        });
+    prop_oneof![1 => Just(Rule::Tiers), 1 => Just(Rule::All), 1 => Just(Rule::Any), 2 => vote]
+}
+
+/// A tree whose checks are all named `?`, and what they say in order.
+fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Value = Case> {
+    let leaf = prop::sample::select(letters.chars().collect::<Vec<_>>()).prop_map(|letter| (check("?"), vec![letter]));
+    let tree = leaf.prop_recursive(3, 16, 4, |inner| {
+        let group = prop::collection::vec(inner.clone(), 1..=4).prop_flat_map(|members| {
+            any_rule(members.len()).prop_map(move |rule| {
+                let (members, letters): (Vec<_>, Vec<_>) = members.iter().cloned().unzip();
+                (gate("?", rule, members), letters.concat())
+            })
+        });
+        let not = inner.prop_map(|(member, letters)| (gate("?", Rule::Not, vec![member]), letters));
+        let terms = (any_leniency(), any_leniency(), prop::bool::weighted(0.15), prop::bool::weighted(0.05), 1..4u32);
+        (prop_oneof![4 => group, 1 => not], terms).prop_map(|((mut node, letters), terms)| {
+            let (on_error, on_abstain, shadow, disabled, weight) = terms;
+            node.on_error = on_error;
+            node.on_abstain = on_abstain;
+            node.mode = if shadow { Mode::Shadow } else { Mode::Enforce };
+            node.enabled = !disabled;
+            node.weight = weight;
+            (node, letters)
+        })
+    });
+    // Leaves have terms too; the root only those that it can have.
+    (tree, prop::collection::vec((any_leniency(), prop::bool::weighted(0.15)), 64)).prop_map(
+        move |((mut root, letters), terms)| {
+            let mut names = BTreeMap::new();
+            let mut rest = letters.iter();
+            let mut terms = terms.into_iter().cycle();
+            name_all(&mut root, &mut 0, &mut |node| {
+                if let What::Check(check) = &mut node.what {
+                    check.member = node.name.clone();
+                    names.insert(node.name.clone(), *rest.next().expect("a letter"));
+                    let (leniency, shadow) = terms.next().expect("terms");
+                    (node.on_error, node.on_abstain) = (leniency, leniency);
+                    node.mode = if shadow { Mode::Shadow } else { Mode::Enforce };
+                }
+                if !lenient {
+                    strict(node);
+                }
+            });
+            root.mode = Mode::Enforce;
+            root.enabled = true;
+            Case { root, letters: names }
+        },
+    )
+}
+
+/// A tree with a gate at its root.
+fn any_gate(letters: &'static str, lenient: bool) -> impl Strategy<Value = Case> {
+    any_tree(letters, lenient).prop_map(|mut case| {
+        if matches!(case.root.what, What::Check(_)) {
+            case.root = gate("root", Rule::All, vec![case.root]);
+        }
+        case
+    })
+}
+
+fn name_all(node: &mut plan::Node, next: &mut usize, each: &mut impl FnMut(&mut plan::Node)) {
+    node.name = format!("n{next}");
+    *next += 1;
+    each(node);
+    if let What::Gate(gate) = &mut node.what {
+        gate.members.iter_mut().for_each(|member| name_all(member, next, each));
+    }
+}
+
+/// Without any relaxation.
+fn strict(node: &mut plan::Node) {
+    node.on_error = Leniency::Block;
+    node.on_abstain = Leniency::Block;
+    node.mode = Mode::Enforce;
+}
+
+fn each(node: &mut plan::Node, change: &impl Fn(&mut plan::Node)) {
+    change(node);
+    if let What::Gate(gate) = &mut node.what {
+        gate.members.iter_mut().for_each(|member| each(member, change));
+    }
+}
+
+/// What a member comes to when everybody is asked, written out plainly.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    status: Option<Status>,
+    shadow: bool,
+    escalated: bool,
+    waved: bool,
+}
+
+fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -> Plain {
+    let mut plain = Plain { status: None, shadow: node.mode == Mode::Shadow, escalated: false, waved: false };
+    if !node.enabled {
+        return plain;
+    }
+    match &node.what {
+        What::Check(_) => {
+            plain.status = match letters[&node.name] {
+                '+' => Some(Status::Pass),
+                '-' => Some(Status::Fail),
+                '?' => Some(Status::Abstain),
+                '.' => None,
+                _ => Some(Status::Error),
+            }
+        }
+        What::Gate(gate) => {
+            let is_vote = matches!(gate.rule, Rule::Vote(_));
+            let all: Vec<Plain> = gate.members.iter().map(|member| plainly(member, letters, is_vote)).collect();
+            let some = |plain: &&Plain| plain.status.is_some();
+            let only_shadows = !all.iter().filter(some).any(|plain| !plain.shadow);
+            let counts = |plain: &Plain| plain.status.is_some() && (only_shadows || !plain.shadow);
+            let members: Vec<Plain> = all.iter().filter(|plain| counts(plain)).copied().collect();
+            if members.is_empty() {
+                return plain;
+            }
+            plain.shadow |= only_shadows;
+            let has = |status| members.iter().any(|plain| plain.status == Some(status));
+            plain.status = Some(match &gate.rule {
+                Rule::Tiers => {
+                    let decides = members.iter().find(|plain| plain.status != Some(Status::Pass));
+                    decides.and_then(|plain| plain.status).unwrap_or(Status::Pass)
+                }
+                Rule::All if has(Status::Fail) => Status::Fail,
+                Rule::Any if has(Status::Pass) => Status::Pass,
+                Rule::All | Rule::Any if has(Status::Error) => Status::Error,
+                Rule::All | Rule::Any if has(Status::Abstain) => Status::Abstain,
+                Rule::All => Status::Pass,
+                Rule::Any => Status::Fail,
+                Rule::Not => match members[0].status {
+                    Some(Status::Pass) => Status::Fail,
+                    Some(Status::Fail) => Status::Pass,
+                    other => other.expect("a status"),
+                },
+                Rule::Vote(vote) => {
+                    let voters: Vec<_> = gate.members.iter().zip(&all).zip(&vote.voices).collect();
+                    let (status, divided) = count_plainly(vote, &voters, only_shadows);
+                    plain.escalated = divided;
+                    status
+                }
+            });
+            let abstains = |member: &&Plain| member.status == Some(Status::Abstain) && member.escalated;
+            // Later tiers are not reached.
+            let first = members.iter().position(|plain| plain.status != Some(Status::Pass)).unwrap_or(0);
+            let reached = if gate.rule == Rule::Tiers { &members[..=first] } else { &members[..] };
+            let inherits = plain.status == Some(Status::Abstain) && !is_vote;
+            plain.escalated |= inherits && reached.iter().any(|plain| abstains(&plain));
+        }
+    }
+    let leniency = match plain.status {
+        Some(Status::Error) => node.on_error,
+        Some(Status::Abstain) => node.on_abstain,
+        _ => Leniency::Block,
+    };
+    match leniency {
+        Leniency::Block => {}
+        Leniency::Escalate => (plain.status, plain.escalated) = (Some(Status::Abstain), true),
+        Leniency::Warn if in_vote => plain.waved = true,
+        Leniency::Warn => (plain.status, plain.escalated) = (Some(Status::Pass), false),
+    }
+    plain
+}
+
+fn count_plainly(vote: &Vote, voters: &[((&plan::Node, &Plain), &usize)], only_shadows: bool) -> (Status, bool) {
+    let votes = |node: &plan::Node| node.enabled && (only_shadows || node.mode == Mode::Enforce);
+    let (mut of, mut cast, mut absent) = (0, 0, 0);
+    for voice in 0..voters.len() {
+        let members: Vec<_> = voters
+            .iter()
+            .filter(|((node, _), number)| **number == voice && votes(node))
+            .map(|(member, _)| member)
+            .collect();
+        let counted: Vec<_> = members
+            .iter()
+            .filter(|(_, plain)| (only_shadows || !plain.shadow) && !plain.waved)
+            .filter_map(|(_, plain)| plain.status)
+            .collect();
+        let weight = members.iter().map(|(node, _)| u64::from(node.weight)).max().unwrap_or(0);
+        let silent = |status: &&Status| matches!(status, Status::Error | Status::Abstain);
+        absent += u32::from(counted.iter().any(|status| silent(&status)));
+        let ballots: Vec<_> = counted.iter().filter(|status| !silent(status)).collect();
+        if !ballots.is_empty() {
+            cast += weight;
+            of += if ballots.iter().all(|status| **status == Status::Pass) { weight } else { 0 };
+        }
+    }
+    let met = match vote.threshold {
+        Threshold::Majority => 2 * of > cast,
+        Threshold::TwoThirds => 3 * of >= 2 * cast,
+        Threshold::Unanimous => of == cast,
+        Threshold::AtLeast(least) => of >= least,
+    };
+    match () {
+        () if cast == 0 || absent > vote.absences => (Status::Abstain, false),
+        () if of == 0 => (Status::Fail, false),
+        () if met => (Status::Pass, false),
+        () if vote.on_divergence == Divergence::Fail => (Status::Fail, false),
+        () => (Status::Abstain, true),
+    }
+}
+
+/// A failing check beside the members of the root.
+fn with_failing_member(case: &Case, voice: usize) -> Case {
+    let mut more = case.clone();
+    let gate = more.root.gate_mut();
+    gate.members.push(check("added"));
+    if let Rule::Vote(vote) = &mut gate.rule {
+        vote.voices.push(voice);
+    }
+    more.letters.insert("added".to_owned(), '-');
+    more
+}
+
+/// The members of every gate but `tiers` in another order.
+fn reversed(node: &mut plan::Node) {
+    if let What::Gate(gate) = &mut node.what
+        && gate.rule != Rule::Tiers
+    {
+        gate.members.reverse();
+        if let Rule::Vote(vote) = &mut gate.rule {
+            vote.voices.reverse();
+        }
+    }
+}
+
+const ALL: &str = "+++--?!.";
+const SILENCE: &str = "?!.*x";
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn stopping_early_never_changes_an_outcome(case in any_tree(ALL, true)) {
+        let node = case.run();
+        let plain = plainly(&case.root, &case.letters, false);
+        let expected = plain.status.filter(|_| !plain.shadow);
+        prop_assert_eq!(node.outcome, expected.map_or(Outcome::Abstain, Outcome::from));
+        if expected.is_some() {
+            prop_assert_eq!(node.escalated, plain.escalated);
+        }
+        let fast = case.run_with(&Circumstances { fail_fast: true, ..Circumstances::default() });
+        prop_assert_eq!(fast.outcome, node.outcome);
+    }
+
+    #[test]
+    fn every_member_of_the_plan_is_in_the_tree(case in any_tree(ALL, true)) {
+        let node = case.run();
+        let found: Vec<&str> = node.walk().map(|node| node.name.as_str()).collect();
+        let expected: Vec<&str> = case.root.walk().map(|node| node.name.as_str()).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_failing_member_never_makes_a_pass(case in any_gate(ALL, true), voice in 0..5usize) {
+        let alters = !matches!(root_gate(&case).rule, Rule::Any | Rule::Not);
+        let before = case.run().outcome;
+        let after = with_failing_member(&case, voice).run().outcome;
+        if alters {
+            prop_assert!(before == Outcome::Pass || after != Outcome::Pass);
+        }
+    }
+
+    #[test]
+    fn the_order_of_members_does_not_matter(case in any_tree(ALL, true)) {
+        let mut root = case.root.clone();
+        each(&mut root, &reversed);
+        let (one, other) = (case.run(), case.with_root(root).run());
+        prop_assert_eq!((one.outcome, one.escalated), (other.outcome, other.escalated));
+    }
+
+    #[test]
+    fn not_swaps_pass_and_fail_and_keeps_the_rest(case in any_tree(ALL, true)) {
+        let plain = plainly(&case.root, &case.letters, false);
+        let negated = case.with_root(gate("negated", Rule::Not, vec![case.root.clone()])).run();
+        let expected = match plain.status.filter(|_| !plain.shadow) {
+            Some(Status::Pass) => Outcome::Fail,
+            Some(Status::Fail) => Outcome::Pass,
+            Some(Status::Error) => Outcome::Error,
+            Some(Status::Abstain) | None => Outcome::Abstain,
+        };
+        prop_assert_eq!(negated.outcome, expected);
+    }
+
+    #[test]
+    fn silence_is_neither_pass_nor_fail(case in any_tree(SILENCE, false)) {
+        let outcome = case.run().outcome;
+        prop_assert!(matches!(outcome, Outcome::Abstain | Outcome::Error), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_pass_without_a_mark_passes_without_relaxation(case in any_tree(ALL, true)) {
+        let node = case.run();
+        let decided = node.outcome == Outcome::Pass && node.relaxed.is_empty();
+        if decided {
+            let mut root = case.root.clone();
+            each(&mut root, &strict);
+            prop_assert_eq!(case.with_root(root).run().outcome, Outcome::Pass);
+        }
+        for node in node.walk() {
+            let own = |relaxation: &Relaxation| !relaxation.member.is_empty() && !relaxation.by.is_empty();
+            prop_assert!(node.relaxed.iter().all(own));
+        }
+    }
+
+    #[test]
+    fn all_and_tiers_pass_only_if_every_member_that_counts_does(case in any_gate(ALL, false)) {
+        let node = case.run();
+        if node.outcome == Outcome::Pass && matches!(root_gate(&case).rule, Rule::All | Rule::Tiers) {
+            prop_assert!(node.children.iter().all(|child| matches!(child.outcome, Outcome::Pass | Outcome::Skipped)));
+            prop_assert!(node.children.iter().any(|child| child.outcome == Outcome::Pass));
+        }
+    }
+
+    #[test]
+    fn two_runs_of_one_plan_are_equal(case in any_tree("+-?!.", true)) {
+        prop_assert_eq!(case.run(), case.run());
+    }
+}
+
+fn root_gate(case: &Case) -> &plan::Gate {
+    match &case.root.what {
+        What::Gate(gate) => gate,
+        What::Check(_) => panic!("a check"),
+    }
+}

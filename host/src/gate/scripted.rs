@@ -1,0 +1,186 @@
+//! A judge that says what a test wrote down, and plans for it to judge.
+
+use super::*;
+use crate::config::{Divergence, Flaky, Leniency, Mode, Threshold};
+use crate::limits::Limits;
+use crate::plan::{Check, Gate, Rule, Shape, Vote, What};
+use crate::verdict::{ErrorKind, Failure, Status};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// What the judge does when it is asked.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Say this.
+    Say(Judged),
+    /// Say this after that time.
+    After(u64, Judged),
+    /// Never answer.
+    Hang,
+    /// Panic.
+    Panic,
+}
+
+/// For each member, what is done in one call after the other; the last of it for ever.
+#[derive(Default)]
+pub(super) struct Script {
+    steps: BTreeMap<String, Vec<Step>>,
+    calls: Mutex<Vec<(String, Vec<String>)>>,
+    events: Mutex<Vec<String>>,
+}
+
+pub(super) fn verdict(status: Status) -> Verdict {
+    match status {
+        Status::Error => Failure::new(ErrorKind::TrapOther, "it trapped").into(),
+        other => Verdict::of(other),
+    }
+}
+
+pub(super) fn say(status: Status) -> Step {
+    Step::Say(verdict(status).into())
+}
+
+pub(super) fn sure(confidence: Option<f64>) -> Step {
+    Step::Say(Verdict { confidence, ..Verdict::of(Status::Pass) }.into())
+}
+
+impl Script {
+    pub(super) fn new(steps: impl IntoIterator<Item = (&'static str, Vec<Step>)>) -> Self {
+        let steps = steps.into_iter().map(|(name, steps)| (name.to_owned(), steps)).collect();
+        Self { steps, ..Self::default() }
+    }
+
+    /// As letters: `+` pass, `-` fail, `?` abstain, `!` error, `.` no file, `*` hang, `x` panic.
+    pub(super) fn of(letters: &[(&str, &str)]) -> Self {
+        let step = |letter| match letter {
+            '+' => say(Status::Pass),
+            '-' => say(Status::Fail),
+            '?' => say(Status::Abstain),
+            '!' => say(Status::Error),
+            '.' => Step::Say(Judged::NoFiles),
+            '*' => Step::Hang,
+            _ => Step::Panic,
+        };
+        let steps = letters.iter().map(|(name, letters)| ((*name).to_owned(), letters.chars().map(step).collect()));
+        Self { steps: steps.collect(), ..Self::default() }
+    }
+
+    /// Who was asked, and what was known to each.
+    pub(super) fn calls(&self) -> Vec<(String, Vec<String>)> {
+        self.calls.lock().expect("calls").clone()
+    }
+
+    pub(super) fn events(&self) -> Vec<String> {
+        self.events.lock().expect("events").clone()
+    }
+}
+
+impl Judge for Script {
+    async fn judge(&self, check: &Check, evidence: &[Evidence]) -> Judged {
+        let call = {
+            let mut calls = self.calls.lock().expect("calls");
+            let known = evidence.iter().map(|evidence| evidence.check.clone()).collect();
+            calls.push((check.member.clone(), known));
+            calls.iter().filter(|(member, _)| *member == check.member).count() - 1
+        };
+        let steps = self.steps.get(&check.member).unwrap_or_else(|| panic!("`{}` is not in the script", check.member));
+        match steps.get(call).or(steps.last()).cloned().expect("a step") {
+            Step::Say(judged) => judged,
+            Step::After(milliseconds, judged) => {
+                tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+                judged
+            }
+            Step::Hang => std::future::pending().await,
+            Step::Panic => panic!("as the script says"),
+        }
+    }
+
+    fn observe(&self, event: Event<'_>) {
+        let text = match event {
+            Event::Started { path, .. } => format!("{path} started"),
+            Event::Finished { path, node } => format!("{path} {}", node.outcome.as_str()),
+        };
+        self.events.lock().expect("events").push(text);
+    }
+}
+
+/// Run with a clock that jumps to whatever is waited for.
+pub(super) fn run_plan(plan: &Plan, circumstances: &Circumstances, script: &Script) -> Node {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime").block_on(run(plan, circumstances, script))
+}
+
+pub(super) fn plan(root: plan::Node) -> Plan {
+    let (commands, models) = (BTreeMap::new(), BTreeMap::new());
+    Plan { format: 1, deadline: Duration::from_secs(1_800), root, commands, models }
+}
+
+fn node(name: &str, what: What) -> plan::Node {
+    plan::Node {
+        name: name.to_owned(),
+        enabled: true,
+        mode: Mode::Enforce,
+        when: Vec::new(),
+        tier: None,
+        on_error: Leniency::Block,
+        on_abstain: Leniency::Block,
+        weight: 1,
+        what,
+    }
+}
+
+pub(super) fn check(name: &str) -> plan::Node {
+    let check = Check {
+        member: name.to_owned(),
+        check: name.to_owned(),
+        verifier: "v".to_owned(),
+        digest: "sha256:d".to_owned(),
+        shape: Shape::Submission,
+        settings: serde_json::json!({}),
+        grants: BTreeSet::new(),
+        limits: Limits::default(),
+        files: Vec::new(),
+        exclude: Vec::new(),
+        timeout: Duration::from_secs(10),
+        attempts: 1,
+        flaky: None,
+        min_confidence: None,
+    };
+    node(name, What::Check(check))
+}
+
+pub(super) fn gate(name: &str, rule: Rule, members: Vec<plan::Node>) -> plan::Node {
+    node(name, What::Gate(Gate { rule, files: Vec::new(), exclude: Vec::new(), timeout: None, members }))
+}
+
+pub(super) fn vote(name: &str, threshold: Threshold, absences: u32, members: Vec<plan::Node>) -> plan::Node {
+    let voices = (0..members.len()).collect();
+    gate(name, Rule::Vote(Vote { threshold, absences, on_divergence: Divergence::Escalate, voices }), members)
+}
+
+/// Changes that read well in a test.
+impl plan::Node {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    pub(super) fn check_mut(&mut self) -> &mut Check {
+        match &mut self.what {
+            What::Check(check) => check,
+            What::Gate(_) => panic!("a gate"),
+        }
+    }
+
+    pub(super) fn gate_mut(&mut self) -> &mut Gate {
+        match &mut self.what {
+            What::Check(_) => panic!("a check"),
+            What::Gate(gate) => gate,
+        }
+    }
+
+    pub(super) fn flaky(self, runs: u32, pass_if: crate::config::PassIf) -> Self {
+        self.with(|node| node.check_mut().flaky = Some(Flaky { runs, pass_if }))
+    }
+}

@@ -1,0 +1,55 @@
+//! Several futures at the same time, on the task that waits for them.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::Poll;
+
+/// A future of a known type.
+pub(super) type Boxed<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
+
+/// Wait for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
+pub(super) async fn together<T>(
+    futures: Vec<Boxed<'_, T>>,
+    enough: impl Fn(&[Option<T>]) -> bool + Sync,
+    kept: impl Fn(usize) -> bool + Sync,
+) -> Vec<Option<T>> {
+    let mut results: Vec<Option<T>> = futures.iter().map(|_| None).collect();
+    let mut futures: Vec<Option<Boxed<'_, T>>> = futures.into_iter().map(Some).collect();
+    poll_fn(|context| {
+        for index in 0..futures.len() {
+            let Some(future) = &mut futures[index] else { continue };
+            if let Poll::Ready(value) = future.as_mut().poll(context) {
+                futures[index] = None;
+                results[index] = Some(value);
+                if enough(&results) {
+                    futures
+                        .iter_mut()
+                        .enumerate()
+                        .filter(|(index, _)| !kept(*index))
+                        .for_each(|(_, slot)| *slot = None);
+                }
+            }
+        }
+        if futures.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    results
+}
+
+/// The result of a future, or what it panicked with.
+pub(super) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    let mut future = std::pin::pin!(future);
+    poll_fn(|context| {
+        // The future is not polled again after a panic, so nobody sees what it left behind.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => {
+                let text =
+                    panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(|s| &**s));
+                Poll::Ready(Err(text.unwrap_or("without a message").to_owned()))
+            }
+        }
+    })
+    .await
+}

@@ -1,0 +1,320 @@
+//! Counting votes, and knowing when the rest no longer matters.
+//!
+//! Only pass and fail are ballots. Voices, and not members, are counted: members of one voice have one ballot, which
+//! is for it only if all that they cast are. A voice weighs as much as its heaviest member, and is missing if one of
+//! its members is: if another one's ballot made up for that, a member that fails could bring about the quorum.
+
+use crate::config::Threshold;
+use crate::plan::Vote;
+use std::collections::BTreeMap;
+
+/// What became of a member of a vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ballot {
+    /// It passed.
+    For,
+    /// It failed.
+    Against,
+    /// It gave no answer or no judgement.
+    Absent,
+    /// It is no longer a voter: it did not apply, or its silence is let through.
+    Gone,
+}
+
+/// Who votes, and what it takes.
+#[derive(Clone, Debug)]
+pub struct Electorate {
+    voices: Vec<Voice>,
+    threshold: Threshold,
+    absences: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Voice {
+    weight: u64,
+    members: Vec<usize>,
+}
+
+/// How a vote stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// The weight of the voices for it.
+    pub in_favour: u64,
+    /// The weight of the voices against it.
+    pub against: u64,
+    /// How many voices were cast.
+    pub cast: u64,
+    /// How many voices are missing.
+    pub absent: u64,
+    /// How many of them may be.
+    pub absences: u64,
+    /// How many voices there are, but for those that are gone.
+    pub voices: u64,
+    met: bool,
+}
+
+/// What a vote comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decision {
+    /// Enough are for it.
+    Pass,
+    /// Nobody is for it.
+    Fail,
+    /// Some are for it, and too few.
+    Divided,
+    /// Too few voted, or nobody.
+    NoQuorum,
+}
+
+impl Electorate {
+    /// The voters of a vote: for each member, its weight if it takes part.
+    pub fn new(vote: &Vote, weights: &[Option<u32>]) -> Self {
+        let mut voices: BTreeMap<usize, Voice> = BTreeMap::new();
+        for (member, weight) in weights.iter().enumerate() {
+            if let Some(weight) = weight {
+                let voice = voices.entry(vote.voices.get(member).copied().unwrap_or(member)).or_default();
+                voice.weight = voice.weight.max(u64::from(*weight));
+                voice.members.push(member);
+            }
+        }
+        Self { voices: voices.into_values().collect(), threshold: vote.threshold, absences: u64::from(vote.absences) }
+    }
+
+    /// Count these ballots, one for each member; none where it is not known and does not matter.
+    pub fn count(&self, ballots: &[Option<Ballot>]) -> Count {
+        let mut count = Count { absences: self.absences, ..Count::default() };
+        for voice in &self.voices {
+            let has = |ballot| voice.members.iter().any(|member| ballots.get(*member) == Some(&ballot));
+            if has(Some(Ballot::Against)) {
+                count.against += voice.weight;
+                count.cast += 1;
+            } else if has(Some(Ballot::For)) {
+                count.in_favour += voice.weight;
+                count.cast += 1;
+            }
+            count.absent += u64::from(has(Some(Ballot::Absent)));
+            let gone = |member: &usize| ballots.get(*member) == Some(&Some(Ballot::Gone));
+            count.voices += u64::from(!voice.members.iter().all(gone));
+        }
+        let cast = count.in_favour + count.against;
+        count.met = match self.threshold {
+            Threshold::Majority => count.in_favour * 2 > cast,
+            Threshold::TwoThirds => count.in_favour * 3 >= cast * 2,
+            Threshold::Unanimous => count.in_favour == cast,
+            Threshold::AtLeast(weight) => count.in_favour >= weight,
+        };
+        count
+    }
+
+    /// The decisions that are still possible while some ballots are not known.
+    ///
+    /// A decision is possible exactly if one of a few extreme endings leads to it, because whatever else the rest
+    /// does can be pushed to one of them without changing the decision: to pass, let all the rest be for it; to fail,
+    /// against it; to have no quorum, absent; and to be divided, let one voice or, where there is one already, none be
+    /// for it, and the rest against. Leaving the electorate is never more extreme than these.
+    pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<Decision> {
+        let ending = |rest: &dyn Fn(usize) -> Ballot| {
+            let whole = ballots.iter().enumerate().map(|(member, ballot)| ballot.or_else(|| Some(rest(member))));
+            self.count(&whole.collect::<Vec<_>>()).decision()
+        };
+        let all = [Ballot::For, Ballot::Against, Ballot::Absent].map(|ballot| ending(&|_| ballot));
+        let open = |voice: &&Voice| voice.members.iter().any(|member| ballots.get(*member) == Some(&None));
+        let alone = self.voices.iter().filter(open).map(|voice| {
+            let ballot = |member| if voice.members.contains(&member) { Ballot::For } else { Ballot::Against };
+            ending(&ballot)
+        });
+        let mut possible: Vec<Decision> = all.into_iter().chain(alone).collect();
+        possible.sort_unstable();
+        possible.dedup();
+        possible
+    }
+}
+
+impl Count {
+    /// What these ballots come to.
+    pub fn decision(&self) -> Decision {
+        match self {
+            Self { cast: 0, .. } => Decision::NoQuorum,
+            _ if self.absent > self.absences => Decision::NoQuorum,
+            Self { in_favour: 0, .. } => Decision::Fail,
+            Self { met: true, .. } => Decision::Pass,
+            Self { met: false, .. } => Decision::Divided,
+        }
+    }
+
+    /// How it came about, where that is not plain.
+    pub fn reason(&self) -> String {
+        let Self { in_favour, against, absent, absences, voices, .. } = self;
+        match self.decision() {
+            Decision::NoQuorum if absent > absences => {
+                format!("quorum not met: {absent} of {voices} absent, at most {absences} may be")
+            }
+            Decision::NoQuorum => "quorum not met: nobody voted".to_owned(),
+            Decision::Pass if *against == 0 => String::new(),
+            Decision::Pass => format!("with dissent: {in_favour} for, {against} against"),
+            Decision::Divided => format!("divided: {in_favour} for, {against} against"),
+            Decision::Fail => format!("{in_favour} for, {against} against"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Divergence;
+    use Decision::{Divided, Fail, NoQuorum, Pass};
+    use proptest::prelude::*;
+
+    fn electorate(threshold: Threshold, absences: u32, voices: &[usize], weights: &[u32]) -> Electorate {
+        let vote = Vote { threshold, absences, on_divergence: Divergence::Escalate, voices: voices.to_vec() };
+        Electorate::new(&vote, &weights.iter().copied().map(Some).collect::<Vec<_>>())
+    }
+
+    /// Ballots from letters: for, against, absent, not known, gone.
+    fn ballots(letters: &str) -> Vec<Option<Ballot>> {
+        let ballot = |letter| match letter {
+            '+' => Some(Ballot::For),
+            '-' => Some(Ballot::Against),
+            '0' => Some(Ballot::Absent),
+            '?' => None,
+            _ => Some(Ballot::Gone),
+        };
+        letters.chars().map(ballot).collect()
+    }
+
+    #[test]
+    fn a_tie_does_not_pass_and_other_rows() {
+        for (threshold, absences, letters, expected) in [
+            (Threshold::Majority, 0, "+++", Pass),
+            (Threshold::Majority, 0, "++-", Pass),
+            (Threshold::Majority, 0, "+-", Divided),
+            (Threshold::Majority, 0, "+--", Divided),
+            (Threshold::Majority, 0, "---", Fail),
+            (Threshold::Majority, 0, "++0", NoQuorum),
+            (Threshold::Majority, 1, "++0", Pass),
+            (Threshold::Majority, 1, "+00", NoQuorum),
+            (Threshold::Majority, 9, "000", NoQuorum),
+            (Threshold::Majority, 9, "...", NoQuorum),
+            (Threshold::Majority, 0, "+..", Pass),
+            (Threshold::TwoThirds, 0, "++-", Pass),
+            (Threshold::TwoThirds, 0, "+++--", Divided),
+            (Threshold::Unanimous, 0, "+++", Pass),
+            (Threshold::Unanimous, 0, "++-", Divided),
+            (Threshold::Unanimous, 1, "++0", Pass),
+            (Threshold::AtLeast(2), 0, "++---", Pass),
+            (Threshold::AtLeast(2), 0, "+----", Divided),
+            (Threshold::AtLeast(2), 3, "+000", Divided),
+        ] {
+            let voices: Vec<usize> = (0..letters.len()).collect();
+            let electorate = electorate(threshold, absences, &voices, &vec![1; letters.len()]);
+            assert_eq!(electorate.count(&ballots(letters)).decision(), expected, "{threshold:?} {letters}");
+        }
+    }
+
+    #[test]
+    fn a_heavier_ballot_counts_for_more() {
+        let electorate = electorate(Threshold::Majority, 0, &[0, 1, 2], &[3, 1, 1]);
+        assert_eq!(electorate.count(&ballots("+--")).decision(), Pass);
+        assert_eq!(electorate.count(&ballots("-++")).decision(), Divided);
+    }
+
+    #[test]
+    fn members_of_one_voice_have_one_ballot() {
+        let electorate = electorate(Threshold::Majority, 1, &[0, 0, 0, 1], &[1, 1, 2, 2]);
+        for (letters, expected) in [
+            ("+++-", Divided), // 2 against 2, and not 3 against 1
+            ("++-+", Divided), // not all of the first voice are for it
+            ("0+0+", Pass),    // the first voice is for it, and missing once
+            ("000+", Pass),
+            ("0+00", NoQuorum),
+            ("0000", NoQuorum),
+            ("...+", Pass),
+        ] {
+            assert_eq!(electorate.count(&ballots(letters)).decision(), expected, "{letters}");
+        }
+    }
+
+    #[test]
+    fn the_reason_tells_dissent_division_and_absence() {
+        for (letters, expected) in [
+            ("+++", ""),
+            ("++-", "with dissent: 2 for, 1 against"),
+            ("+--", "divided: 1 for, 2 against"),
+            ("---", "0 for, 3 against"),
+            ("+00", "quorum not met: 2 of 3 absent, at most 1 may be"),
+            ("00?", "quorum not met: 2 of 3 absent, at most 1 may be"),
+            ("0..", "quorum not met: nobody voted"),
+        ] {
+            let count = electorate(Threshold::Majority, 1, &[0, 1, 2], &[1; 3]).count(&ballots(letters));
+            assert_eq!(count.reason(), expected);
+        }
+    }
+
+    fn any_threshold() -> impl Strategy<Value = Threshold> {
+        prop_oneof![
+            Just(Threshold::Majority),
+            Just(Threshold::TwoThirds),
+            Just(Threshold::Unanimous),
+            (1..8u64).prop_map(Threshold::AtLeast)
+        ]
+    }
+
+    fn any_ballot() -> impl Strategy<Value = Ballot> {
+        prop_oneof![Just(Ballot::For), Just(Ballot::Against), Just(Ballot::Absent), Just(Ballot::Gone)]
+    }
+
+    /// A vote of up to six members, some of whose ballots are known.
+    fn any_vote() -> impl Strategy<Value = (Electorate, Vec<Option<Ballot>>)> {
+        let members = prop::collection::vec((0..4usize, 1..4u32, prop::option::of(any_ballot())), 1..=6);
+        (any_threshold(), 0..4u32, any::<bool>(), members).prop_map(|(threshold, absences, independent, members)| {
+            let voices: Vec<usize> =
+                members.iter().enumerate().map(|(index, member)| if independent { member.0 } else { index }).collect();
+            let weights: Vec<u32> = members.iter().map(|member| member.1).collect();
+            let known = members.iter().map(|member| member.2).collect();
+            (electorate(threshold, absences, &voices, &weights), known)
+        })
+    }
+
+    /// The decisions of all endings, one by one.
+    fn exhaustive(electorate: &Electorate, known: &[Option<Ballot>]) -> Vec<Decision> {
+        let mut endings = vec![Vec::new()];
+        for ballot in known {
+            let choices = ballot.map_or_else(|| ballots("+-0."), |ballot| vec![Some(ballot)]);
+            endings = endings
+                .into_iter()
+                .flat_map(|ending| choices.iter().map(move |choice| [ending.as_slice(), &[*choice]].concat()))
+                .collect();
+        }
+        let mut decisions: Vec<_> = endings.iter().map(|ending| electorate.count(ending).decision()).collect();
+        decisions.sort_unstable();
+        decisions.dedup();
+        decisions
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_possible_is_exactly_what_some_ending_leads_to((electorate, known) in any_vote()) {
+            prop_assert_eq!(electorate.possible(&known), exhaustive(&electorate, &known));
+        }
+
+        #[test]
+        fn one_more_against_never_makes_a_pass(
+            threshold in any_threshold(),
+            absences in 0..4u32,
+            members in prop::collection::vec((0..4usize, 1..4u32, any_ballot()), 1..=6),
+            voice in 0..5usize,
+            weight in 1..4u32,
+        ) {
+            let of = |members: &[(usize, u32, Ballot)]| {
+                let voices: Vec<usize> = members.iter().map(|member| member.0).collect();
+                let weights: Vec<u32> = members.iter().map(|member| member.1).collect();
+                let ballots: Vec<_> = members.iter().map(|member| Some(member.2)).collect();
+                electorate(threshold, absences, &voices, &weights).count(&ballots).decision()
+            };
+            let more = [members.as_slice(), &[(voice, weight, Ballot::Against)]].concat();
+            prop_assert!(of(&members) == Pass || of(&more) != Pass);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Reading a submission document: JSON or YAML, strictly.
+
+use crate::submission::Submission;
+use crate::text::clean_line;
+
+/// A document that is longer is not read.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Why a document is not a submission.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// It says nothing.
+    #[error("the document is empty; expected a submission in JSON or YAML")]
+    Empty,
+    /// It is too long.
+    #[error("the document has more than {MAX_BYTES} bytes")]
+    TooLarge,
+    /// It is not text.
+    #[error("the document is not UTF-8 from byte {0} on")]
+    NotUtf8(usize),
+    /// It is not a submission.
+    #[error("line {line}, column {column}: {message}")]
+    Invalid {
+        /// The line, from 1.
+        line: u64,
+        /// The column, from 1.
+        column: u64,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Read a document. One whose first character is `{` is JSON, any other is YAML.
+pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
+    if bytes.len() > MAX_BYTES {
+        return Err(Error::TooLarge);
+    }
+    let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    match text.trim_start().chars().next() {
+        None => Err(Error::Empty),
+        Some('{') => serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line() as u64, error.column() as u64);
+            let suffix = format!(" at line {line} column {column}");
+            let message = error.to_string();
+            invalid(line, column, message.strip_suffix(&suffix).unwrap_or(&message))
+        }),
+        Some(_) => serde_saphyr::from_str(text).map_err(|error| {
+            let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
+            // The first line; the others show the place, which is told by its numbers here.
+            let message = error.without_snippet().to_string();
+            invalid(line, column, message.lines().next().unwrap_or_default())
+        }),
+    }
+}
+
+fn invalid(line: u64, column: u64, message: &str) -> Error {
+    Error::Invalid { line: line.max(1), column: column.max(1), message: clean_line(message, 500) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_yaml_say_the_same() {
+        let json = r#"{"task": {"id": "2.3", "index": 4, "total": 9}, "claim": {"text": "done", "report": {"status": "success"}},
+            "tool_calls": [{"tool": "write", "success": true, "files_changed": ["a.json"]}], "attempt": 2}"#;
+        let yaml = "task:\n  id: '2.3'\n  index: 4\n  total: 9\nclaim:\n  text: done\n  report:\n    status: success\ntool_calls:\n  - tool: write\n    success: true\n    files_changed: [a.json]\nattempt: 2\n";
+        let submission = parse(json.as_bytes()).expect("JSON");
+        assert_eq!(submission, parse(yaml.as_bytes()).expect("YAML"));
+        assert_eq!(submission.task.expect("a task").index, Some(4));
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_its_place() {
+        for (document, expected) in [
+            (&b""[..], "the document is empty; expected a submission in JSON or YAML"),
+            (b" \n", "the document is empty; expected a submission in JSON or YAML"),
+            (b"{\"task\": ", "line 1, column 9: EOF while parsing a value"),
+            (b"\xff\xfe{}", "the document is not UTF-8 from byte 0 on"),
+            (b"{\n  \"attempts\": 1}", "line 2, column 12: unknown field `attempts`, expected one of"),
+            (b"{\"attempt\": -1}", "line 1, column 14: invalid value: integer `-1`, expected u32"),
+            (b"attempt: many\n", "line 1, column 10: "),
+            (b"- a\n- b\n", "line 1, column 1: "),
+            (b"just words", "line 1, column 1: "),
+        ] {
+            let error = parse(document).expect_err("refused").to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bomb_of_aliases_is_refused() {
+        let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x]\n");
+        for (name, of) in
+            ["b", "c", "d", "e", "f", "g", "h", "i"].into_iter().zip(["a", "b", "c", "d", "e", "f", "g", "h"])
+        {
+            bomb += &format!("{name}: &{name} [*{of}, *{of}, *{of}, *{of}, *{of}, *{of}, *{of}, *{of}, *{of}]\n");
+        }
+        let inside: String = bomb.lines().map(|line| format!("    {line}\n")).collect();
+        let document = format!("claim:\n  text: x\n  report:\n{inside}");
+        assert!(parse(document.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep =
+            format!("{{\"claim\": {{\"text\": \"\", \"report\": {}{} }} }}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(parse(deep.as_bytes()).is_err());
+        let deep = format!("claim:\n  text: x\n  report: {}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(parse(deep.as_bytes()).is_err());
+    }
+}

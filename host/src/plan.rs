@@ -1,0 +1,276 @@
+//! What a configuration means: one value in which every name, default and number is resolved before anything runs.
+//!
+//! It holds no path of this machine and no time of day, so that two machines that would decide alike have equal plans
+//! and equal digests. How verifiers are found is left to a [`Catalogue`]; running a plan is left to `gate`.
+
+mod canonical;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod voices;
+
+pub use canonical::canonical;
+pub use resolve::resolve;
+
+use crate::config::{self, Command, Divergence, Flaky, Grant, Leniency, Mode, Model, Threshold, When, milliseconds};
+use crate::limits::Limits;
+use crate::outcome::NodeKind;
+use crate::verdict::{ErrorKind, Failure};
+use serde::{Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// The version of the shape of a plan; another one makes other digests.
+const FORMAT: u32 = 1;
+
+/// Everything that decides a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// The version of this shape.
+    pub format: u32,
+    /// How long the whole gate may take.
+    #[serde(rename = "deadline_ms", serialize_with = "milliseconds")]
+    pub deadline: Duration,
+    /// The gate.
+    pub root: Node,
+    /// The commands that its checks may run.
+    pub commands: BTreeMap<String, Command>,
+    /// The models that its checks may ask.
+    pub models: BTreeMap<String, Model>,
+}
+
+impl Plan {
+    /// The digest of the plan: `sha256:` and hexadecimal digits, over its canonical JSON.
+    pub fn digest(&self) -> String {
+        let json = serde_json::to_value(self).map(|json| canonical(&json)).unwrap_or_default();
+        let hex: String = Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256:{hex}")
+    }
+
+    /// Its checks, in order.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.root.walk().filter_map(|node| match &node.what {
+            What::Check(check) => Some(check),
+            What::Gate(_) => None,
+        })
+    }
+}
+
+/// A member of a gate, or the gate that is run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Node {
+    /// Its name in reports, unlike that of every other member of the same gate.
+    pub name: String,
+    /// Whether it takes part at all.
+    pub enabled: bool,
+    /// Whether it decides.
+    pub mode: Mode,
+    /// The tasks for which it runs; empty for all.
+    pub when: Vec<When>,
+    /// It runs unless the task asks for a lower tier.
+    pub tier: Option<u32>,
+    /// What becomes of no answer.
+    pub on_error: Leniency,
+    /// What becomes of no judgement.
+    pub on_abstain: Leniency,
+    /// How much its vote weighs.
+    pub weight: u32,
+    /// What it is.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+impl Node {
+    /// Its kind in reports.
+    pub fn kind(&self) -> NodeKind {
+        match &self.what {
+            What::Check(_) => NodeKind::Check,
+            What::Gate(gate) => match gate.rule {
+                Rule::Tiers => NodeKind::Tiers,
+                Rule::All => NodeKind::All,
+                Rule::Any => NodeKind::Any,
+                Rule::Not => NodeKind::Not,
+                Rule::Vote(_) => NodeKind::Vote,
+            },
+        }
+    }
+
+    /// Its members, in order.
+    pub fn members(&self) -> &[Node] {
+        match &self.what {
+            What::Check(_) => &[],
+            What::Gate(gate) => &gate.members,
+        }
+    }
+
+    /// The node and everything below it, in order.
+    pub fn walk(&self) -> impl Iterator<Item = &Node> {
+        let mut ahead = vec![self];
+        std::iter::from_fn(move || {
+            let node = ahead.pop()?;
+            ahead.extend(node.members().iter().rev());
+            Some(node)
+        })
+    }
+}
+
+/// What a member is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// A use of a verifier.
+    Check(Check),
+    /// A rule over members.
+    Gate(Gate),
+}
+
+/// A rule over members.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// How the members come to one answer.
+    pub rule: Rule,
+    /// It runs if a file changed that matches one of these; empty for all.
+    pub files: Vec<String>,
+    /// Changed files that do not count.
+    pub exclude: Vec<String>,
+    /// How long it may take, besides the deadline of the plan.
+    #[serde(rename = "timeout_ms", serialize_with = "perhaps_milliseconds")]
+    pub timeout: Option<Duration>,
+    /// The members, in the order of the file.
+    pub members: Vec<Node>,
+}
+
+/// How members come to one answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// In order; the first that does not pass decides.
+    Tiers,
+    /// Every one must pass.
+    All,
+    /// One must pass.
+    Any,
+    /// The one must fail.
+    Not,
+    /// They vote.
+    Vote(Vote),
+}
+
+/// How a vote is counted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Vote {
+    /// How much of what was cast must be for it.
+    pub threshold: Threshold,
+    /// How many voices may be missing: the number of voters less the quorum.
+    ///
+    /// A fixed number of ballots that must be cast would open a gate to a member that fails: its ballot could be the
+    /// one that the quorum lacked, and so turn an abstention into a pass. A fixed number of absences cannot.
+    pub absences: u32,
+    /// What becomes of some for it, but too few.
+    pub on_divergence: Divergence,
+    /// For each member, the number of its voice. Members of one voice have one ballot together.
+    pub voices: Vec<usize>,
+}
+
+/// One resolved use of a verifier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The name of the member, which is that of its [`Node`].
+    #[serde(skip)]
+    pub member: String,
+    /// The name of its `[check.*]`.
+    pub check: String,
+    /// The verifier, as the configuration names it; of a path outside the work, only the name of the file.
+    pub verifier: String,
+    /// The digest of the verifier's bytes.
+    pub digest: String,
+    /// What the verifier is called with.
+    pub shape: Shape,
+    /// The settings, a JSON object that is valid under the verifier's schema.
+    pub settings: serde_json::Value,
+    /// What it may do.
+    pub grants: BTreeSet<Grant>,
+    /// What one call may use.
+    pub limits: Limits,
+    /// The files that it judges; empty for all, which only a verifier of submissions can have.
+    pub files: Vec<String>,
+    /// Files that it does not judge.
+    pub exclude: Vec<String>,
+    /// How long it may take each time that it is asked.
+    #[serde(rename = "timeout_ms", serialize_with = "milliseconds")]
+    pub timeout: Duration,
+    /// How often it is asked while it gives no answer.
+    pub attempts: u32,
+    /// How often it is run to see whether it agrees with itself.
+    pub flaky: Option<Flaky>,
+    /// How sure a pass must be, to be one.
+    pub min_confidence: Option<f64>,
+}
+
+/// What a verifier is called with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// Each file.
+    File,
+    /// The submission.
+    Submission,
+}
+
+impl Shape {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Submission => "submission",
+        }
+    }
+}
+
+/// Where verifiers come from.
+pub trait Catalogue {
+    /// Find the verifier of a check, and hold the check's settings and grants against it. Asked once for each check
+    /// that takes part.
+    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>>;
+}
+
+/// A verifier that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The digest of its bytes.
+    pub digest: String,
+    /// What it is called with.
+    pub shape: Shape,
+    /// The files that it judges if the check does not say.
+    pub files: Vec<String>,
+}
+
+/// Why a check cannot have its verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The entry of the check, such as `verifier` or `settings.max`.
+    pub at: String,
+    /// What was expected, and what was found.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let at = match failure.kind {
+            ErrorKind::SettingsInvalid => "settings",
+            ErrorKind::LinkCapabilityDenied => "grants",
+            _ => "verifier",
+        };
+        Self { at: at.to_owned(), message: failure.message, hint: failure.hint }
+    }
+}
+
+fn perhaps_milliseconds<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => milliseconds(duration, serializer),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,266 @@
+//! From the configuration to the plan: which gate, whose terms, which verifier.
+
+use super::{Catalogue, Check, FORMAT, Gate, Node, Plan, Resolved, Rule, Shape, What, voices};
+use crate::config::{self, Config, Flaky, Grant, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Resolve a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
+/// of another.
+pub fn resolve(config: &Config, gate: Option<&str>, catalogue: &dyn Catalogue) -> Result<Plan, Problems> {
+    let (name, gate) = choose(config, gate)?;
+    let place = format!("gate.{name}");
+    let mut resolver = Resolver { config, catalogue, verifiers: BTreeMap::new(), problems: Vec::new() };
+    if gate.terms.mode == Some(Mode::Shadow) {
+        let problem =
+            config.places.problem(&format!("{place}.mode"), "expected a gate that decides, found one in shadow");
+        resolver
+            .problems
+            .push(problem.hint("put `mode` on its members, or make it a member of another gate".to_owned()));
+    }
+    let root = resolver.gate(name, &place, &gate.rule, &gate.terms, 1, Inherited::default());
+    Problems::none_of(resolver.problems)?;
+    // Without a problem there is a root.
+    let root = root.ok_or_else(|| Problem::new(place, "expected a gate that can be resolved"))?;
+    let mut plan =
+        Plan { format: FORMAT, deadline: config.deadline, root, commands: BTreeMap::new(), models: BTreeMap::new() };
+    let grants: BTreeSet<Grant> = plan.checks().flat_map(|check| check.grants.iter().cloned()).collect();
+    for grant in &grants {
+        if let Grant::Model(name) = grant
+            && let Some(model) = config.models.get(name)
+        {
+            plan.models.insert(name.clone(), model.clone());
+        }
+    }
+    let of_models = plan.models.values().filter_map(|model| model.command.clone());
+    let granted = grants.iter().filter_map(|grant| match grant {
+        Grant::Command(name) => Some(name.clone()),
+        Grant::Workspace | Grant::Model(_) => None,
+    });
+    let commands = of_models.chain(granted).filter_map(|name| Some((config.commands.get(&name)?.clone(), name)));
+    plan.commands = commands.map(|(command, name)| (name, command)).collect();
+    Ok(plan)
+}
+
+fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c config::Gate), Problem> {
+    let names = || config.gates.keys().map(String::as_str);
+    let Some(name) = name else {
+        let inner: BTreeSet<&str> = config.gates.values().flat_map(|gate| named_in(&gate.rule)).collect();
+        let outer: Vec<&str> = names().filter(|name| !inner.contains(name)).collect();
+        let gate = match outer.as_slice() {
+            _ if config.gates.len() == 1 => config.gates.iter().next(),
+            _ if config.gates.contains_key("default") => config.gates.get_key_value("default"),
+            [only] => config.gates.get_key_value(*only),
+            _ => None,
+        };
+        return gate.map(|(name, gate)| (name.as_str(), gate)).ok_or_else(|| {
+            let names: Vec<&str> = names().collect();
+            Problem::new("", "expected the name of a gate, since there are several")
+                .hint(format!("name {}", one_of(&names)))
+        });
+    };
+    config.gates.get_key_value(name).map(|(name, gate)| (name.as_str(), gate)).ok_or_else(|| {
+        let message = format!("expected the name of a gate, found `{}`", crate::text::clean_line(name, 60));
+        let hint = match config.checks.get(name) {
+            Some(_) => Some(format!("`{name}` is a check: a gate with `all = [\"{name}\"]` runs it")),
+            None => nearest(name, names()),
+        };
+        Problem::new("", message).hint(hint)
+    })
+}
+
+/// The names that a rule names, also within inline gates.
+fn named_in(rule: &config::Rule) -> Vec<&str> {
+    let members = rule.members().iter();
+    members
+        .flat_map(|member| match &member.target {
+            Target::Named(name) => vec![name.as_str()],
+            Target::Inline(rule) => named_in(rule),
+        })
+        .collect()
+}
+
+/// What a gate says of verifiers, for every check in it that says nothing else.
+#[derive(Clone, Copy, Default)]
+struct Inherited {
+    attempts: Option<u32>,
+    flaky: Option<Flaky>,
+    min_confidence: Option<f64>,
+}
+
+impl Inherited {
+    fn within(self, terms: &Terms) -> Self {
+        Self {
+            attempts: terms.attempts.or(self.attempts),
+            flaky: terms.flaky.or(self.flaky),
+            min_confidence: terms.min_confidence.or(self.min_confidence),
+        }
+    }
+}
+
+struct Resolver<'c> {
+    config: &'c Config,
+    catalogue: &'c dyn Catalogue,
+    /// What the catalogue answered; none where it refused.
+    verifiers: BTreeMap<String, Option<Resolved>>,
+    problems: Vec<Problem>,
+}
+
+impl Resolver<'_> {
+    fn gate(
+        &mut self,
+        name: &str,
+        place: &str,
+        rule: &config::Rule,
+        terms: &Terms,
+        weight: u32,
+        outer: Inherited,
+    ) -> Option<Node> {
+        let inherited = outer.within(terms);
+        let mut members = Vec::new();
+        let mut complete = true;
+        for (index, member) in rule.members().iter().enumerate() {
+            let name = match (&member.name, &member.target) {
+                (Some(name), _) | (None, Target::Named(name)) => name.clone(),
+                (None, Target::Inline(rule)) => format!("{}#{}", rule.word(), index + 1),
+            };
+            let names = match rule {
+                config::Rule::Vote(config::Vote { voters: Some(voters), .. }) => {
+                    (1..=*voters).map(|number| format!("{name}#{number}")).collect()
+                }
+                _ => vec![name],
+            };
+            for name in names {
+                match self.member(&name, member, inherited) {
+                    Some(node) => members.push(node),
+                    None => complete = false,
+                }
+            }
+        }
+        if !complete {
+            return None;
+        }
+        let rule = match rule {
+            config::Rule::Tiers(_) => Rule::Tiers,
+            config::Rule::All(_) => Rule::All,
+            config::Rule::Any(_) => Rule::Any,
+            config::Rule::Not(_) => Rule::Not,
+            config::Rule::Vote(vote) => match voices::count(vote, &members, &self.config.models) {
+                Ok(vote) => Rule::Vote(vote),
+                Err(problems) => {
+                    let at =
+                        |(key, message): (&str, String)| self.config.places.problem(&format!("{place}.{key}"), message);
+                    self.problems.extend(problems.into_iter().map(at));
+                    return None;
+                }
+            },
+        };
+        let files = terms.files.clone().unwrap_or_default();
+        let exclude = terms.exclude.clone().unwrap_or_default();
+        let gate = Gate { rule, files, exclude, timeout: terms.timeout, members };
+        Some(node(name, terms, weight, What::Gate(gate)))
+    }
+
+    fn member(&mut self, name: &str, member: &config::Member, inherited: Inherited) -> Option<Node> {
+        let config = self.config;
+        let target = match &member.target {
+            Target::Inline(rule) => {
+                return self.gate(name, &member.place, rule, &member.terms, member.weight, inherited);
+            }
+            Target::Named(target) => target,
+        };
+        if let Some(check) = config.checks.get(target) {
+            let terms = member.terms.or(&check.terms);
+            let check = self.check(name, check, &terms, inherited)?;
+            return Some(node(name, &terms, member.weight, What::Check(check)));
+        }
+        let gate = config.gates.get(target)?;
+        let terms = member.terms.or(&gate.terms);
+        self.gate(name, &format!("gate.{target}"), &gate.rule, &terms, member.weight, inherited)
+    }
+
+    fn check(&mut self, member: &str, check: &config::Check, terms: &Terms, inherited: Inherited) -> Option<Check> {
+        let verifier = self.verifier(check)?;
+        let files = match (&terms.files, verifier.shape) {
+            (Some(files), _) => files.clone(),
+            (None, Shape::File) => verifier.files,
+            (None, Shape::Submission) => Vec::new(),
+        };
+        if files.is_empty() && verifier.shape == Shape::File {
+            let message = format!("expected `files`, since the verifier `{}` has none of its own", check.verifier);
+            self.problems.push(self.config.places.problem(&format!("check.{}", check.name), message));
+            return None;
+        }
+        let timeout = terms.timeout.unwrap_or(self.config.timeouts(check).0);
+        let mut limits = check.limits.clone();
+        // A call that waits for a command or a model may take as long as the check.
+        let waits = check.grants.iter().any(|grant| *grant != Grant::Workspace);
+        limits.time = check.time.unwrap_or(if waits { timeout } else { limits.time.min(timeout) });
+        let inherited = inherited.within(terms);
+        Some(Check {
+            member: member.to_owned(),
+            check: check.name.clone(),
+            verifier: portable(&check.verifier),
+            digest: verifier.digest,
+            shape: verifier.shape,
+            settings: check.settings.clone(),
+            grants: check.grants.clone(),
+            limits,
+            files,
+            exclude: terms.exclude.clone().unwrap_or_default(),
+            timeout,
+            attempts: inherited.attempts.unwrap_or(1),
+            flaky: inherited.flaky,
+            min_confidence: inherited.min_confidence,
+        })
+    }
+
+    /// Ask the catalogue once for each check.
+    fn verifier(&mut self, check: &config::Check) -> Option<Resolved> {
+        if let Some(known) = self.verifiers.get(&check.name) {
+            return known.clone();
+        }
+        let problem =
+            |at: &str, message: String| self.config.places.problem(&format!("check.{}.{at}", check.name), message);
+        let resolved = match self.catalogue.verifier(check) {
+            Ok(resolved) => match resolved.files.iter().find_map(|text| pattern(text).err()) {
+                None => Some(resolved),
+                Some(error) => {
+                    self.problems.push(problem("verifier", error.to_string()));
+                    None
+                }
+            },
+            Err(refusals) => {
+                let refused =
+                    refusals.into_iter().map(|refusal| problem(&refusal.at, refusal.message).hint(refusal.hint));
+                self.problems.extend(refused);
+                None
+            }
+        };
+        self.verifiers.insert(check.name.clone(), resolved.clone());
+        resolved
+    }
+}
+
+fn node(name: &str, terms: &Terms, weight: u32, what: What) -> Node {
+    Node {
+        name: name.to_owned(),
+        enabled: terms.enabled.unwrap_or(true),
+        mode: terms.mode.unwrap_or_default(),
+        when: terms.when.clone().unwrap_or_default(),
+        tier: terms.tier,
+        on_error: terms.on_error.unwrap_or_default(),
+        on_abstain: terms.on_abstain.unwrap_or_default(),
+        weight,
+        what,
+    }
+}
+
+/// The verifier's name without what only this machine has.
+fn portable(verifier: &str) -> String {
+    let path = Path::new(verifier);
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(name) if path.is_absolute() => name.to_owned(),
+        _ => verifier.to_owned(),
+    }
+}

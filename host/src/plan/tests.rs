@@ -1,0 +1,272 @@
+//! What configurations come to.
+
+use super::*;
+use crate::config::{PassIf, Problems, parse};
+
+/// Knows verifiers by their first letter: `f` for files, `n` for files without patterns, `s` for submissions; refuses
+/// the others. The digest is the name up to a `-`, so that `s-1` and `s-2` are the same component.
+struct Letters;
+
+impl Catalogue for Letters {
+    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
+        let name = check.verifier.rsplit('/').next().unwrap_or_default();
+        let resolved = |shape, files: &[&str]| Resolved {
+            digest: format!("sha256:{}", name.split('-').next().unwrap_or_default()),
+            shape,
+            files: files.iter().map(|text| (*text).to_owned()).collect(),
+        };
+        let refusal = |at: &str, message: &str| Refusal { at: at.to_owned(), message: message.to_owned(), hint: None };
+        match name.as_bytes().first() {
+            Some(b'f') => Ok(resolved(Shape::File, &["**/*.f"])),
+            Some(b'n') => Ok(resolved(Shape::File, &[])),
+            Some(b's') => Ok(resolved(Shape::Submission, &[])),
+            Some(b'b') => Ok(resolved(Shape::File, &["["])),
+            Some(b'x') => Err(vec![refusal("settings.max", "too small"), refusal("settings.other", "unknown")]),
+            _ => Err(vec![
+                Failure::new(ErrorKind::LoadUnreadable, "there is no such verifier").hint("look again").into(),
+            ]),
+        }
+    }
+}
+
+fn plan_of(file: &str, gate: Option<&str>) -> Result<Plan, Problems> {
+    resolve(&parse(file.as_bytes()).expect("a valid file"), gate, &Letters)
+}
+
+fn plan(file: &str) -> Plan {
+    plan_of(file, None).expect("a plan")
+}
+
+fn problems(file: &str, gate: Option<&str>) -> String {
+    plan_of(file, gate).expect_err("problems").to_string()
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.root.walk().map(|node| node.name.as_str()).collect()
+}
+
+fn check<'p>(plan: &'p Plan, member: &str) -> &'p Check {
+    plan.checks().find(|check| check.member == member).expect(member)
+}
+
+#[test]
+fn the_gate_is_the_only_or_the_default_or_the_outermost() {
+    const CHECK: &str = "[check.c]\nverifier = \"s\"\n";
+    for (gates, expected) in [
+        ("gate.a.all = [\"c\"]", "a"),
+        ("gate.a.all = [\"c\"]\ngate.default.all = [\"c\"]", "default"),
+        ("gate.a.all = [\"b\"]\ngate.b.all = [\"c\"]", "a"),
+        ("gate.a.all = [{ not = { any = [\"b\"] } }]\ngate.b.all = [\"c\"]", "a"),
+    ] {
+        assert_eq!(plan(&format!("{gates}\n{CHECK}")).root.name, expected);
+    }
+    let two = format!("gate.a.all = [\"c\"]\ngate.b.all = [\"c\"]\n{CHECK}");
+    assert_eq!(plan_of(&two, Some("b")).expect("a plan").root.name, "b");
+    for (name, expected) in [
+        (None, "expected the name of a gate, since there are several\nhint: name `a` or `b`"),
+        (Some("zzz"), "expected the name of a gate, found `zzz`\nhint: expected `a` or `b`"),
+        (
+            Some("c"),
+            "expected the name of a gate, found `c`\nhint: `c` is a check: a gate with `all = [\"c\"]` runs it",
+        ),
+    ] {
+        assert_eq!(problems(&two, name), expected);
+    }
+}
+
+#[test]
+fn every_member_has_a_name_and_only_what_is_reached_is_there() {
+    let plan = plan_of(
+        "[gate.g]
+         tiers = [\"f\", { any = [\"f\", \"s\"] }, { not = \"s\", name = \"inverse\" }, \"v\"]
+         [gate.v]
+         vote = \"s\"
+         voters = 2
+         [gate.other]
+         all = [\"unreached\"]
+         [check.f]
+         verifier = \"f\"
+         [check.s]
+         verifier = \"s\"
+         grants = [\"command:used\", \"model:m\"]
+         [check.unreached]
+         verifier = \"?\"
+         grants = [\"command:unused\"]
+         [command.used]
+         run = [\"x\"]
+         [command.unused]
+         run = [\"x\"]
+         [command.asks]
+         run = [\"x\"]
+         [model.m]
+         api = \"command\"
+         command = \"asks\"",
+        Some("g"),
+    )
+    .expect("a plan");
+    assert_eq!(names(&plan), ["g", "f", "any#2", "f", "s", "inverse", "s", "v", "s#1", "s#2"]);
+    assert_eq!(plan.commands.keys().collect::<Vec<_>>(), ["asks", "used"]);
+    assert_eq!(plan.models.keys().collect::<Vec<_>>(), ["m"]);
+    assert_eq!(check(&plan, "s#2").check, "s");
+}
+
+#[test]
+fn what_a_member_says_goes_before_its_target_and_that_before_its_gate() {
+    let plan = plan(
+        "[gate.g]
+         all = [\"a\", { use = \"a\", name = \"again\", timeout = \"1m\", files = [\"own\"], mode = \"shadow\" }, \"b\"]
+         attempts = 3
+         flaky = { runs = 2, pass_if = \"any\" }
+         min_confidence = 0.5
+         on_error = \"warn\"
+         [check.a]
+         verifier = \"f\"
+         timeout = \"20s\"
+         attempts = 2
+         on_error = \"escalate\"
+         [check.b]
+         verifier = \"s\"
+         min_confidence = 0.9",
+    );
+    let [a, again, b] = ["a", "again", "b"].map(|name| check(&plan, name));
+    assert_eq!((a.attempts, again.attempts, b.attempts), (2, 2, 3));
+    assert_eq!((a.min_confidence, b.min_confidence), (Some(0.5), Some(0.9)));
+    assert_eq!(a.flaky, Some(Flaky { runs: 2, pass_if: PassIf::Any }));
+    assert_eq!((a.timeout.as_secs(), again.timeout.as_secs(), b.timeout.as_secs()), (20, 60, 10));
+    assert_eq!(
+        (a.files.join(" "), again.files.join(" "), b.files.join(" ")),
+        ("**/*.f".into(), "own".into(), "".into())
+    );
+    let lenient: Vec<_> = plan.root.walk().map(|node| node.on_error).collect();
+    assert_eq!(lenient, [Leniency::Warn, Leniency::Escalate, Leniency::Escalate, Leniency::Block]);
+    assert_eq!(plan.root.members()[1].mode, Mode::Shadow);
+}
+
+#[test]
+fn one_call_may_take_as_long_as_the_check_only_if_it_waits_for_something() {
+    let plan = plan(
+        "[gate.g]
+         all = [\"plain\", \"quick\", \"runs\", \"own\"]
+         [check.plain]
+         verifier = \"f\"
+         timeout = \"1m\"
+         [check.quick]
+         verifier = \"f\"
+         timeout = \"1s\"
+         [check.runs]
+         verifier = \"s\"
+         grants = [\"command:c\"]
+         [check.own]
+         verifier = \"s\"
+         grants = [\"command:c\"]
+         limits = { time = \"7s\" }
+         [command.c]
+         run = [\"x\"]",
+    );
+    for (name, timeout, time) in [("plain", 60, 10), ("quick", 1, 1), ("runs", 120, 120), ("own", 120, 7)] {
+        let check = check(&plan, name);
+        assert_eq!((check.timeout.as_secs(), check.limits.time.as_secs()), (timeout, time), "{name}");
+    }
+}
+
+#[test]
+fn a_quorum_becomes_the_number_of_voices_that_may_be_missing() {
+    const CHECKS: &str = "[check.a]\nverifier = \"s-1\"\n[check.b]\nverifier = \"s-2\"\n[check.c]\nverifier = \"f\"\n\
+        [check.m]\nverifier = \"s\"\ngrants = [\"model:one\"]\n[check.n]\nverifier = \"s\"\ngrants = [\"model:same\"]\n\
+        [model.one]\napi = \"openai\"\nmodel = \"x\"\n[model.same]\napi = \"openai\"\nmodel = \"x\"\n";
+    for (gate, absences, voices) in [
+        ("vote = [\"a\", \"b\", \"c\"]", 0, vec![0, 1, 2]),
+        ("vote = [\"a\", \"b\", \"c\"]\nquorum = 1", 2, vec![0, 1, 2]),
+        ("vote = [\"a\", \"b\", \"c\"]\nquorum = 1\nindependent = true", 1, vec![0, 0, 1]),
+        ("vote = [\"a\", \"m\", \"n\"]\nindependent = true", 0, vec![0, 1, 1]),
+        ("vote = [{ any = [\"a\", \"c\"] }, { all = [\"c\", \"b\"] }, \"a\"]\nindependent = true", 0, vec![0, 0, 1]),
+        ("vote = \"a\"\nvoters = 3\nquorum = 2", 1, vec![0, 1, 2]),
+        ("vote = [\"a\", \"b\", { use = \"c\", enabled = false }]\nquorum = 1", 1, vec![0, 1, 2]),
+    ] {
+        let plan = plan(&format!("[gate.g]\n{gate}\n{CHECKS}"));
+        let What::Gate(Gate { rule: Rule::Vote(vote), .. }) = &plan.root.what else { panic!("a vote") };
+        assert_eq!((vote.absences, &vote.voices), (absences, &voices), "{gate}");
+    }
+    for (gate, expected) in [
+        (
+            "vote = \"a\"\nvoters = 3\nquorum = 2\nindependent = true",
+            "4:10: gate.g.quorum: expected at most the number of independent voices (1), found `2`",
+        ),
+        (
+            "vote = [\"a\", \"b\"]\nthreshold = 2\nindependent = true",
+            "3:13: gate.g.threshold: expected at most the weight of all independent voices (1), found `2`",
+        ),
+        (
+            "vote = [\"a\", { use = \"b\", mode = \"shadow\" }]\nquorum = 2",
+            "3:10: gate.g.quorum: expected at most the number of voters that decide (1), found `2`",
+        ),
+    ] {
+        assert_eq!(problems(&format!("[gate.g]\n{gate}\n{CHECKS}"), None), expected);
+    }
+}
+
+#[test]
+fn what_the_catalogue_refuses_is_a_problem_of_the_check_and_noted_once() {
+    let file = "[gate.g]
+all = [\"bad\", { use = \"bad\", name = \"again\" }, \"settings\", \"none\", \"glob\"]
+[check.bad]
+verifier = \"unknown\"
+[check.settings]
+verifier = \"x\"
+settings = { other = 1, max = 0 }
+[check.none]
+verifier = \"n\"
+[check.glob]
+verifier = \"b\"
+";
+    let expected = "4:12: check.bad.verifier: there is no such verifier
+hint: look again
+7:22: check.settings.settings.other: unknown
+7:31: check.settings.settings.max: too small
+8:1: check.none: expected `files`, since the verifier `n` has none of its own
+11:12: check.glob.verifier: expected a pattern such as `**/*.rs`, found `[`: unclosed character class; missing ']'";
+    assert_eq!(problems(file, None), expected);
+}
+
+#[test]
+fn a_gate_in_shadow_is_not_run_by_itself() {
+    let file = "[gate.g]\nall = [\"c\"]\nmode = \"shadow\"\n[check.c]\nverifier = \"s\"";
+    assert_eq!(
+        problems(file, None),
+        "3:8: gate.g.mode: expected a gate that decides, found one in shadow\n\
+         hint: put `mode` on its members, or make it a member of another gate"
+    );
+}
+
+#[test]
+fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
+    let one = plan("[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"/home/one/s.wasm\"\nsettings = { a = 1, b = 2 }");
+    let two = plan(
+        "# Elsewhere\n[check.c]\nsettings = { b = 2, a = 1 }\nverifier = \"/srv/s.wasm\"\ntimeout = \"10s\"\n\
+         [gate.g]\nall = [\"c\"]\n[command.unused]\nrun = [\"x\"]",
+    );
+    assert_eq!(one, two);
+    assert_eq!(one.digest(), two.digest());
+    assert!(one.digest().starts_with("sha256:") && one.digest().len() == 71);
+    for change in ["timeout = \"11s\"", "on_error = \"warn\"", "exclude = [\"x\"]", "attempts = 2", "mode = \"shadow\""]
+    {
+        let other = plan(&format!(
+            "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"s.wasm\"\nsettings = {{ a = 1, b = 2 }}\n{change}"
+        ));
+        assert_ne!(one.digest(), other.digest(), "{change}");
+    }
+}
+
+#[test]
+fn the_shape_of_a_plan_is_fixed() {
+    let plan = plan("[gate.g]\nvote = [\"c\"]\nthreshold = 1\n[check.c]\nverifier = \"f\"");
+    let json = canonical(&serde_json::to_value(&plan).expect("JSON"));
+    let expected = r#"{"commands":{},"deadline_ms":1800000,"format":1,"models":{},"root":{"enabled":true,"gate":{"exclude":[],"files":[],"members":[{"check":{"attempts":1,"check":"c","digest":"sha256:f","exclude":[],"files":["**/*.f"],"flaky":null,"grants":[],"#;
+    assert!(json.starts_with(expected), "{json}");
+    assert!(
+        json.contains(
+            r#""rule":{"vote":{"absences":0,"on_divergence":"escalate","threshold":{"at-least":1},"voices":[0]}}"#
+        ),
+        "{json}"
+    );
+}

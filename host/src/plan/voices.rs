@@ -1,0 +1,69 @@
+//! Which voters are one voice, and whether a vote can come to anything.
+
+use super::{Node, Vote, What};
+use crate::config::{self, Api, Grant, Mode, Model, Threshold};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What makes a voice: the component, and the models that it may ask, by what they are and not by what the
+/// configuration calls them.
+type Voice<'p> = (&'p str, BTreeSet<(Api, &'p Option<String>, &'p Option<String>, &'p Option<String>)>);
+
+/// Count a vote's voices, or say at which key and why it can never be decided.
+///
+/// Voters that never decide, being disabled or in shadow, do not count.
+pub(super) fn count(
+    vote: &config::Vote,
+    members: &[Node],
+    models: &BTreeMap<String, Model>,
+) -> Result<Vote, Vec<(&'static str, String)>> {
+    let mut numbers = BTreeMap::new();
+    let voices: Vec<usize> = if vote.independent {
+        let number = |member| {
+            let next = numbers.len();
+            *numbers.entry(voices_of(member, models)).or_insert(next)
+        };
+        members.iter().map(number).collect()
+    } else {
+        (0..members.len()).collect()
+    };
+    let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
+    for (member, voice) in
+        members.iter().zip(&voices).filter(|(member, _)| member.enabled && member.mode == Mode::Enforce)
+    {
+        let weight = weights.entry(*voice).or_default();
+        *weight = u64::from(member.weight).max(*weight);
+    }
+    let (count, weight) = (u32::try_from(weights.len()).unwrap_or(u32::MAX), weights.values().sum::<u64>());
+    let who = if vote.independent { "independent voices" } else { "voters that decide" };
+    let mut problems = Vec::new();
+    if let Some(quorum) = vote.quorum.filter(|quorum| *quorum > count && count > 0) {
+        problems.push(("quorum", format!("expected at most the number of {who} ({count}), found `{quorum}`")));
+    }
+    if let Threshold::AtLeast(number) = vote.threshold
+        && number > weight
+        && count > 0
+    {
+        problems.push(("threshold", format!("expected at most the weight of all {who} ({weight}), found `{number}`")));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let absences = count.saturating_sub(vote.quorum.unwrap_or(count));
+    Ok(Vote { threshold: vote.threshold, absences, on_divergence: vote.on_divergence, voices })
+}
+
+/// The voices of a member: its own, or those of all checks in it.
+fn voices_of<'p>(member: &'p Node, models: &'p BTreeMap<String, Model>) -> BTreeSet<Voice<'p>> {
+    match &member.what {
+        What::Check(check) => {
+            let model = |grant: &Grant| match grant {
+                Grant::Model(name) => {
+                    models.get(name).map(|model| (model.api, &model.model, &model.url, &model.command))
+                }
+                Grant::Workspace | Grant::Command(_) => None,
+            };
+            BTreeSet::from([(check.digest.as_str(), check.grants.iter().filter_map(model).collect())])
+        }
+        What::Gate(gate) => gate.members.iter().flat_map(|member| voices_of(member, models)).collect(),
+    }
+}

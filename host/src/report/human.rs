@@ -1,0 +1,243 @@
+//! The report for people: a line for each member, its findings below it, and what it came to.
+//!
+//! Every text of a verifier was bounded and cleaned when it arrived; here its lines are indented, so that it cannot
+//! pass for a line of ours.
+
+use super::Report;
+use crate::outcome::{Node, NodeKind, Outcome};
+use crate::verdict::{Finding, Level};
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// How to write for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// With colours.
+    pub color: bool,
+    /// Also members that passed without a word, when there are many.
+    pub verbose: bool,
+    /// Only what did not pass.
+    pub quiet: bool,
+}
+
+/// Findings of one check that are shown; the others are counted.
+const MAX_SHOWN: usize = 20;
+
+/// Write the report.
+pub fn human(out: &mut dyn Write, report: &Report<'_>, style: Style) -> io::Result<()> {
+    let width = report.gate.walk().map(|node| node.name.chars().count()).max().unwrap_or(0).min(40);
+    let mut lines = Lines { out, style, width };
+    if report.gate.kind == NodeKind::Check {
+        lines.member(report.gate, 0)?;
+    }
+    for member in &report.gate.children {
+        lines.member(member, 0)?;
+    }
+    lines.conclusion(report)
+}
+
+struct Lines<'a> {
+    out: &'a mut dyn Write,
+    style: Style,
+    width: usize,
+}
+
+impl Lines<'_> {
+    fn member(&mut self, node: &Node, depth: usize) -> io::Result<()> {
+        let shown = !self.style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped);
+        if shown {
+            let word = paint(self.style, colour(node.outcome), node.outcome.as_str());
+            // Padded by hand: colours have no width.
+            let padding = " ".repeat(12usize.saturating_sub(node.outcome.as_str().len()));
+            let indent = "  ".repeat(depth);
+            let width = self.width.saturating_sub(indent.len());
+            let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node));
+            writeln!(self.out, "{}", line.trim_end())?;
+            self.explain(node)?;
+        }
+        node.children.iter().try_for_each(|child| self.member(child, depth + 1))
+    }
+
+    fn explain(&mut self, node: &Node) -> io::Result<()> {
+        let Some(verdict) = &node.verdict else { return Ok(()) };
+        if let Some(failure) = &verdict.error {
+            self.text(4, &format!("{}: {}", failure.kind, failure.message))?;
+            if let Some(hint) = &failure.hint {
+                self.text(6, &format!("hint: {hint}"))?;
+            }
+        }
+        let most = if self.style.verbose { usize::MAX } else { MAX_SHOWN };
+        for finding in verdict.findings.iter().take(most) {
+            self.finding(finding)?;
+        }
+        let rest = verdict.findings.len().saturating_sub(most) as u64 + verdict.findings_omitted;
+        if rest > 0 {
+            let how = if verdict.findings_omitted == 0 { " (all of them with -v)" } else { "" };
+            writeln!(self.out, "    … and {rest} more findings{how}")?;
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        let place = finding.place.as_ref().map_or(String::new(), |place| format!("{place}: "));
+        let colour = match finding.level {
+            Level::Error => RED,
+            Level::Warning => YELLOW,
+            Level::Note => CYAN,
+        };
+        let level = paint(self.style, colour, &finding.level.to_string());
+        self.text(4, &format!("{place}{level}[{}] {}", finding.code, finding.message))?;
+        match &finding.hint {
+            Some(hint) => self.text(6, &format!("hint: {hint}")),
+            None => Ok(()),
+        }
+    }
+
+    /// A text of possibly several lines, each indented.
+    fn text(&mut self, indent: usize, text: &str) -> io::Result<()> {
+        let indent = " ".repeat(indent);
+        for (number, line) in text.lines().enumerate() {
+            let more = if number == 0 { "" } else { "  | " };
+            writeln!(self.out, "{indent}{more}{line}")?;
+        }
+        Ok(())
+    }
+
+    fn conclusion(&mut self, report: &Report<'_>) -> io::Result<()> {
+        let status = report.status();
+        let word = paint(self.style, colour(status.into()), status.as_str());
+        let counts: Vec<String> =
+            report.counts().iter().map(|(outcome, count)| format!("{count} {}", plural(*outcome))).collect();
+        let counts = if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") };
+        let files = if report.files == 1 { "1 file".to_owned() } else { format!("{} files", report.files) };
+        let time = duration(report.duration);
+        writeln!(self.out, "gate {}: {word} ({counts}; {files}; {time})", report.gate.name)?;
+        if !report.gate.reason.is_empty() {
+            self.text(2, &report.gate.reason)?;
+        }
+        if report.gate.escalated {
+            self.text(2, "asks for a person")?;
+        }
+        for relaxation in &report.gate.relaxed {
+            let text =
+                format!("rests on a relaxation: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
+            self.text(2, &text)?;
+        }
+        Ok(())
+    }
+}
+
+/// What stands behind a member's name.
+fn detail(node: &Node) -> String {
+    let mut parts = Vec::new();
+    match (node.files, node.outcome) {
+        (Some(1), Outcome::Pass) => parts.push("1 file".to_owned()),
+        (Some(files), Outcome::Pass) => parts.push(format!("{files} files")),
+        _ => {}
+    }
+    if let Some(verdict) = &node.verdict
+        && !verdict.summary.is_empty()
+    {
+        parts.push(verdict.summary.clone());
+    }
+    if !node.reason.is_empty() {
+        parts.push(node.reason.clone());
+    }
+    for (flag, word) in [(node.shadow, "shadow"), (node.escalated, "asks for a person"), (node.flaky, "flaky")] {
+        if flag {
+            parts.push(word.to_owned());
+        }
+    }
+    if node.attempts > 1 {
+        parts.push(format!("{} attempts", node.attempts));
+    }
+    parts.join("; ")
+}
+
+fn plural(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "passed",
+        Outcome::Fail => "failed",
+        Outcome::Abstain => "abstained",
+        Outcome::Error => "without an answer",
+        other => other.as_str(),
+    }
+}
+
+fn duration(duration: Duration) -> String {
+    match duration.as_millis() {
+        0..=9_999 => format!("{} ms", duration.as_millis()),
+        _ => format!("{:.1} s", duration.as_secs_f64()),
+    }
+}
+
+const RED: u8 = 31;
+const GREEN: u8 = 32;
+const YELLOW: u8 = 33;
+const CYAN: u8 = 36;
+const DIM: u8 = 2;
+
+fn colour(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Pass => GREEN,
+        Outcome::Fail => RED,
+        Outcome::Abstain | Outcome::Error => YELLOW,
+        Outcome::Skipped | Outcome::NotReached | Outcome::NotNeeded => DIM,
+    }
+}
+
+fn paint(style: Style, colour: u8, text: &str) -> String {
+    if style.color { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::{ErrorKind, Failure, Place, Status, Verdict};
+
+    fn written(gate: &Node, style: Style) -> String {
+        let mut out = Vec::new();
+        let report = Report { gate, plan: None, base: None, files: 2, duration: Duration::from_millis(7) };
+        human(&mut out, &report, style).expect("written");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_verifiers_lines_cannot_pass_for_ours() {
+        let forged = Finding {
+            code: "x".into(),
+            level: Level::Error,
+            message: "bad\ngate default: pass (1 passed)".into(),
+            place: Some(Place {
+                path: "a.json".into(),
+                line: Some(3),
+                column: Some(1),
+                end_line: None,
+                end_column: None,
+            }),
+            hint: None,
+        };
+        let mut gate = Node::new("default", NodeKind::All, Outcome::Fail);
+        let mut check = Node::new("json", NodeKind::Check, Outcome::Fail);
+        check.verdict = Some(Verdict { findings: vec![forged], ..Verdict::of(Status::Fail) });
+        gate.children.push(check);
+        assert_eq!(
+            written(&gate, Style::default()),
+            "fail        json\n    a.json:3:1: error[x] bad\n      | gate default: pass (1 passed)\ngate default: fail (1 failed; 2 files; 7 ms)\n"
+        );
+    }
+
+    #[test]
+    fn a_gate_in_which_nothing_ran_has_not_passed() {
+        let gate = Node::new("default", NodeKind::All, Outcome::Skipped);
+        assert_eq!(written(&gate, Style::default()), "gate default: abstain (no checks; 2 files; 7 ms)\n");
+    }
+
+    #[test]
+    fn an_error_shows_its_kind_and_hint() {
+        let mut gate = Node::new("evil", NodeKind::Check, Outcome::Error);
+        gate.verdict = Some(Failure::new(ErrorKind::LimitTime, "late").hint("raise `limits.time`").into());
+        let text = written(&gate, Style { color: true, ..Style::default() });
+        assert!(text.starts_with("\x1b[33merror\x1b[0m       evil\n    limit.time: late\n      hint: raise"), "{text}");
+    }
+}

@@ -1,0 +1,222 @@
+//! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
+
+use crate::outcome::Node;
+use crate::report::SCHEMA_VERSION;
+use crate::submission::Submission;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+/// The schema of the submission document.
+pub fn submission() -> Value {
+    let schema = schemars::schema_for!(Submission);
+    let mut schema = schema.to_value();
+    schema["title"] = json!("Gatehost submission");
+    schema
+}
+
+/// The schema of the report that `--format json` prints.
+pub fn report() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut node = settings.into_generator().into_root_schema_for::<Node>().to_value();
+    let definitions = node.as_object_mut().and_then(|node| {
+        node.remove("$schema");
+        node.remove("$defs")
+    });
+    let mut definitions = definitions.unwrap_or_else(|| json!({}));
+    definitions["Node"] = node;
+    json!({
+        "$schema": DRAFT,
+        "title": "Gatehost report",
+        "type": "object",
+        "properties": {
+            "version": { "const": SCHEMA_VERSION },
+            "status": { "$ref": "#/$defs/Status" },
+            "plan": { "description": "The digest of the plan that decided the run.", "type": ["string", "null"] },
+            "base": { "description": "The commit that the changes are relative to.", "type": ["string", "null"] },
+            "files": { "description": "How many files were there to be judged.", "type": "integer", "minimum": 0 },
+            "duration_ms": { "type": "number", "minimum": 0 },
+            "gate": { "$ref": "#/$defs/Node" },
+        },
+        "required": ["version", "status", "files", "duration_ms", "gate"],
+        "$defs": definitions,
+    })
+}
+
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The schema of `gate.toml`. It knows shapes and words; that names exist and numbers fit is for `gate plan` to say.
+pub fn gate_toml() -> Value {
+    let table = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    let named = |what: &str, schema: &str| {
+        json!({
+            "description": what,
+            "type": "object",
+            "additionalProperties": { "$ref": schema },
+            "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,64}$" },
+        })
+    };
+    let gate = merged(&[&terms(), &rules(), &json!({ "name": { "type": "string" }, "weight": weight() })]);
+    let one_rule = json!(RULES.map(|rule| json!({ "required": [rule] })));
+    let with_one_rule = |mut gate: Value| {
+        gate["oneOf"] = one_rule.clone();
+        gate
+    };
+    let used = merged(&[
+        &terms(),
+        &json!({ "use": { "description": "The gate or check that is meant.", "type": "string" }, "weight": weight() }),
+    ]);
+    let mut root = table(
+        json!({
+            "deadline": { "description": "How long the whole gate may take.", "$ref": "#/$defs/duration" },
+            "gate": named("Gates: rules over checks and other gates.", "#/$defs/gate"),
+            "check": named("Checks: uses of verifiers.", "#/$defs/check"),
+            "command": named("Commands that checks can be granted.", "#/$defs/command"),
+            "model": named("Models that checks can be granted.", "#/$defs/model"),
+        }),
+        &["gate"],
+    );
+    root["$schema"] = json!(DRAFT);
+    root["title"] = json!("gate.toml");
+    root["$defs"] = json!({
+        "duration": { "type": "string", "pattern": "^([0-9]+(ms|s|m|h))+$", "examples": ["500ms", "2m", "1h30m"] },
+        "size": { "type": ["string", "integer"], "examples": ["64MiB", "10MB", 1048576] },
+        "globs": { "type": "array", "items": { "type": "string", "minLength": 1 } },
+        "leniency": { "enum": ["block", "warn", "escalate"] },
+        "gate": with_one_rule(table(merged(&[&terms(), &rules()]), &[])),
+        "member": {
+            "anyOf": [
+                { "description": "The name of a gate or a check.", "type": "string", "minLength": 1 },
+                table(used, &["use"]),
+                with_one_rule(table(gate, &[])),
+            ],
+        },
+        "members": { "type": "array", "items": { "$ref": "#/$defs/member" }, "minItems": 1 },
+        "check": table(merged(&[&terms(), &check()]), &["verifier"]),
+        "command": table(command(), &["run"]),
+        "model": table(model(), &["api"]),
+    });
+    root
+}
+
+const RULES: [&str; 5] = ["tiers", "all", "any", "not", "vote"];
+
+fn weight() -> Value {
+    json!({ "description": "How much the ballot counts; members of a vote only.", "type": "integer", "minimum": 1 })
+}
+
+/// What can be said of every member.
+fn terms() -> Value {
+    json!({
+        "when": {
+            "description": "It runs when any of these holds; otherwise it is skipped.",
+            "type": "array",
+            "items": { "type": "string", "pattern": "^(phase-boundary|final|every [1-9][0-9]*)$" },
+            "minItems": 1,
+        },
+        "tier": { "description": "Skipped when the task asks for a lower tier.", "type": "integer", "minimum": 1 },
+        "files": { "description": "The files that it is for.", "$ref": "#/$defs/globs" },
+        "exclude": { "description": "Files that it is not for.", "$ref": "#/$defs/globs" },
+        "enabled": { "type": "boolean", "default": true },
+        "timeout": { "$ref": "#/$defs/duration" },
+        "attempts": {
+            "description": "How often a verifier that gave no answer is asked in all.",
+            "type": "integer", "minimum": 1, "maximum": 10,
+        },
+        "flaky": {
+            "type": "object",
+            "properties": {
+                "runs": { "type": "integer", "minimum": 2, "maximum": 20 },
+                "pass_if": { "enum": ["all", "any"], "default": "all" },
+            },
+            "required": ["runs"],
+            "additionalProperties": false,
+        },
+        "on_error": { "$ref": "#/$defs/leniency", "default": "block" },
+        "on_abstain": { "$ref": "#/$defs/leniency", "default": "block" },
+        "mode": { "enum": ["enforce", "shadow"], "default": "enforce" },
+        "min_confidence": { "description": "A pass below it is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
+    })
+}
+
+fn rules() -> Value {
+    json!({
+        "tiers": { "description": "In order; the first that does not pass decides.", "$ref": "#/$defs/members" },
+        "all": { "description": "Every member must pass.", "$ref": "#/$defs/members" },
+        "any": { "description": "One member must pass.", "$ref": "#/$defs/members" },
+        "not": { "description": "The member must fail.", "$ref": "#/$defs/member" },
+        "vote": {
+            "description": "Members that vote: one name with `voters`, or a list.",
+            "anyOf": [{ "type": "string", "minLength": 1 }, { "$ref": "#/$defs/members" }],
+        },
+        "voters": { "description": "How often a single member votes.", "type": "integer", "minimum": 1 },
+        "threshold": {
+            "anyOf": [{ "enum": ["majority", "two-thirds", "unanimous"] }, { "type": "integer", "minimum": 1 }],
+            "default": "majority",
+        },
+        "quorum": { "description": "How many ballots must be cast; without it, all.", "type": "integer", "minimum": 1 },
+        "independent": { "description": "Ballots of one component with one model are one voice.", "type": "boolean", "default": false },
+        "on_divergence": { "enum": ["escalate", "fail"], "default": "escalate" },
+    })
+}
+
+fn check() -> Value {
+    json!({
+        "verifier": {
+            "description": "A bundled name, or the path of a component; `@sha256:HEX` behind it pins the bytes.",
+            "type": "string", "minLength": 1,
+        },
+        "settings": { "description": "What the verifier takes; see `gate inspect`.", "type": "object" },
+        "grants": {
+            "type": "array",
+            "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
+        },
+        "limits": {
+            "description": "What one call may use.",
+            "type": "object",
+            "properties": {
+                "time": { "$ref": "#/$defs/duration" },
+                "memory": { "$ref": "#/$defs/size" },
+                "transfer": { "$ref": "#/$defs/size" },
+                "random": { "$ref": "#/$defs/size" },
+                "input": { "$ref": "#/$defs/size" },
+                "log": { "$ref": "#/$defs/size" },
+                "table_elements": { "type": "integer", "minimum": 1 },
+                "handles": { "type": "integer", "minimum": 1 },
+                "hostcalls": { "type": "integer", "minimum": 1 },
+                "findings": { "type": "integer", "minimum": 1 },
+            },
+            "additionalProperties": false,
+        },
+    })
+}
+
+fn command() -> Value {
+    json!({
+        "run": { "description": "The program and its arguments.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
+        "timeout": { "$ref": "#/$defs/duration" },
+        "env": { "description": "The environment variables that it sees.", "type": "array", "items": { "type": "string" } },
+        "cwd": { "type": "string" },
+        "network": { "type": "boolean", "default": false },
+        "workspace": { "enum": ["read-only", "read-write"], "default": "read-only" },
+        "min_sandbox": { "enum": ["none", "landlock", "namespaces"], "default": "none" },
+    })
+}
+
+fn model() -> Value {
+    json!({
+        "api": { "enum": ["anthropic", "openai", "command"] },
+        "model": { "type": "string" },
+        "key_env": { "description": "The environment variable that holds the key.", "type": "string" },
+        "url": { "type": "string" },
+        "command": { "description": "The command that is asked, for `api = \"command\"`.", "type": "string" },
+        "max_tokens": { "type": "integer", "minimum": 1 },
+        "max_requests": { "type": "integer", "minimum": 1 },
+        "timeout": { "$ref": "#/$defs/duration" },
+        "distinct": { "description": "Refuse the model that did the work.", "type": "boolean", "default": true },
+    })
+}
+
+fn merged(parts: &[&Value]) -> Value {
+    let all = parts.iter().filter_map(|part| part.as_object()).flatten();
+    Value::Object(all.map(|(key, value)| (key.clone(), value.clone())).collect())
+}

@@ -1,0 +1,88 @@
+//! Settings against the schema that a verifier describes, before anything runs.
+
+use serde_json::Value;
+
+/// A schema that is longer is not read: it is a stranger's.
+const MAX_SCHEMA_BYTES: usize = 64 << 10;
+/// Problems that are told at once.
+const MAX_PROBLEMS: usize = 20;
+
+/// One thing that is wrong with settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: the keys from the top, joined by `.`; empty for the settings as a whole.
+    pub place: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Check settings. `schema` is JSON text; empty means that the verifier takes no settings.
+pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
+    let whole = |message: String| Err(vec![Problem { place: String::new(), message }]);
+    let Some(object) = settings.as_object() else {
+        return whole(format!("expected a table of settings, found {settings}"));
+    };
+    if schema.is_empty() {
+        return match object.keys().next() {
+            None => Ok(()),
+            Some(key) => whole(format!("this verifier takes no settings, found `{key}`")),
+        };
+    }
+    if schema.len() > MAX_SCHEMA_BYTES {
+        return whole(format!("the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read", schema.len()));
+    }
+    let schema: Value = match serde_json::from_str(schema) {
+        Ok(schema) => schema,
+        Err(error) => return whole(format!("the verifier's schema is not JSON: {error}")),
+    };
+    // The linear engine for patterns: with a backtracking one, a stranger's pattern could run for ever.
+    let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
+    let validator = match options.build(&schema) {
+        Ok(validator) => validator,
+        Err(error) => return whole(format!("the verifier's schema is not a JSON Schema: {error}")),
+    };
+    let problems: Vec<Problem> = validator
+        .iter_errors(settings)
+        .take(MAX_PROBLEMS)
+        .map(|error| Problem {
+            place: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
+            message: error.to_string(),
+        })
+        .collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const SCHEMA: &str = r#"{"type": "object", "properties": {"signal": {"type": "string", "minLength": 1},
+        "list": {"type": "array", "items": {"type": "integer"}}}, "additionalProperties": false}"#;
+
+    #[test]
+    fn settings_that_fit_are_accepted() {
+        assert_eq!(validate("", &json!({})), Ok(()));
+        assert_eq!(validate(SCHEMA, &json!({})), Ok(()));
+        assert_eq!(validate(SCHEMA, &json!({"signal": "DONE", "list": [1]})), Ok(()));
+    }
+
+    #[test]
+    fn all_problems_are_told_with_their_places() {
+        let places = |schema: &str, settings: Value| -> Vec<String> {
+            validate(schema, &settings).expect_err("a problem").into_iter().map(|problem| problem.place).collect()
+        };
+        assert_eq!(places("", json!({"a": 1})), [""]);
+        assert_eq!(places(SCHEMA, json!([])), [""]);
+        assert_eq!(places(SCHEMA, json!({"signal": 1, "list": [1, "x"]})), ["list.1", "signal"]);
+        assert_eq!(places("{", json!({})), [""]);
+        assert_eq!(places(r#"{"type": 5}"#, json!({})), [""]);
+    }
+
+    #[test]
+    fn a_strangers_pattern_cannot_run_for_ever() {
+        let schema = r#"{"properties": {"a": {"pattern": "^(a+)+$"}}}"#;
+        let long = "a".repeat(100_000) + "!";
+        assert!(validate(schema, &json!({"a": long})).is_err());
+    }
+}

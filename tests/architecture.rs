@@ -1,0 +1,134 @@
+//! Promises about the code itself: which module may know which, who may touch the engine, which licences we depend on.
+
+use regex::Regex;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The modules of the library in the order in which data passes through them. Each knows only those before it.
+const PIPELINE: &[&str] = &[
+    "text",
+    "limits",
+    "verdict",
+    "outcome",
+    "submission",
+    "config",
+    "plan",
+    "gate",
+    "feedback",
+    "input",
+    "workspace",
+    "changes",
+    "runtime",
+    "settings",
+    "catalogue",
+    "judge",
+    "report",
+    "schema",
+];
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files.sort();
+    files
+}
+
+/// The library's files, each with the module that it belongs to.
+fn library() -> Vec<(String, PathBuf)> {
+    let root = sources();
+    let files = files_below(&root).into_iter().filter(|file| !file.starts_with(root.join("bin")));
+    files
+        .map(|file| {
+            let inside = file.strip_prefix(&root).expect("inside");
+            let first = inside.components().next().expect("a name").as_os_str().to_string_lossy().into_owned();
+            (first.trim_end_matches(".rs").to_owned(), file)
+        })
+        .filter(|(module, _)| module != "lib")
+        .collect()
+}
+
+#[test]
+fn modules_know_only_what_is_before_them() {
+    let position = |module: &str| PIPELINE.iter().position(|name| *name == module);
+    let mention = Regex::new(r"\bcrate::(\w+)").expect("a pattern");
+    for (module, file) in library() {
+        let own = position(&module).unwrap_or_else(|| panic!("`{module}` has no place in the pipeline of this test"));
+        let text = fs::read_to_string(&file).expect("text");
+        for found in mention.captures_iter(&text) {
+            // What is not a module is a re-export of the crate root, of which there are none, or a macro.
+            let Some(other) = position(&found[1]) else { continue };
+            assert!(other <= own, "{}: `{module}` must not know `{}`", file.display(), &found[1]);
+        }
+    }
+}
+
+#[test]
+fn only_the_runtime_touches_the_engine() {
+    for (module, file) in library() {
+        let text = fs::read_to_string(&file).expect("text");
+        let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        assert!(module == "runtime" || !code.contains("wasmtime"), "{} mentions wasmtime", file.display());
+    }
+    for file in files_below(&sources().join("bin")) {
+        assert!(!fs::read_to_string(&file).expect("text").contains("wasmtime"), "{} mentions wasmtime", file.display());
+    }
+}
+
+#[test]
+fn verifiers_never_use_the_host() {
+    for file in files_below(&sources().join("../../plugins")) {
+        if file.file_name().is_some_and(|name| name == "Cargo.toml") {
+            let text = fs::read_to_string(&file).expect("text");
+            assert!(!text.contains("gatehost.workspace") && !text.contains("host\""), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_dependency_has_a_licence_that_permits() {
+    const PERMITTED: &[&str] = &[
+        "MIT",
+        "MIT-0",
+        "Apache-2.0",
+        "Apache-2.0 WITH LLVM-exception",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "ISC",
+        "MPL-2.0",
+        "Zlib",
+        "0BSD",
+        "CC0-1.0",
+        "Unlicense",
+        "BSL-1.0",
+        "Unicode-3.0",
+    ];
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--manifest-path"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .output()
+        .expect("cargo runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo's metadata");
+    let mut refused = BTreeMap::new();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let licence = package["license"].as_str().unwrap_or("none");
+        // `A OR B` needs one, `A AND B` both; `/` is an old spelling of OR.
+        let permitted = licence
+            .replace('/', " OR ")
+            .replace(['(', ')'], "")
+            .split(" AND ")
+            .all(|part| part.split(" OR ").any(|licence| PERMITTED.contains(&licence.trim())));
+        if !permitted {
+            refused.insert(package["name"].to_string(), licence.to_owned());
+        }
+    }
+    assert!(refused.is_empty(), "{refused:#?}");
+}
