@@ -11,21 +11,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
 /// Finds verifiers, and keeps what it found for whoever runs the plan.
-#[derive(Debug)]
 pub struct Verifiers {
     runtime: Arc<Runtime>,
     /// Where components describe themselves.
     tokio: Handle,
     /// What paths are relative to.
     folder: PathBuf,
+    /// Told before something is compiled, which can take long.
+    compiling: Box<dyn Fn(&str, &Source) + Send + Sync>,
     /// By digest.
     found: Mutex<BTreeMap<String, Arc<Source>>>,
 }
 
 impl Verifiers {
-    /// A catalogue for a configuration in `folder`. Components that it has to ask, it asks on `tokio`.
-    pub fn new(runtime: Arc<Runtime>, tokio: Handle, folder: PathBuf) -> Self {
-        Self { runtime, tokio, folder, found: Mutex::default() }
+    /// A catalogue for a configuration in `folder`. Components that it has to ask, it asks on `tokio`; `compiling` is
+    /// told of those that have to be compiled first.
+    pub fn new(
+        runtime: Arc<Runtime>,
+        tokio: Handle,
+        folder: PathBuf,
+        compiling: impl Fn(&str, &Source) + Send + Sync + 'static,
+    ) -> Self {
+        Self { runtime, tokio, folder, compiling: Box::new(compiling), found: Mutex::default() }
     }
 
     /// The component with this digest, if a check of the plan uses it.
@@ -35,6 +42,9 @@ impl Verifiers {
 
     fn find(&self, check: &config::Check) -> Result<(Source, Resolved, Description), Failure> {
         let source = Source::named(&check.verifier, &self.folder)?;
+        if self.runtime.needs_compiling(&source) {
+            (self.compiling)(&check.verifier, &source);
+        }
         let about = self.tokio.block_on(self.runtime.describe(&source))?;
         let anatomy = self.runtime.anatomy_of(&source)?;
         anatomy.permit(&Grants::from_iter(check.grants.iter().cloned()))?;

@@ -153,13 +153,20 @@ pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Ev
     evidence.into_iter().flatten().collect()
 }
 
-/// The relaxations that a gate's status rests on: those of the members that it rests on; and its shadows, if it would
+/// The relaxations that a gate's status rests on: those of the members that it rests on; and its shadows, if it could
 /// have another status with them.
 ///
 /// Not only of a pass: `not` makes one of a fail, and a vote may pass because a member abstains.
 fn relaxations(gate: &Gate, members: &[Done], status: Status, shadows: bool) -> Vec<Relaxation> {
-    let with_shadows = verdict(gate, members, true).map(|verdict| verdict.status);
-    let matter = with_shadows != Some(status);
+    let matter = match &gate.rule {
+        // With more voters, the ballots that were not needed might have been.
+        Rule::Vote(vote) => {
+            let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(true)).collect();
+            let possible = electorate(vote, &gate.members, true).possible(&ballots);
+            possible.into_iter().any(|decision| outcome_of(decision, vote.on_divergence).0 != status)
+        }
+        _ => verdict(gate, members, true).is_none_or(|verdict| verdict.status != status),
+    };
     let of = |member: &Done| -> Vec<Relaxation> {
         let node = &member.node;
         let counts = member.status_if(shadows);

@@ -4,7 +4,7 @@ use super::cadence::{self, Circumstances, Skip};
 use super::compose::{self, Done};
 use super::together::{Boxed, together};
 use super::{Event, Judge};
-use crate::config::{Mode, show_duration};
+use crate::config::{Grant, Mode, show_duration};
 use crate::outcome::{Node, Outcome, VerifierId};
 use crate::plan::{self, Gate, Rule, Vote, What};
 use crate::submission::Evidence;
@@ -151,19 +151,42 @@ impl<J: Judge> Evaluation<'_, J> {
         known: &[Evidence],
     ) -> Vec<Done> {
         let electorate = compose::electorate(vote, members, false);
-        let certain = |results: &[Option<Done>]| {
-            let ballots: Vec<_> = results.iter().map(|done| done.as_ref().and_then(Done::ballot)).collect();
+        // Whether the first so many ballots settle it, whatever the others are.
+        let settled_by = |results: &[Option<Done>], counted: usize| {
+            let ballot = |(index, done): (usize, &Option<Done>)| done.as_ref().filter(|_| index < counted)?.ballot();
+            let ballots: Vec<_> = results.iter().enumerate().map(ballot).collect();
             let possible = electorate.possible(&ballots).into_iter();
             let mut outcomes = possible.map(|decision| compose::outcome_of(decision, vote.on_divergence));
             let first = outcomes.next();
             outcomes.all(|outcome| Some(outcome) == first)
         };
+        // Who waits for a command or a model may take minutes, so whoever answers first is counted first. The others
+        // are fast and always answer alike: they are counted in order, so that two runs report the same.
+        let any_order = members.iter().flat_map(plan::Node::walk).any(waits);
+        let settled_at = |results: &[Option<Done>]| {
+            let there = results.iter().take_while(|done| done.is_some()).count();
+            if any_order {
+                settled_by(results, results.len()).then_some(results.len())
+            } else {
+                (0..=there).find(|&counted| settled_by(results, counted))
+            }
+        };
         let in_shadow = |index: usize| members[index].mode == Mode::Shadow;
         let run = |member| self.member(member, below(path, member), deadline, true, known);
-        let results = together(members.iter().map(run).collect(), certain, in_shadow).await;
+        let enough = |results: &[Option<Done>]| settled_at(results).is_some();
+        let mut results = together(members.iter().map(run).collect(), enough, in_shadow).await;
+        let counted = settled_at(&results).unwrap_or(results.len());
+        for index in (counted..results.len()).filter(|index| !in_shadow(*index)) {
+            results[index] = None;
+        }
         let cut = |member| self.idle(member, &below(path, member), Outcome::NotNeeded, &Skip::new(""));
         results.into_iter().zip(members).map(|(done, member)| done.unwrap_or_else(|| cut(member))).collect()
     }
+}
+
+/// Whether a member's answer comes from outside, and so in its own time.
+fn waits(member: &plan::Node) -> bool {
+    matches!(&member.what, What::Check(check) if check.grants.iter().any(|grant| *grant != Grant::Workspace))
 }
 
 fn below(path: &str, member: &plan::Node) -> String {

@@ -104,8 +104,13 @@ impl Anatomy {
 
     /// The capabilities that it imports.
     pub fn capabilities(&self) -> BTreeSet<Capability> {
-        let names = self.imports.iter().map(|name| Name::new(name)).filter(|name| name.package == PACKAGE);
-        names.filter_map(|name| Capability::of_interface(name.interface)).collect()
+        self.imports.iter().filter_map(|import| Self::capability(import)).collect()
+    }
+
+    /// The capability that an import is, if it is one.
+    pub(super) fn capability(import: &str) -> Option<Capability> {
+        let name = Name::new(import);
+        Capability::of_interface(name.interface).filter(|_| name.package == PACKAGE)
     }
 
     /// Whether it imports anything of WASI.
@@ -153,7 +158,7 @@ fn unknown(import: &str) -> Failure {
     );
     match Name::new(import).package {
         "wasi:http" | "wasi:sockets" => failure.hint(
-            "a verifier has no network; build without it: `jco componentize --disable http fetch-event`, `componentize-py --stub-wasi`",
+            "a verifier has no network; build without it (componentize-py: `--stub-wasi`; jco: `-d http -d fetch-event`; Rust: no `std::net`)",
         ),
         _ => failure.hint("a verifier may import the interfaces of `gatehost:verifier` and the basic ones of WASI 0.2"),
     }

@@ -14,9 +14,11 @@ const TABLES_PER_COMPONENT: u32 = 8;
 
 /// The settings of every engine.
 ///
-/// - Nothing is on that a verifier does not need: no 64-bit or multiple memories, relaxed SIMD, tail calls or stack
-///   switching, and no component-model async. Threads, GC and exceptions are not even compiled into this program
-///   (see wasmtime's features in `Cargo.toml`).
+/// - Nothing is on that a verifier does not need: no 64-bit memories, relaxed SIMD, tail calls or stack switching, and
+///   no component-model async. Threads, GC and exceptions are not even compiled into this program (see wasmtime's
+///   features in `Cargo.toml`).
+/// - Multiple memories are on for the adapters that wasmtime itself writes between the parts of a composed component,
+///   and panics without. A guest's own modules may not use them: `scan` refuses that.
 /// - Guests are interrupted by epochs; NaNs are canonical, so that floating point is the same everywhere.
 /// - Code is compiled for the baseline of the architecture, so that what was built on one machine runs on another.
 pub(crate) fn config() -> wasmtime::Result<Config> {
@@ -26,7 +28,7 @@ pub(crate) fn config() -> wasmtime::Result<Config> {
         .epoch_interruption(true)
         .concurrency_support(false)
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
+        .wasm_multi_memory(true)
         .wasm_relaxed_simd(false)
         .wasm_stack_switching(false)
         .wasm_tail_call(false)

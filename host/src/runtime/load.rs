@@ -4,13 +4,16 @@ use super::anatomy::Anatomy;
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
 use super::capability::{Capability, Grants};
+use super::ending::Ended;
 use super::sandbox::Sandbox;
 use super::scan;
 use super::source::Source;
 use super::{Runtime, wasi};
 use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
 
 /// A component that is ready to be called, for checks with certain grants.
@@ -108,9 +111,15 @@ impl Runtime {
             return Ok((component, Code::Cached));
         }
         scan::scan(source.bytes())?;
-        let component = Component::from_binary(&self.engine, source.bytes()).map_err(|error| {
-            Failure::new(ErrorKind::LoadMalformed, format!("cannot compile the component: {error:#}"))
-        })?;
+        // A panic of the compiler is the component's fault, and not the end of everything else.
+        let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(&self.engine, source.bytes())));
+        let why = match compiled {
+            Ok(Ok(component)) => Ok(component),
+            Ok(Err(error)) => Err(format!("{error:#}")),
+            Err(_) => Err("the compiler panicked".to_owned()),
+        };
+        let component =
+            why.map_err(|why| Failure::new(ErrorKind::LoadMalformed, format!("cannot compile the component: {why}")))?;
         if let Some(cache) = &self.cache {
             cache.put(&self.engine, source.digest(), &component);
         }
@@ -132,8 +141,30 @@ impl Runtime {
         let anatomy = self.anatomy(&component);
         anatomy.permit(&Grants::everything())?;
         let mut linker = self.linker(&anatomy).map_err(mismatch)?;
-        linker.define_unknown_imports_as_traps(&component).map_err(mismatch)?;
+        self.refuse_capabilities(&mut linker, &component).map_err(mismatch)?;
         self.link(source, &component, anatomy, linker)
+    }
+
+    /// Define the capabilities that `linker` does not, as functions that end the guest.
+    fn refuse_capabilities(&self, linker: &mut Linker<Sandbox>, component: &Component) -> wasmtime::Result<()> {
+        for (name, import) in component.component_type().imports(&self.engine) {
+            let ComponentItem::ComponentInstance(interface) = import.ty else { continue };
+            if !matches!(Anatomy::capability(name), Some(Capability::Commands | Capability::Models)) {
+                continue;
+            }
+            let mut instance = linker.instance(name)?;
+            for (function, item) in interface.exports(&self.engine) {
+                if let ComponentItem::ComponentFunc(_) = item.ty {
+                    instance.func_new(function, |_, _, _, _| {
+                        Err(Ended::error(
+                            ErrorKind::LinkCapabilityDenied,
+                            "a component describes itself without grants",
+                        ))
+                    })?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn anatomy(&self, component: &Component) -> Anatomy {

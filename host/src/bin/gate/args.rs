@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Print a JSON Schema
     Schema(Schema),
-    /// Show what a component is and what it could ever do, without running it
+    /// Show what a component is and what it could ever do
     Inspect(Inspect),
     /// Compile components ahead, so that no run has to
     Compile(Compile),

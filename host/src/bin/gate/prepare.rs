@@ -6,10 +6,10 @@ use anyhow::{Context, anyhow};
 use gatehost::catalogue::Verifiers;
 use gatehost::config::{self, Config};
 use gatehost::plan::{self, Plan};
-use gatehost::runtime::{BUNDLED, Cache, Runtime};
+use gatehost::runtime::{BUNDLED, Cache, Runtime, Source};
 use std::fs;
 use std::future::Future;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +123,14 @@ pub(crate) struct Prepared {
 pub(crate) fn plan(configured: &Configured, gate: Option<&str>) -> Result<Prepared, Complaint> {
     let runtime = Arc::new(runtime()?);
     let tokio = tokio()?;
-    let verifiers = Verifiers::new(Arc::clone(&runtime), tokio.handle().clone(), configured.folder.clone());
+    let watched = std::io::stderr().is_terminal();
+    let compiling = move |name: &str, source: &Source| {
+        if watched {
+            let size = source.bytes().len() / 1024;
+            eprintln!("compiling {name} ({size} KiB), this once; `gate compile` does it ahead");
+        }
+    };
+    let verifiers = Verifiers::new(Arc::clone(&runtime), tokio.handle().clone(), configured.folder.clone(), compiling);
     let plan = plan::resolve(&configured.config, gate, &verifiers)
         .map_err(|problems| Complaint::problems(&configured.name, &problems))?;
     Ok(Prepared { plan, runtime, verifiers, tokio })
