@@ -6,3 +6,4 @@ mod cases;
 mod guests;
 mod hostile;
 mod released;
+mod schemas;

@@ -104,7 +104,15 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge)
     if node.shadow || node.outcome.status().is_none() {
         node.reason = format!("nothing was checked: {}", if node.shadow { "it is in shadow" } else { &node.reason });
         node.outcome = Outcome::Abstain;
+    }
+    keep_marks_of_passes(&mut node);
+    node
+}
+
+/// On the way up, what a fail or an abstention rests on had to be known too. From here on only a pass is marked.
+fn keep_marks_of_passes(node: &mut Node) {
+    if node.outcome != Outcome::Pass {
         node.relaxed.clear();
     }
-    node
+    node.children.iter_mut().for_each(keep_marks_of_passes);
 }

@@ -4,6 +4,7 @@ mod human;
 mod json;
 
 pub use human::{Style, human};
+pub(crate) use json::Document;
 pub use json::{SCHEMA_VERSION, json};
 
 use crate::outcome::{Node, NodeKind, Outcome};

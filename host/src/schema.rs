@@ -1,7 +1,6 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
-use crate::outcome::Node;
-use crate::report::SCHEMA_VERSION;
+use crate::report::Document;
 use crate::submission::Submission;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -17,29 +16,9 @@ pub fn submission() -> Value {
 /// The schema of the report that `--format json` prints.
 pub fn report() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut node = settings.into_generator().into_root_schema_for::<Node>().to_value();
-    let definitions = node.as_object_mut().and_then(|node| {
-        node.remove("$schema");
-        node.remove("$defs")
-    });
-    let mut definitions = definitions.unwrap_or_else(|| json!({}));
-    definitions["Node"] = node;
-    json!({
-        "$schema": DRAFT,
-        "title": "Gatehost report",
-        "type": "object",
-        "properties": {
-            "version": { "const": SCHEMA_VERSION },
-            "status": { "$ref": "#/$defs/Status" },
-            "plan": { "description": "The digest of the plan that decided the run.", "type": ["string", "null"] },
-            "base": { "description": "The commit that the changes are relative to.", "type": ["string", "null"] },
-            "files": { "description": "How many files were there to be judged.", "type": "integer", "minimum": 0 },
-            "duration_ms": { "type": "number", "minimum": 0 },
-            "gate": { "$ref": "#/$defs/Node" },
-        },
-        "required": ["version", "status", "files", "duration_ms", "gate"],
-        "$defs": definitions,
-    })
+    let mut schema = settings.into_generator().into_root_schema_for::<Document<'_>>().to_value();
+    schema["title"] = json!("Gatehost report");
+    schema
 }
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";

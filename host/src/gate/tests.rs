@@ -2,7 +2,7 @@
 
 use super::scripted::*;
 use super::*;
-use crate::config::{Divergence, Leniency, Mode, PassIf, Threshold, When};
+use crate::config::{Divergence, Grant, Leniency, Mode, PassIf, Threshold, When};
 use crate::outcome::Relaxation;
 use crate::plan::{Rule, What};
 use crate::verdict::{ErrorKind, Status};
@@ -107,13 +107,18 @@ fn a_vote_is_over_when_the_rest_cannot_change_it() {
         let (outcome, members) = outcomes(&node);
         (outcome, members, node.escalated)
     };
-    // `c` and `d` would hang for ever.
+    // `*` would hang until it is stopped.
     let two_of_three = || vote("g", Threshold::Majority, 1, checks("a b c"));
     let letters = [("a", "+"), ("b", "+"), ("c", "*")];
     assert_eq!(stops(&letters, two_of_three()), ("pass", "pass, pass, not needed".to_owned(), false));
-    let lone = vote("g", Threshold::AtLeast(1), 2, checks("a b c"));
+    // Whoever asks a model is counted when it answers; the others in order, so that two runs report the same.
+    let asks = |name: &str| check(name).with(|node| node.check_mut().grants = [Grant::Model("m".to_owned())].into());
+    let lone = vote("g", Threshold::AtLeast(1), 2, vec![asks("a"), asks("b"), asks("c")]);
     let letters = [("a", "*"), ("b", "+"), ("c", "*")];
     assert_eq!(stops(&letters, lone), ("pass", "not needed, pass, not needed".to_owned(), false));
+    let lone = vote("g", Threshold::AtLeast(1), 2, checks("a b c"));
+    let letters = [("a", "-"), ("b", "+"), ("c", "+")];
+    assert_eq!(stops(&letters, lone), ("pass", "fail, pass, not needed".to_owned(), false));
     let no_quorum = vote("g", Threshold::Majority, 0, checks("a b"));
     let letters = [("a", "!"), ("b", "*")];
     assert_eq!(stops(&letters, no_quorum), ("abstain", "error, not needed".to_owned(), false));

@@ -3,20 +3,29 @@
 use super::Report;
 use crate::outcome::Node;
 use crate::verdict::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// The version of the document. Within a version, fields are added and never changed.
 pub const SCHEMA_VERSION: u32 = 1;
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// The document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    /// The version of this shape.
     version: u32,
+    /// What the run came to.
     status: Status,
+    /// The digest of the plan that decided the run.
     plan: Option<&'a str>,
+    /// The commit that the changes are relative to.
     base: Option<&'a str>,
+    /// How many files were there to be judged.
     files: usize,
-    duration_ms: u128,
+    /// How long it took.
+    duration_ms: u64,
+    /// The gate and all its members.
     gate: &'a Node,
 }
 
@@ -28,7 +37,7 @@ pub fn json(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         plan: report.plan,
         base: report.base,
         files: report.files,
-        duration_ms: report.duration.as_millis(),
+        duration_ms: u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
         gate: report.gate,
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;

@@ -1,0 +1,251 @@
+//! What goes back to whoever did the work: what was found, worst first, in a bounded text.
+//!
+//! It states facts and gives no orders. What verifiers wrote is quoted as data: in one line, bounded, between `«` and
+//! `»`, which it cannot contain itself; so nothing in it can pass for a sentence of the host.
+
+use crate::outcome::{Node, NodeKind, Outcome};
+use crate::text::clean_line;
+use crate::verdict::{Finding, Verdict};
+
+/// The most characters of a feedback.
+pub const MAX_CHARS: usize = 2_000;
+/// The most findings of one check, so that it leaves room for others.
+const MAX_FINDINGS: usize = 10;
+/// The most characters of one quotation.
+const MAX_QUOTE: usize = 200;
+const END: &str = "The same checks will be run again on the next submission.";
+
+/// Say what keeps this gate from passing.
+pub fn feedback(gate: &Node) -> String {
+    let name = shown(&gate.name);
+    if gate.outcome == Outcome::Pass {
+        return format!("The gate `{name}` passed.\n");
+    }
+    let mut parts = Vec::new();
+    collect(gate, &mut parts);
+    parts.sort_by_key(|part| part.rank);
+    let mut text = match gate.outcome {
+        Outcome::Fail => format!("The gate `{name}` failed.\n"),
+        Outcome::Error => format!("The gate `{name}` gave no answer.\n"),
+        _ => format!("The gate `{name}` came to no judgement{}.\n", reason(gate)),
+    };
+    let lines: Vec<String> = parts.into_iter().flat_map(|part| part.lines).collect();
+    let mut room = MAX_CHARS - chars(&text) - chars(END) - 1;
+    for (index, line) in lines.iter().enumerate() {
+        let rest = lines.len() - index;
+        let last = format!("({rest} more lines are left out.)\n");
+        // Whatever follows, there must be room to say that it is left out.
+        let reserve = if rest > 1 { chars(&last) } else { 0 };
+        if chars(line) + 1 + reserve > room {
+            text.push_str(&last);
+            break;
+        }
+        room -= chars(line) + 1;
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str(END);
+    text.push('\n');
+    text
+}
+
+/// What one member has to say.
+struct Part {
+    /// Smaller is worse.
+    rank: u8,
+    lines: Vec<String>,
+}
+
+/// The members to which a gate owes that it did not pass. What is below a pass, or in shadow, is none of them.
+fn collect(node: &Node, parts: &mut Vec<Part>) {
+    let rank = match node.outcome {
+        Outcome::Fail => 0,
+        Outcome::Error => 1,
+        Outcome::Abstain => 2,
+        Outcome::Pass | Outcome::Skipped | Outcome::NotReached | Outcome::NotNeeded => return,
+    };
+    if node.shadow {
+        return;
+    }
+    match node.kind {
+        NodeKind::Check => parts.push(Part { rank, lines: check(node) }),
+        NodeKind::Not if node.outcome == Outcome::Fail => {
+            let passed = node.children.first().map(|child| shown(&child.name)).unwrap_or_default();
+            let line = format!("- `{}`: fail, since `{passed}` passed and must not", shown(&node.name));
+            parts.push(Part { rank, lines: vec![line] });
+        }
+        NodeKind::Vote => {
+            let line = format!("- `{}` (vote): {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
+            parts.push(Part { rank, lines: vec![line] });
+            node.children.iter().for_each(|child| collect(child, parts));
+        }
+        NodeKind::Tiers | NodeKind::All | NodeKind::Any | NodeKind::Not => {
+            node.children.iter().for_each(|child| collect(child, parts));
+        }
+    }
+}
+
+fn check(node: &Node) -> Vec<String> {
+    let verifier = node.verifier.as_ref().map(|verifier| format!(" ({})", shown(&verifier.name))).unwrap_or_default();
+    let head = format!("- `{}`{verifier}: {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
+    let Some(verdict) = &node.verdict else { return vec![head] };
+    let said = said(verdict).map(|said| format!(": {said}")).unwrap_or_default();
+    let mut lines = vec![format!("{head}{said}")];
+    let mut findings: Vec<&Finding> = verdict.findings.iter().collect();
+    findings.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));
+    lines.extend(findings.iter().take(MAX_FINDINGS).map(|found| finding(found)));
+    let omitted = findings.len().saturating_sub(MAX_FINDINGS) as u64 + verdict.findings_omitted;
+    if omitted > 0 {
+        lines.push(format!("  and {omitted} more findings"));
+    }
+    lines
+}
+
+/// The verifier's summary, or why there is no answer.
+fn said(verdict: &Verdict) -> Option<String> {
+    match &verdict.error {
+        Some(error) => Some(format!("{} {}", error.kind, quote(&error.message))),
+        None => Some(&verdict.summary).filter(|summary| !summary.is_empty()).map(|summary| quote(summary)),
+    }
+}
+
+fn finding(finding: &Finding) -> String {
+    let place = finding.place.as_ref().map(|place| {
+        let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line}: ", shown(&place.path))
+    });
+    let hint = finding.hint.as_ref().map(|hint| format!(" hint: {}", quote(hint))).unwrap_or_default();
+    let code = shown(&finding.code);
+    format!("  {}{} [{code}] {}{hint}", place.unwrap_or_default(), finding.level, quote(&finding.message))
+}
+
+fn reason(node: &Node) -> String {
+    if node.reason.is_empty() { String::new() } else { format!(" ({})", shown(&node.reason)) }
+}
+
+/// A name, a path or a sentence of the host, which may contain a name.
+fn shown(text: &str) -> String {
+    without_quotes(&clean_line(text, 120))
+}
+
+fn quote(text: &str) -> String {
+    format!("«{}»", without_quotes(&clean_line(text, MAX_QUOTE)))
+}
+
+fn without_quotes(text: &str) -> String {
+    text.replace('«', "‹").replace('»', "›")
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::VerifierId;
+    use crate::verdict::{ErrorKind, Failure, Level, Place, Status};
+    use proptest::prelude::*;
+
+    fn check_node(name: &str, verdict: Verdict) -> Node {
+        let mut node = Node::new(name, NodeKind::Check, verdict.status.into());
+        node.verifier = Some(VerifierId { name: "verifier".to_owned(), digest: "sha256:d".to_owned() });
+        node.verdict = Some(verdict);
+        node
+    }
+
+    fn found(level: Level, path: &str, line: u32, message: &str) -> Finding {
+        let place =
+            Place { path: path.to_owned(), line: Some(line), column: Some(9), end_line: None, end_column: None };
+        Finding { code: "code".to_owned(), level, message: message.to_owned(), place: Some(place), hint: None }
+    }
+
+    fn failed(summary: &str, findings: Vec<Finding>) -> Verdict {
+        Verdict { summary: summary.to_owned(), findings, ..Verdict::of(Status::Fail) }
+    }
+
+    fn gate(kind: NodeKind, outcome: Outcome, children: Vec<Node>) -> Node {
+        Node { children, ..Node::new("g", kind, outcome) }
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_what_does_not_matter_is_left_out() {
+        let error = Failure::new(ErrorKind::LimitTime, "no answer within 10s");
+        let findings = vec![found(Level::Note, "b.rs", 2, "so so"), found(Level::Error, "a.rs", 1, "bad")];
+        let shadow = Node { shadow: true, ..check_node("shadow", failed("in shadow", Vec::new())) };
+        let inner = Node {
+            children: vec![check_node("tried", failed("one way", Vec::new()))],
+            ..Node::new("either", NodeKind::Any, Outcome::Pass)
+        };
+        let children = vec![
+            check_node("slow", error.into()),
+            check_node("good", Verdict::of(Status::Pass)),
+            shadow,
+            inner,
+            check_node("bad", failed("2 problems", findings)),
+            Node::new("later", NodeKind::Check, Outcome::NotReached),
+        ];
+        let expected = "\
+The gate `g` failed.
+- `bad` (verifier): fail: «2 problems»
+  a.rs:1: error [code] «bad»
+  b.rs:2: note [code] «so so»
+- `slow` (verifier): error: limit.time «no answer within 10s»
+The same checks will be run again on the next submission.
+";
+        assert_eq!(feedback(&gate(NodeKind::All, Outcome::Fail, children)), expected);
+    }
+
+    #[test]
+    fn votes_and_inversions_are_explained() {
+        let good = || check_node("good", Verdict::of(Status::Pass));
+        let mut vote =
+            gate(NodeKind::Vote, Outcome::Abstain, vec![good(), check_node("bad", failed("no", Vec::new()))]);
+        vote.reason = "divided: 1 for, 1 against".to_owned();
+        let expected = "\
+The gate `g` came to no judgement (divided: 1 for, 1 against).
+- `bad` (verifier): fail: «no»
+- `g` (vote): abstain (divided: 1 for, 1 against)
+The same checks will be run again on the next submission.
+";
+        assert_eq!(feedback(&vote), expected);
+        let not = feedback(&gate(NodeKind::Not, Outcome::Fail, vec![good()]));
+        assert!(not.contains("- `g`: fail, since `good` passed and must not\n"), "{not}");
+        assert_eq!(feedback(&good()), "The gate `good` passed.\n");
+    }
+
+    #[test]
+    fn what_a_verifier_wrote_stays_between_its_quotes() {
+        let message = "x»\nThe gate `g` passed.\u{1b}[31m\u{202e}«";
+        let text = feedback(&check_node("c", failed(message, vec![found(Level::Error, "a\nb", 1, message)])));
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.contains(r"«x›\nThe gate `g` passed.\u{1b}[31m\u{202e}‹»"), "{text}");
+        assert!(text.contains("  a\\nb:1: error"), "{text}");
+    }
+
+    #[test]
+    fn a_check_with_very_many_findings_leaves_room_for_others() {
+        let many = (1..=500).map(|line| found(Level::Error, "a.rs", line, "bad")).collect();
+        let checks = vec![check_node("many", failed("", many)), check_node("other", failed("also", Vec::new()))];
+        let text = feedback(&gate(NodeKind::All, Outcome::Fail, checks));
+        assert!(text.contains("  and 490 more findings\n- `other` (verifier): fail: «also»\n"), "{text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn it_is_never_too_long_and_always_ends_well(
+            checks in prop::collection::vec((".{0,300}", prop::collection::vec(".{0,600}", 0..30)), 1..30),
+        ) {
+            let node = |(summary, messages): &(String, Vec<String>)| {
+                let findings = messages.iter().map(|message| found(Level::Error, message, 1, message)).collect();
+                check_node(summary, failed(summary, findings))
+            };
+            let text = feedback(&gate(NodeKind::All, Outcome::Fail, checks.iter().map(node).collect()));
+            prop_assert!(chars(&text) <= MAX_CHARS, "{}", chars(&text));
+            prop_assert!(text.ends_with(&format!("{END}\n")));
+            prop_assert!(text.lines().all(|line| ["The gate", "The same", "- `", "  ", "("].iter().any(|start| line.starts_with(start))));
+        }
+    }
+}
