@@ -110,6 +110,34 @@ fn bombs() {
             t += &"end ".repeat(n);
             t + ")))"
         }
+        "blocks" => {
+            let mut t = String::from("(component (core module (func (param i32) (result i32) (local ");
+            t += &"i32 ".repeat(m);
+            t += ")"; t += &"block ".repeat(n);
+            for i in 0..m { t += &format!("local.get 0 i32.const {i} i32.add local.set {} local.get 0 br_if {} ", i+1, i % n); }
+            t += &"end ".repeat(n);
+            t += "i32.const 0 ";
+            for i in 0..m { t += &format!("local.get {} i32.add ", i+1); }
+            t + ")))"
+        }
+        "ifs" => {
+            let mut t = String::from("(component (core module (func (param i32) (result i32) (local ");
+            t += &"i32 ".repeat(m);
+            t += ")";
+            for _ in 0..n { t += "local.get 0 if "; for i in 0..m { t += &format!("local.get {} i32.const 1 i32.add local.set {} ", i+1, i+1); } t += "end "; }
+            t += "i32.const 0 ";
+            for i in 0..m { t += &format!("local.get {} i32.add ", i+1); }
+            t + ")))"
+        }
+        "inloop" => { // one loop per local set, sequential loops with all the locals live
+            let mut t = String::from("(component (core module (func (param i32) (result i32) (local ");
+            t += &"i32 ".repeat(m);
+            t += ")";
+            for _ in 0..n { t += "loop "; for i in 0..m { t += &format!("local.get {} i32.const 1 i32.add local.set {} ", i+1, i+1); } t += "local.get 0 br_if 0 end "; }
+            t += "i32.const 0 ";
+            for i in 0..m { t += &format!("local.get {} i32.add ", i+1); }
+            t + ")))"
+        }
         "stack" => {
             // deep operand stack with many br_if carrying values
             let mut t = String::from("(component (core module (func (param i32) (result i32) ");

@@ -3,6 +3,7 @@
 mod architecture;
 mod baseline;
 mod cases;
+mod determinism;
 mod guests;
 mod hostile;
 mod released;

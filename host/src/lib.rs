@@ -14,7 +14,7 @@ pub mod verdict;
 pub mod config;
 pub mod gate;
 pub mod plan;
-// pub mod feedback;
+pub mod feedback;
 
 // What is judged.
 pub mod changes;

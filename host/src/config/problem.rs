@@ -1,5 +1,6 @@
 //! What is wrong with a configuration: every problem with its place, and what to do about it.
 
+use crate::text::clean_line;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -32,14 +33,15 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem without a position and a hint.
-    pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), position: None, message: message.into(), hint: None }
+    /// A problem without a position and a hint. What the file says may be in all texts, so they are made safe to show.
+    pub fn new(place: impl AsRef<str>, message: impl AsRef<str>) -> Self {
+        let (place, message) = (clean_line(place.as_ref(), 300), clean_line(message.as_ref(), 2_000));
+        Self { place, position: None, message, hint: None }
     }
 
     /// Add what to do about it.
     pub fn hint(self, hint: impl Into<Option<String>>) -> Self {
-        Self { hint: hint.into(), ..self }
+        Self { hint: hint.into().map(|hint| clean_line(&hint, 2_000)), ..self }
     }
 }
 
@@ -121,7 +123,7 @@ impl Places {
     }
 
     /// A problem at this entry, with the position of the entry or of the nearest one around it.
-    pub(crate) fn problem<'p>(&self, place: &'p str, message: impl Into<String>) -> Problem {
+    pub(crate) fn problem<'p>(&self, place: &'p str, message: impl AsRef<str>) -> Problem {
         let around = |inner: &&'p str| {
             let inner: &'p str = inner;
             inner.rfind(['.', '[']).map(|end| &inner[..end])

@@ -62,12 +62,12 @@ impl<'s> Value<'s> {
     }
 
     /// Note a problem here.
-    pub(super) fn problem(&self, message: impl Into<String>) {
+    pub(super) fn problem(&self, message: impl AsRef<str>) {
         self.problem_with(message, None);
     }
 
     /// Note a problem here, with what to do about it.
-    pub(super) fn problem_with(&self, message: impl Into<String>, hint: impl Into<Option<String>>) {
+    pub(super) fn problem_with(&self, message: impl AsRef<str>, hint: impl Into<Option<String>>) {
         let problem = Problem { position: Some(self.position), ..Problem::new(&self.place, message) };
         self.source.note(problem.hint(hint));
     }

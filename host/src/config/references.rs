@@ -43,7 +43,7 @@ struct Review<'c> {
 }
 
 impl Review<'_> {
-    fn note(&mut self, place: &str, message: impl Into<String>, hint: Option<String>) {
+    fn note(&mut self, place: &str, message: impl AsRef<str>, hint: Option<String>) {
         self.problems.push(self.config.places.problem(place, message).hint(hint));
     }
 

@@ -29,6 +29,18 @@ fn a_file_that_is_no_text_or_too_large_is_refused() {
 }
 
 #[test]
+fn what_a_file_says_cannot_reach_the_terminal() {
+    for file in [
+        "[gate.\"\\u001b[31m\\n\"]\nall = [\"\\u001b[31m\"]\n\"\\u001b\" = 1",
+        "gate.\"\\u001b\".all = [\"\\u001b\"]",
+        "gate.g.all = [\"a\"]\n[check.a]\nverifier = \"\\u001b@\\u001b\"\nsettings = { \"\\u001b\" = inf }",
+    ] {
+        let problems = problems(file.as_bytes());
+        assert!(!problems.is_empty() && !problems.contains('\u{1b}'), "{problems}");
+    }
+}
+
+#[test]
 fn a_byte_order_mark_is_no_mistake() {
     assert_eq!(problems("\u{feff}[gate.g]\nall = [\"a\"]\n[check.a]\nverifier = \"a\"".as_bytes()), "");
 }

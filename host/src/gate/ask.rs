@@ -113,8 +113,9 @@ fn failure(kind: ErrorKind, message: impl Into<String>) -> Answer {
 /// What a verdict counts as: a pass that is not sure enough is no judgement.
 fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
     match (verdict.status, least, verdict.confidence) {
-        // Written so that what is no number is not enough either.
-        (Status::Pass, Some(least), Some(confidence)) if !(confidence >= least) => {
+        // What is no number is not enough either, since it compares with nothing.
+        (Status::Pass, Some(least), Some(confidence)) if confidence >= least => (Status::Pass, String::new()),
+        (Status::Pass, Some(least), Some(confidence)) => {
             (Status::Abstain, format!("passed with confidence {confidence}; at least {least} is asked for"))
         }
         (Status::Pass, Some(least), None) => {

@@ -101,16 +101,16 @@ pub(super) fn outcome_of(decision: Decision, on_divergence: Divergence) -> (Stat
 }
 
 /// What a gate's members come to, if shadows count or if they do not.
-struct Verdict {
+struct Ruling {
     status: Status,
     escalated: bool,
     reason: String,
 }
 
-fn verdict(gate: &Gate, members: &[Done], shadows: bool) -> Option<Verdict> {
+fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
     let statuses = || members.iter().map(|member| member.status_if(shadows));
-    let plain = |status| Verdict { status, escalated: false, reason: String::new() };
-    let mut verdict = match &gate.rule {
+    let plain = |status| Ruling { status, escalated: false, reason: String::new() };
+    let mut ruling = match &gate.rule {
         Rule::Tiers => algebra::tiers(statuses()).map(plain)?,
         Rule::All => algebra::all(statuses()).map(plain)?,
         Rule::Any => algebra::any(statuses()).map(plain)?,
@@ -121,12 +121,12 @@ fn verdict(gate: &Gate, members: &[Done], shadows: bool) -> Option<Verdict> {
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(shadows)).collect();
             let count = electorate(vote, &gate.members, shadows).count(&ballots);
             let (status, escalated) = outcome_of(count.decision(), vote.on_divergence);
-            return Some(Verdict { status, escalated, reason: count.reason() });
+            return Some(Ruling { status, escalated, reason: count.reason() });
         }
     };
     let asks = |member: &Done| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;
-    verdict.escalated = verdict.status == Status::Abstain && members.iter().any(asks);
-    Some(verdict)
+    ruling.escalated = ruling.status == Status::Abstain && members.iter().any(asks);
+    Some(ruling)
 }
 
 /// Let a gate's members decide, and note in `node` what that rests on.
@@ -134,13 +134,13 @@ fn verdict(gate: &Gate, members: &[Done], shadows: bool) -> Option<Verdict> {
 /// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
 pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Evidence> {
     let shadows = members.iter().all(|member| member.status().is_none());
-    match verdict(gate, &members, shadows) {
+    match ruling(gate, &members, shadows) {
         None => {
             node.outcome = Outcome::Skipped;
             node.reason = "no member applies".to_owned();
             node.next_due = members.iter().filter_map(|member| member.node.next_due).min();
         }
-        Some(Verdict { status, escalated, reason }) => {
+        Some(Ruling { status, escalated, reason }) => {
             node.outcome = status.into();
             node.shadow |= shadows;
             node.escalated = escalated;
@@ -165,7 +165,7 @@ fn relaxations(gate: &Gate, members: &[Done], status: Status, shadows: bool) -> 
             let possible = electorate(vote, &gate.members, true).possible(&ballots);
             possible.into_iter().any(|decision| outcome_of(decision, vote.on_divergence).0 != status)
         }
-        _ => verdict(gate, members, true).is_none_or(|verdict| verdict.status != status),
+        _ => ruling(gate, members, true).is_none_or(|ruling| ruling.status != status),
     };
     let of = |member: &Done| -> Vec<Relaxation> {
         let node = &member.node;

@@ -1,6 +1,7 @@
 //! The report for programs: one JSON document, versioned.
 
 use super::Report;
+use crate::feedback::feedback;
 use crate::outcome::Node;
 use crate::verdict::Status;
 use schemars::JsonSchema;
@@ -25,6 +26,9 @@ pub(crate) struct Document<'a> {
     files: usize,
     /// How long it took.
     duration_ms: u64,
+    /// What goes back to whoever did the work; nothing after a pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feedback: Option<String>,
     /// The gate and all its members.
     gate: &'a Node,
 }
@@ -38,6 +42,7 @@ pub fn json(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         base: report.base,
         files: report.files,
         duration_ms: u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
+        feedback: (report.status() != Status::Pass).then(|| feedback(report.gate)),
         gate: report.gate,
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;

@@ -84,6 +84,18 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How to print a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// For people.
+    #[default]
+    Human,
+    /// One JSON document.
+    Json,
+    /// What goes back to whoever did the work: at most 2,000 characters, and nothing after a pass.
+    Feedback,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
@@ -143,7 +155,7 @@ pub(crate) struct Run {
     pub(crate) grant: Vec<Grant>,
     /// How to print the verdict
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: RunFormat,
 }
 
 #[derive(Debug, Args)]

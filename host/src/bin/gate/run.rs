@@ -1,12 +1,13 @@
 //! `gate run`: from files or a submission to a verdict.
 
-use crate::args::{Format, Global, Run};
+use crate::args::{Format, Global, Run, RunFormat};
 use crate::complaint::Complaint;
 use crate::prepare::{self, Prepared};
 use crate::progress::Progress;
 use crate::{Exit, plan, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Changes, Selection};
+use gatehost::feedback::feedback;
 use gatehost::gate::{self, Circumstances};
 use gatehost::input;
 use gatehost::judge::{Bench, Logged, Subject};
@@ -30,7 +31,8 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let said = said(command)?;
     let prepared = prepare::plan(&configured, command.gate.as_deref())?;
     if command.dry_run {
-        plan::show(&prepared.plan, command.format)?;
+        let format = if command.format == RunFormat::Json { Format::Json } else { Format::Human };
+        plan::show(&prepared.plan, format)?;
         return Ok(Exit::Pass);
     }
     let hunks = prepared.plan.checks().any(|check| check.shape == Shape::Submission);
@@ -57,8 +59,10 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let report = Report { gate: &gate, plan: Some(&digest), base, files, duration: start.elapsed() };
     let mut out = io::stdout().lock();
     match command.format {
-        Format::Json => report::json(&mut out, &report)?,
-        Format::Human => {
+        RunFormat::Json => report::json(&mut out, &report)?,
+        RunFormat::Feedback if report.status() == Status::Pass => {}
+        RunFormat::Feedback => write!(out, "{}", feedback(&gate))?,
+        RunFormat::Human => {
             let color = terminal::color(global.color, &out);
             report::human(&mut out, &report, Style { color, verbose: global.verbose, quiet: global.quiet })?;
         }
