@@ -1,179 +1,287 @@
-//! tmp
+//! The hostile catalogue, A to C: what guests do at their worst, and what must become of each.
+//!
+//! A guest is a file of `fixtures/components`, or made by `hostile/made.rs` where text cannot say it. The table gives
+//! each its expected end; `hostile/closer.rs` looks at the answers of some.
+
+mod closer;
+mod made;
+
+use crate::asking::{Host, Question, json_syntax};
 use crate::guests;
 use gatehost::limits::Limits;
-use gatehost::runtime::*;
-use gatehost::submission::Submission;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use gatehost::runtime::Answer;
+use gatehost::verdict::{ErrorKind, Failure, Status, Verdict};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ErrorKind::*;
+use Expected::*;
+use Guest::*;
+
+/// A guest of the catalogue: its number there, what it is, and what must become of it.
+type Row = (&'static str, Guest, Expected);
+
+enum Guest {
+    /// A file of `fixtures/components`.
+    Wat(&'static str),
+    /// A file that is given this to judge.
+    Given(&'static str, [u8; 8]),
+    /// Bytes that are made here.
+    Made(fn() -> Vec<u8>),
+}
+
+#[derive(Debug, PartialEq)]
+enum Expected {
+    /// Refused before anything of it runs.
+    Refused(ErrorKind),
+    /// Ended without an answer.
+    Ended(ErrorKind),
+    /// Answered.
+    Said(Status),
+}
+
+const CATALOGUE: &[Row] = &[
+    // Load.
+    ("A1", Made(made::nothing), Refused(LoadMalformed)),
+    ("A1", Made(made::noise), Refused(LoadMalformed)),
+    ("A1", Made(made::half), Refused(LoadMalformed)),
+    ("A1", Made(made::too_much), Refused(LoadMalformed)),
+    ("A2", Made(made::module), Refused(LoadNotComponent)),
+    ("A2", Made(made::text), Refused(LoadNotComponent)),
+    ("A3", Made(made::precompiled), Refused(LoadPrecompiledRefused)),
+    ("A3", Made(made::precompiled_module), Refused(LoadPrecompiledRefused)),
+    ("A5", Made(made::many_functions), Refused(CompileLimit)),
+    ("A5", Made(made::long_function), Refused(CompileLimit)),
+    ("A5", Made(made::nested_blocks), Refused(CompileLimit)),
+    ("A5", Made(made::meeting_locals), Refused(CompileLimit)),
+    ("A5", Made(made::wide_blocks), Refused(CompileLimit)),
+    ("A5", Made(made::wide_calls), Refused(CompileLimit)),
+    ("A5", Made(made::doubling_instances), Refused(CompileLimit)),
+    ("A6", Wat("import-env"), Refused(LinkUnknownImport)),
+    ("A6", Wat("import-network"), Refused(LinkUnknownImport)),
+    ("A6", Wat("import-newer-wasi"), Refused(LinkUnknownImport)),
+    ("A6", Wat("import-unknown-function"), Refused(LinkUnknownImport)),
+    ("A7", Wat("import-workspace"), Refused(LinkCapabilityDenied)),
+    ("A7", Wat("import-commands"), Refused(LinkCapabilityDenied)),
+    ("A7", Wat("import-models"), Refused(LinkCapabilityDenied)),
+    ("A8", Wat("version-older"), Refused(LinkVersion)),
+    ("A8", Wat("version-newer"), Refused(LinkVersion)),
+    ("A8", Wat("version-newer-import"), Refused(LinkVersion)),
+    ("A9", Wat("export-nothing"), Refused(LinkWorldMismatch)),
+    ("A9", Wat("export-empty"), Refused(LinkWorldMismatch)),
+    ("A9", Wat("export-both-shapes"), Refused(LinkWorldMismatch)),
+    ("A9", Wat("export-wrong-type"), Refused(LinkWorldMismatch)),
+    ("A9", Made(made::pass_before_fail), Refused(LinkWorldMismatch)),
+    ("A11", Wat("feature-async"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-async-builtin"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-custom-page-sizes"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-error-context"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-exceptions"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-externref"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-function-references"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-gc"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-memory64"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-multi-memory"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-relaxed-simd"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-stack-switching"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-tail-call"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-threads"), Refused(LoadFeatureDisabled)),
+    ("A11", Wat("feature-values"), Refused(LoadFeatureDisabled)),
+    ("A12", Made(made::many_imports), Refused(LoadLimit)),
+    ("A12", Made(made::long_name), Refused(LoadLimit)),
+    ("A12", Made(made::longer_name), Refused(LoadLimit)),
+    ("A12", Made(made::many_instances), Refused(LoadLimit)),
+    ("A12", Made(made::doubling_types), Refused(LoadLimit)),
+    // Run.
+    ("B1", Wat("spin-in-check"), Ended(LimitTime)),
+    ("B2", Wat("spin-in-start"), Ended(LimitTime)),
+    ("B3", Wat("spin-in-realloc"), Ended(LimitTime)),
+    ("B4", Wat("spin-in-post-return"), Ended(LimitTime)),
+    ("B4", Wat("trap-in-post-return"), Ended(TrapUnreachable)),
+    ("B5", Wat("sleep"), Ended(LimitTime)),
+    ("B5", Wat("sleep-for-ever"), Ended(LimitTime)),
+    ("B5", Wat("read-stdin"), Said(Status::Pass)),
+    ("B5", Wat("wait-on-stdin"), Said(Status::Pass)),
+    ("B6", Wat("endless-host-calls"), Ended(LimitHostcalls)),
+    ("B6", Wat("wait-for-the-clock"), Ended(LimitHostcalls)),
+    ("B7", Wat("copy-512-mib"), Ended(LimitMemory)),
+    ("B7", Wat("copy-for-ever"), Ended(LimitTime)),
+    ("B7", Wat("fill-for-ever"), Ended(LimitTime)),
+    ("B8", Wat("recursion"), Ended(TrapStack)),
+    ("B8", Wat("recursion-into-the-host"), Ended(TrapStack)),
+    ("B9", Wat("unreachable"), Ended(TrapUnreachable)),
+    ("B9", Wat("load-out-of-bounds"), Ended(TrapOutOfBounds)),
+    ("B9", Wat("data-out-of-bounds"), Ended(TrapOutOfBounds)),
+    ("B9", Wat("divide-by-zero"), Ended(TrapArithmetic)),
+    ("B9", Wat("divide-overflow"), Ended(TrapArithmetic)),
+    ("B9", Wat("convert-nan"), Ended(TrapArithmetic)),
+    ("B9", Wat("call-null"), Ended(TrapBadCall)),
+    ("B9", Wat("call-wrong-type"), Ended(TrapBadCall)),
+    ("B9", Wat("call-beyond-the-table"), Ended(TrapOutOfBounds)),
+    ("B10", Wat("grow-memory"), Ended(LimitMemory)),
+    ("B10", Wat("grow-three-memories"), Ended(LimitMemory)),
+    ("B10", Wat("grow-table"), Ended(LimitMemory)),
+    ("B10", Wat("twenty-memories"), Refused(LimitMemory)),
+    ("B10", Wat("greedy-description"), Said(Status::Pass)),
+    ("B11", Wat("minimum-memory"), Ended(LimitMemory)),
+    ("B11", Wat("minimum-table"), Refused(LimitMemory)),
+    ("B12", Wat("exit-0"), Ended(GuestExited)),
+    ("B12", Wat("exit-1"), Ended(GuestExited)),
+    ("B12", Wat("exit-in-start"), Ended(GuestExited)),
+    ("B13", Wat("pass-at-the-second-call"), Ended(TrapUnreachable)),
+    ("B14", Wat("fail-at-the-second-call"), Said(Status::Pass)),
+    ("B14", Given("clock-and-random", *b"a number"), Said(Status::Pass)),
+    ("B15", Wat("log-flood"), Said(Status::Pass)),
+    ("B15", Wat("log-forging"), Said(Status::Pass)),
+    ("B15", Wat("log-100-mb"), Ended(LimitTransfer)),
+    ("B15", Wat("print-flood"), Said(Status::Pass)),
+    ("B16", Wat("open-streams"), Ended(LimitHandles)),
+    ("B16", Wat("open-timers"), Ended(LimitHandles)),
+    ("B16", Wat("forged-handle"), Ended(TrapOther)),
+    ("B17", Wat("random-1-gib"), Ended(LimitRandom)),
+    ("B17", Wat("write-zeroes"), Ended(TrapOther)),
+    ("B18", Wat("host-call-in-realloc"), Ended(TrapReentry)),
+    ("B18", Wat("host-call-in-post-return"), Ended(TrapReentry)),
+    ("B18", Wat("composed-reentry"), Ended(TrapReentry)),
+    // Values.
+    ("C1", Wat("list-out-of-bounds"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("list-unaligned"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("string-out-of-bounds"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("verdict-out-of-bounds"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("verdict-unaligned"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("realloc-out-of-bounds"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("realloc-unaligned"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("log-out-of-bounds"), Ended(AbiOutOfBounds)),
+    ("C1", Wat("composed-out-of-bounds"), Ended(AbiOutOfBounds)),
+    ("C2", Wat("aliased-strings"), Ended(LimitTransfer)),
+    ("C3", Wat("invalid-utf8"), Ended(AbiUtf8)),
+    ("C3", Wat("surrogate"), Ended(AbiUtf8)),
+    ("C3", Wat("surrogate-utf16"), Ended(AbiUtf8)),
+    ("C3", Wat("log-invalid-utf8"), Ended(AbiUtf8)),
+    ("C3", Wat("composed-invalid-utf8"), Ended(AbiUtf8)),
+    ("C3", Wat("hidden-characters"), Said(Status::Pass)),
+    ("C4", Wat("bad-status"), Ended(AbiDiscriminant)),
+    ("C4", Wat("bad-level"), Ended(AbiDiscriminant)),
+    ("C4", Wat("bad-option"), Ended(AbiDiscriminant)),
+    ("C4", Wat("bad-severity"), Ended(AbiDiscriminant)),
+    ("C5", Wat("pass-with-error"), Said(Status::Fail)),
+    ("C5", Wat("pass-with-buried-error"), Said(Status::Fail)),
+    ("C6", Given("confidence", f64::NAN.to_le_bytes()), Ended(AbiRange)),
+    ("C6", Given("confidence", f64::INFINITY.to_le_bytes()), Ended(AbiRange)),
+    ("C6", Given("confidence", f64::NEG_INFINITY.to_le_bytes()), Ended(AbiRange)),
+    ("C6", Given("confidence", 2.0f64.to_le_bytes()), Ended(AbiRange)),
+    ("C6", Given("confidence", (-0.1f64).to_le_bytes()), Ended(AbiRange)),
+    ("C6", Given("confidence", 1.0f64.to_le_bytes()), Said(Status::Pass)),
+    ("C7", Wat("many-findings"), Ended(LimitTransfer)),
+    ("C7", Wat("path-outside"), Ended(AbiPlace)),
+    ("C7", Wat("path-of-another-file"), Ended(AbiPlace)),
+    ("C7", Wat("line-zero"), Ended(AbiPlace)),
+    ("C8", Wat("another-name"), Said(Status::Pass)),
+    ("pool", Wat("leave-or-look"), Said(Status::Pass)),
+];
+
+/// The numbers of the catalogue that are not a guest's: `closer` has a test for each.
+const CLOSER: &[&str] = &["A4", "A10"];
+
+impl Guest {
+    fn component(&self) -> Vec<u8> {
+        match self {
+            Wat(name) | Given(name, _) => guests::component(name),
+            Made(make) => make(),
+        }
+    }
+
+    fn question(&self, time: Duration) -> Question {
+        let limits = Limits { time, ..Limits::default() };
+        match self {
+            Wat(_) | Made(_) => Question { limits, ..Question::default() },
+            Given(_, content) => Question { limits, content: content.to_vec(), ..Question::default() },
+        }
+    }
+}
+
+/// The components of the catalogue and what is asked of each. A guest that must run out of time is given little of it.
+pub(crate) fn questions(little: Duration) -> Vec<(Vec<u8>, Question)> {
+    let time = |expected: &Expected| if *expected == Ended(LimitTime) { little } else { Limits::default().time };
+    CATALOGUE.iter().map(|(_, guest, expected)| (guest.component(), guest.question(time(expected)))).collect()
+}
+
+/// What is wrong with these answers to the catalogue, one line for each.
+pub(crate) fn surprises(answers: &[Result<Answer, Failure>]) -> Vec<String> {
+    let rows = CATALOGUE.iter().zip(answers).enumerate();
+    let wrong = rows.filter_map(|(number, ((id, guest, expected), answer))| {
+        let name = match guest {
+            Wat(name) | Given(name, _) => name,
+            Made(_) => "made",
+        };
+        let (found, why) = match answer {
+            Err(failure) => (Refused(failure.kind), failure.message.clone()),
+            Ok(answer) => match &answer.verdict.error {
+                Some(failure) => (Ended(failure.kind), failure.message.clone()),
+                None => (Said(answer.verdict.status), answer.verdict.summary.clone()),
+            },
+        };
+        let line = || format!("row {number}, {id} {name}: expected {expected:?}, found {found:?}: {why}");
+        (found != *expected).then(line)
+    });
+    wrong.collect()
+}
 
 #[test]
-#[allow(clippy::print_stderr)]
-fn dump() {
-    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
-    let runtime = Arc::new(Runtime::new(None).unwrap());
-    let mut names = guests::names();
-    names.sort();
-    for name in names {
-        if let Ok(only) = std::env::var("ONLY") {
-            if !name.contains(&only) {
-                continue;
-            }
-        }
-        let bytes = guests::component(&name);
-        let runtime = runtime.clone();
-        let start = Instant::now();
-        let answer = tokio.block_on(async {
-            tokio::time::timeout(
-                Duration::from_secs(10),
-                tokio::spawn(async move {
-                    let source = Source::from_bytes(bytes);
-                    let verifier = runtime
-                        .load(&source, &Grants::default())
-                        .map_err(|f| format!("load {} {f} {:?}", f.kind, f.hint))?;
-                    let load = start.elapsed();
-                    let limits = Limits { time: Duration::from_millis(200), ..Limits::default() };
-                    let terms = Terms { settings: "{}", limits: &limits, workspace: None };
-                    let t = Instant::now();
-                    let answer = match verifier.shape() {
-                        gatehost::plan::Shape::File => {
-                            runtime.check_file(&verifier, &terms, "main.rs", b"fn main() {}".to_vec()).await
-                        }
-                        gatehost::plan::Shape::Submission => {
-                            runtime.check_submission(&verifier, &terms, &Submission::default()).await
-                        }
-                    };
-                    let v = answer.verdict;
-                    Ok::<_, String>(format!(
-                        "{} {:?} summary {:?} findings {} +{} log {} dropped {} [load {load:?} call {:?}]",
-                        v.status,
-                        v.error,
-                        v.summary,
-                        v.findings.len(),
-                        v.findings_omitted,
-                        answer.log.len(),
-                        answer.log_dropped,
-                        t.elapsed()
-                    ))
-                }),
-            )
-            .await
-        });
-        let s = match answer {
-            Ok(Ok(Ok(s))) => s,
-            Ok(Ok(Err(s))) => s,
-            other => format!("{other:?}"),
-        };
-        eprintln!("{name}: {s}\n");
+fn every_guest_ends_as_the_catalogue_says_and_its_siblings_do_not_notice() {
+    let host = Host::new();
+    let mut answers = Vec::new();
+    for (number, (component, question)) in questions(Duration::from_millis(200)).into_iter().enumerate() {
+        answers.push(host.ask(&component, question));
+        assert!(host.is_well(), "after row {number}");
+    }
+    assert_eq!(surprises(&answers), Vec::<String>::new());
+}
+
+#[test]
+fn guests_that_run_at_the_same_time_end_as_if_each_were_alone() {
+    let host = Host::new();
+    let sibling = || (json_syntax().wasm.to_vec(), Question { content: b"{}".to_vec(), ..Question::default() });
+    let pairs = questions(Duration::from_millis(200)).into_iter().flat_map(|question| [question, sibling()]);
+    let (mut hostile, mut siblings) = (Vec::new(), Vec::new());
+    for (number, answer) in host.ask_all(pairs.collect()).into_iter().enumerate() {
+        if number % 2 == 0 { hostile.push(answer) } else { siblings.push(answer) }
+    }
+    assert_eq!(surprises(&hostile), Vec::<String>::new());
+    for answer in siblings {
+        assert_eq!(answer.expect("loaded").verdict, Verdict::of(Status::Pass));
     }
 }
 
 #[test]
-#[allow(clippy::print_stderr, clippy::unwrap_used)]
-fn bombs() {
-    let runtime = Runtime::new(None).unwrap();
-    let which = std::env::var("BOMB").unwrap();
-    let n: usize = std::env::var("N").unwrap().parse().unwrap();
-    let m: usize = std::env::var("M").unwrap_or("0".into()).parse().unwrap();
-    let text = match &*which {
-        "instances" => {
-            let mut t = String::from("(component $c0)");
-            for i in 1..=n {
-                t += &format!(
-                    "(component $c{i} (alias outer $root $c{} (component $x)) (instance (instantiate $x)) (instance (instantiate $x)))",
-                    i - 1
-                );
-            }
-            format!("(component $root {t} (instance (instantiate $c{n})))")
+fn a_guest_that_waits_for_a_place_loses_no_time_of_its_own() {
+    let spin =
+        Question { limits: Limits { time: Duration::from_millis(300), ..Limits::default() }, ..Question::default() };
+    let mut questions = vec![(guests::component("spin-in-check"), spin); 64];
+    // It gets its place after more than the second that it has, and then needs some milliseconds.
+    let late = Question { limits: Limits { time: Duration::from_secs(1), ..Limits::default() }, ..Question::default() };
+    questions.push((guests::component("leave-or-look"), late));
+    let mut answers = Host::new().ask_all(questions);
+    let last = answers.pop().expect("an answer").expect("loaded");
+    assert_eq!(last.verdict, Verdict::of(Status::Pass));
+}
+
+#[test]
+fn every_file_is_in_the_catalogue() {
+    let files: BTreeSet<String> = guests::names().into_iter().collect();
+    let rows = CATALOGUE.iter().filter_map(|(_, guest, _)| match guest {
+        Wat(name) | Given(name, _) => Some((*name).to_owned()),
+        Made(_) => None,
+    });
+    assert_eq!(files, rows.collect());
+}
+
+#[test]
+fn no_number_of_the_catalogue_is_missing() {
+    let covered: BTreeSet<&str> = CATALOGUE.iter().map(|(id, ..)| *id).chain(CLOSER.iter().copied()).collect();
+    for (letter, last) in [("A", 12), ("B", 18), ("C", 8)] {
+        for number in 1..=last {
+            assert!(covered.contains(&*format!("{letter}{number}")), "{letter}{number}");
         }
-        "loops" => {
-            let mut t = String::from("(component (core module (func (local ");
-            t += &"i32 ".repeat(m);
-            t += ")";
-            t += &"loop ".repeat(n);
-            for i in 0..m {
-                t += &format!("local.get {i} i32.const 1 i32.add local.set {i} ");
-            }
-            t += &"i32.const 0 br_if 0 end ".repeat(n);
-            t + ")))"
-        }
-        "brtable" => {
-            let mut t = String::from("(component (core module (func (param i32) ");
-            t += &"block ".repeat(n);
-            for _ in 0..m {
-                t += "block ";
-                t += "local.get 0 br_table ";
-                for j in 0..n {
-                    t += &format!("{j} ");
-                }
-                t += "end ";
-            }
-            t += &"end ".repeat(n);
-            t + ")))"
-        }
-        "blocks" => {
-            let mut t = String::from("(component (core module (func (param i32) (result i32) (local ");
-            t += &"i32 ".repeat(m);
-            t += ")"; t += &"block ".repeat(n);
-            for i in 0..m { t += &format!("local.get 0 i32.const {i} i32.add local.set {} local.get 0 br_if {} ", i+1, i % n); }
-            t += &"end ".repeat(n);
-            t += "i32.const 0 ";
-            for i in 0..m { t += &format!("local.get {} i32.add ", i+1); }
-            t + ")))"
-        }
-        "ifs" => {
-            let mut t = String::from("(component (core module (func (param i32) (result i32) (local ");
-            t += &"i32 ".repeat(m);
-            t += ")";
-            for _ in 0..n { t += "local.get 0 if "; for i in 0..m { t += &format!("local.get {} i32.const 1 i32.add local.set {} ", i+1, i+1); } t += "end "; }
-            t += "i32.const 0 ";
-            for i in 0..m { t += &format!("local.get {} i32.add ", i+1); }
-            t + ")))"
-        }
-        "inloop" => { // one loop per local set, sequential loops with all the locals live
-            let mut t = String::from("(component (core module (func (param i32) (result i32) (local ");
-            t += &"i32 ".repeat(m);
-            t += ")";
-            for _ in 0..n { t += "loop "; for i in 0..m { t += &format!("local.get {} i32.const 1 i32.add local.set {} ", i+1, i+1); } t += "local.get 0 br_if 0 end "; }
-            t += "i32.const 0 ";
-            for i in 0..m { t += &format!("local.get {} i32.add ", i+1); }
-            t + ")))"
-        }
-        "stack" => {
-            // deep operand stack with many br_if carrying values
-            let mut t = String::from("(component (core module (func (param i32) (result i32) ");
-            t += &"block (result i32) ".repeat(n);
-            t += "i32.const 1 ";
-            t += &"local.get 0 br_if 0 i32.const 3 i32.add end ".repeat(n);
-            t + ")))"
-        }
-        "tuple" => {
-            // fused adapters: record with many fields nested
-            String::new()
-        }
-        "params" => {
-            // blocks with many results
-            let k = 1000.min(m);
-            let mut t = format!(
-                "(component (core module (type $b (func (param {p}) (result {p}))) (func ",
-                p = "i32 ".repeat(k)
-            );
-            t += &"i32.const 0 ".repeat(k);
-            t += &"loop (type $b) ".repeat(n);
-            t += &"i32.const 0 br_if 0 end ".repeat(n);
-            t += &"drop ".repeat(k);
-            t + ")))"
-        }
-        _ => panic!(),
-    };
-    let bytes = wat::parse_str(&text).unwrap();
-    let start = Instant::now();
-    let r = runtime.compile(&Source::from_bytes(bytes.clone()));
-    let rss = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = rss.lines().find(|l| l.starts_with("VmHWM")).unwrap().to_owned();
-    eprintln!(
-        "{which} {n} {m}: {} bytes: {:?} in {:?} {peak}",
-        bytes.len(),
-        r.map_err(|f| f.to_string().chars().take(200).collect::<String>()),
-        start.elapsed()
-    );
+    }
 }

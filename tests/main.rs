@@ -1,6 +1,7 @@
 //! The integration suite: each module is a part of it.
 
 mod architecture;
+mod asking;
 mod baseline;
 mod cases;
 mod determinism;

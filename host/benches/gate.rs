@@ -94,7 +94,7 @@ fn trivial_component() -> Vec<u8> {
 fn json_files(runtime: &Arc<Runtime>) {
     let files: Arc<Vec<Vec<u8>>> = Arc::new((0..1_000).map(json_file).collect());
     let bytes: usize = files.iter().map(Vec::len).sum();
-    let verifier = runtime.load(&Source::named("json-syntax").unwrap(), &Grants::default()).unwrap();
+    let verifier = runtime.load(&Source::named("json-syntax", Path::new(".")).unwrap(), &Grants::default()).unwrap();
     let one = tokio(1);
     let two = tokio(2);
     let mut native = || {

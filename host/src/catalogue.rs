@@ -10,6 +10,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
+/// Told of a verifier, by its name, that has to be compiled.
+type Compiling = dyn Fn(&str, &Source) + Send + Sync;
+
 /// Finds verifiers, and keeps what it found for whoever runs the plan.
 pub struct Verifiers {
     runtime: Arc<Runtime>,
@@ -18,7 +21,7 @@ pub struct Verifiers {
     /// What paths are relative to.
     folder: PathBuf,
     /// Told before something is compiled, which can take long.
-    compiling: Box<dyn Fn(&str, &Source) + Send + Sync>,
+    compiling: Box<Compiling>,
     /// By digest.
     found: Mutex<BTreeMap<String, Arc<Source>>>,
 }

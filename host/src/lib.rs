@@ -4,28 +4,28 @@
 //! The library never prints and never ends the process: that is the binary's.
 
 // Data.
+pub mod text;
 pub mod limits;
+pub mod verdict;
 pub mod outcome;
 pub mod submission;
-pub mod text;
-pub mod verdict;
 
 // What is to be done: the file as written, what it means, and the rules by which it is decided.
 pub mod config;
-pub mod gate;
 pub mod plan;
+pub mod gate;
 pub mod feedback;
 
 // What is judged.
-pub mod changes;
 pub mod input;
 pub mod workspace;
+pub mod changes;
 
 // Who judges.
-pub mod catalogue;
-pub mod judge;
 pub mod runtime;
 pub mod settings;
+pub mod catalogue;
+pub mod judge;
 
 // What is told afterwards.
 pub mod report;

@@ -229,12 +229,11 @@ fn parts(path: &str) -> Result<Vec<&str>, Error> {
         return Ok(Vec::new());
     }
     let parts: Vec<&str> = path.split('/').collect();
-    let good = |part: &&str| !matches!(*part, "" | "." | "..") && !part.contains(['\\', '\0']);
-    if path.len() <= MAX_PATH_BYTES && parts.iter().all(good) && parts[0] != ".git" {
-        Ok(parts)
-    } else {
-        Err(Error::BadPath)
-    }
+    // Some file systems do not tell cases apart.
+    let good = |part: &&str| {
+        !matches!(*part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git") && !part.contains(['\\', '\0'])
+    };
+    if path.len() <= MAX_PATH_BYTES && parts.iter().all(good) { Ok(parts) } else { Err(Error::BadPath) }
 }
 
 #[cfg(test)]
@@ -283,6 +282,7 @@ mod tests {
             "a\\b",
             "a\0b",
             ".git/config",
+            "sub/.GIT/config",
         ] {
             assert!(matches!(workspace.read(path, 99), Err(Error::BadPath)), "{path:?}");
             assert!(matches!(workspace.list(path, None), Err(Error::BadPath)), "{path:?}");

@@ -4,8 +4,9 @@ use super::command::{COMMAND_TIMEOUT, MODEL_TIMEOUT};
 use super::{Check, Config, Grant, MAX_DEADLINE, Member, Problem, Rule, Target, Terms, nearest, show_duration};
 use std::time::Duration;
 
-/// How long a check without commands and models takes, if nothing else is said.
-const PLAIN_TIMEOUT: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5 * 60));
+/// How long a check without commands and models may take, over all its files, if nothing else is said. One call has less
+/// (`Limits::time`).
+const PLAIN_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(5 * 60));
 
 impl Config {
     /// How long a check may take: as long as the slowest of what it is granted, if it says nothing else; and at most.

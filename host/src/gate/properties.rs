@@ -256,12 +256,10 @@ fn count_plainly(vote: &Vote, voters: &[((&plan::Node, &Plain), &usize)], only_s
             .filter(|((node, _), number)| **number == voice && votes(node))
             .map(|(member, _)| member)
             .collect();
-        let counted: Vec<_> = members
-            .iter()
-            .filter(|(_, plain)| (only_shadows || !plain.shadow) && !plain.waved)
-            .filter_map(|(_, plain)| plain.status)
-            .collect();
-        let weight = members.iter().map(|(node, _)| u64::from(node.weight)).max().unwrap_or(0);
+        let counts = |plain: &Plain| plain.status.is_some() && (only_shadows || !plain.shadow) && !plain.waved;
+        let present: Vec<_> = members.iter().filter(|(_, plain)| counts(plain)).collect();
+        let counted: Vec<_> = present.iter().filter_map(|(_, plain)| plain.status).collect();
+        let weight = present.iter().map(|(node, _)| u64::from(node.weight)).max().unwrap_or(0);
         let silent = |status: &&Status| matches!(status, Status::Error | Status::Abstain);
         absent += u32::from(counted.iter().any(|status| silent(&status)));
         let ballots: Vec<_> = counted.iter().filter(|status| !silent(status)).collect();

@@ -1,8 +1,9 @@
 //! Counting votes, and knowing when the rest no longer matters.
 //!
 //! Only pass and fail are ballots. Voices, and not members, are counted: members of one voice have one ballot, which
-//! is for it only if all that they cast are. A voice weighs as much as its heaviest member, and is missing if one of
-//! its members is: if another one's ballot made up for that, a member that fails could bring about the quorum.
+//! is for it only if all that they cast are. A voice weighs as much as its heaviest member that is not gone, and is
+//! missing if one of its members is: if another one's ballot made up for that, a member that fails could bring about
+//! the quorum.
 
 use crate::config::Threshold;
 use crate::plan::Vote;
@@ -29,11 +30,8 @@ pub struct Electorate {
     absences: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Voice {
-    weight: u64,
-    members: Vec<usize>,
-}
+/// Members that have one ballot together, and their weights.
+type Voice = Vec<(usize, u64)>;
 
 /// How a vote stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,9 +70,8 @@ impl Electorate {
         let mut voices: BTreeMap<usize, Voice> = BTreeMap::new();
         for (member, weight) in weights.iter().enumerate() {
             if let Some(weight) = weight {
-                let voice = voices.entry(vote.voices.get(member).copied().unwrap_or(member)).or_default();
-                voice.weight = voice.weight.max(u64::from(*weight));
-                voice.members.push(member);
+                let voice = vote.voices.get(member).copied().unwrap_or(member);
+                voices.entry(voice).or_default().push((member, u64::from(*weight)));
             }
         }
         Self { voices: voices.into_values().collect(), threshold: vote.threshold, absences: u64::from(vote.absences) }
@@ -84,17 +81,19 @@ impl Electorate {
     pub fn count(&self, ballots: &[Option<Ballot>]) -> Count {
         let mut count = Count { absences: self.absences, ..Count::default() };
         for voice in &self.voices {
-            let has = |ballot| voice.members.iter().any(|member| ballots.get(*member) == Some(&ballot));
-            if has(Some(Ballot::Against)) {
-                count.against += voice.weight;
+            let of = |member: usize| ballots.get(member).copied().flatten();
+            let has = |ballot| voice.iter().any(|(member, _)| of(*member) == Some(ballot));
+            let present = voice.iter().filter(|(member, _)| of(*member).is_some_and(|ballot| ballot != Ballot::Gone));
+            let weight = present.map(|(_, weight)| *weight).max().unwrap_or(0);
+            if has(Ballot::Against) {
+                count.against += weight;
                 count.cast += 1;
-            } else if has(Some(Ballot::For)) {
-                count.in_favour += voice.weight;
+            } else if has(Ballot::For) {
+                count.in_favour += weight;
                 count.cast += 1;
             }
-            count.absent += u64::from(has(Some(Ballot::Absent)));
-            let gone = |member: &usize| ballots.get(*member) == Some(&Some(Ballot::Gone));
-            count.voices += u64::from(!voice.members.iter().all(gone));
+            count.absent += u64::from(has(Ballot::Absent));
+            count.voices += u64::from(voice.iter().any(|(member, _)| of(*member) != Some(Ballot::Gone)));
         }
         let cast = count.in_favour + count.against;
         count.met = match self.threshold {
@@ -109,21 +108,36 @@ impl Electorate {
     /// The decisions that are still possible while some ballots are not known.
     ///
     /// A decision is possible exactly if one of a few extreme endings leads to it, because whatever else the rest
-    /// does can be pushed to one of them without changing the decision: to pass, let all the rest be for it; to fail,
-    /// against it; to have no quorum, absent; and to be divided, let one voice or, where there is one already, none be
-    /// for it, and the rest against. Leaving the electorate is never more extreme than these.
+    /// does can be pushed to one of them without changing the decision:
+    ///
+    /// - to pass, all the rest is for it, but for voices that are against it already, which stay as light as they are;
+    /// - to fail, all the rest is against it;
+    /// - to have no quorum, all the rest is absent;
+    /// - to be divided, all the rest is against it, perhaps but for one voice, as light as it can be.
     pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<Decision> {
-        let ending = |rest: &dyn Fn(usize) -> Ballot| {
-            let whole = ballots.iter().enumerate().map(|(member, ballot)| ballot.or_else(|| Some(rest(member))));
-            self.count(&whole.collect::<Vec<_>>()).decision()
+        let known = |voice: &Voice, ballot| voice.iter().any(|(member, _)| ballots.get(*member) == Some(&Some(ballot)));
+        let open = |voice: &Voice| -> Voice {
+            voice.iter().filter(|(member, _)| ballots.get(*member) == Some(&None)).copied().collect()
         };
-        let all = [Ballot::For, Ballot::Against, Ballot::Absent].map(|ballot| ending(&|_| ballot));
-        let open = |voice: &&Voice| voice.members.iter().any(|member| ballots.get(*member) == Some(&None));
-        let alone = self.voices.iter().filter(open).map(|voice| {
-            let ballot = |member| if voice.members.contains(&member) { Ballot::For } else { Ballot::Against };
-            ending(&ballot)
+        let decision = |rest: &dyn Fn(&Voice, (usize, u64)) -> Ballot| {
+            let mut ending = ballots.to_vec();
+            for voice in &self.voices {
+                open(voice).into_iter().for_each(|member| ending[member.0] = Some(rest(voice, member)));
+            }
+            self.count(&ending).decision()
+        };
+        let pass = decision(&|voice, _| if known(voice, Ballot::Against) { Ballot::Gone } else { Ballot::For });
+        let fail = decision(&|_, _| Ballot::Against);
+        let no_quorum = decision(&|_, _| Ballot::Absent);
+        let divided = self.voices.iter().filter_map(|one| {
+            let lightest = open(one).into_iter().min_by_key(|(_, weight)| *weight)?;
+            Some(decision(&|voice, member| match () {
+                () if voice != one => Ballot::Against,
+                () if member == lightest && !known(one, Ballot::For) => Ballot::For,
+                () => Ballot::Gone,
+            }))
         });
-        let mut possible: Vec<Decision> = all.into_iter().chain(alone).collect();
+        let mut possible: Vec<Decision> = [pass, fail, no_quorum].into_iter().chain(divided).collect();
         possible.sort_unstable();
         possible.dedup();
         possible
@@ -232,6 +246,13 @@ mod tests {
         ] {
             assert_eq!(electorate.count(&ballots(letters)).decision(), expected, "{letters}");
         }
+    }
+
+    #[test]
+    fn who_is_gone_lends_no_weight() {
+        let electorate = electorate(Threshold::AtLeast(2), 0, &[0, 0], &[1, 3]);
+        assert_eq!(electorate.count(&ballots("+.")).decision(), Divided);
+        assert_eq!(electorate.count(&ballots("++")).decision(), Pass);
     }
 
     #[test]

@@ -242,7 +242,7 @@ fn a_gate_in_shadow_is_not_run_by_itself() {
 fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
     let one = plan("[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"/home/one/s.wasm\"\nsettings = { a = 1, b = 2 }");
     let two = plan(
-        "# Elsewhere\n[check.c]\nsettings = { b = 2, a = 1 }\nverifier = \"/srv/s.wasm\"\ntimeout = \"10s\"\n\
+        "# Elsewhere\n[check.c]\nsettings = { b = 2, a = 1 }\nverifier = \"/srv/s.wasm\"\ntimeout = \"2m\"\n\
          [gate.g]\nall = [\"c\"]\n[command.unused]\nrun = [\"x\"]",
     );
     assert_eq!(one, two);
@@ -261,7 +261,10 @@ fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
 fn the_shape_of_a_plan_is_fixed() {
     let plan = plan("[gate.g]\nvote = [\"c\"]\nthreshold = 1\n[check.c]\nverifier = \"f\"");
     let json = serde_json::to_value(&plan).expect("JSON");
-    let keys = |value: &serde_json::Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    let keys = |value: &serde_json::Value| {
+        let keys: BTreeSet<String> = value.as_object().expect("an object").keys().cloned().collect();
+        keys.into_iter().collect::<Vec<_>>()
+    };
     assert_eq!(keys(&json).join(" "), "commands deadline_ms format models root");
     let root = &json["root"];
     assert_eq!(keys(root).join(" "), "enabled gate mode name on_abstain on_error tier weight when");

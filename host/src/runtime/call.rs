@@ -56,7 +56,7 @@ impl Runtime {
         let verifier = &self.prepare_to_describe(source)?;
         let limits = Limits::default();
         let store = self.store(verifier, &Terms { settings: "{}", limits: &limits, workspace: None }, &[]);
-        let (_store, answer) = self
+        let (_sandbox, answer) = self
             .call(store, &limits, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
                 verifier.about.load(&mut *store, &instance)?.call_describe(&mut *store).await
@@ -84,13 +84,13 @@ impl Runtime {
         let content =
             String::from_utf8(content).map_or_else(|not_text| Content::Binary(not_text.into_bytes()), Content::Text);
         let file = File { path: path.to_owned(), content };
-        let (store, answer) = self
+        let (sandbox, answer) = self
             .call(store, terms.limits, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &file, terms.settings).await
             })
             .await;
-        answered(store, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, Some(path))))
+        answered(sandbox, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, Some(path))))
     }
 
     /// Have a submission judged.
@@ -105,13 +105,13 @@ impl Runtime {
         };
         let store = self.store(verifier, terms, &[&bytes]);
         let submission = convert::submission(submission.clone());
-        let (store, answer) = self
+        let (sandbox, answer) = self
             .call(store, terms.limits, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &submission, terms.settings).await
             })
             .await;
-        answered(store, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, None)))
+        answered(sandbox, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, None)))
     }
 
     fn store(&self, verifier: &Verifier, terms: &Terms<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
@@ -132,18 +132,22 @@ impl Runtime {
     /// never used for another call.
     async fn call<T>(
         &self,
-        mut store: Store<Sandbox>,
+        store: Store<Sandbox>,
         limits: &Limits,
         guest: impl AsyncFnOnce(&mut Store<Sandbox>) -> wasmtime::Result<T>,
-    ) -> (Store<Sandbox>, Result<T, Failure>) {
-        let answer = match self.slots.acquire().await {
-            Ok(_place) => match tokio::time::timeout(limits.time, guest(&mut store)).await {
+    ) -> (Sandbox, Result<T, Failure>) {
+        let place = self.slots.acquire().await;
+        // Declared after `place` and so dropped before it: a place is free when its instance is gone.
+        let mut store = store;
+        store.data_mut().start(limits.time);
+        let answer = match &place {
+            Ok(_) => match tokio::time::timeout(limits.time, guest(&mut store)).await {
                 Ok(answer) => answer,
                 Err(_) => Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time")),
             },
             Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
         };
-        (store, answer.map_err(|error| ending::failure(&error)))
+        (store.into_data(), answer.map_err(|error| ending::failure(&error)))
     }
 }
 
@@ -151,8 +155,8 @@ fn too_large(size: u64, limits: &Limits) -> Failure {
     Failure::new(ErrorKind::InputLimit, format!("the input has {size} bytes; at most {} are judged", limits.input))
 }
 
-fn answered(store: Store<Sandbox>, verdict: Result<Verdict, Failure>) -> Answer {
-    let Sandbox { mut log, wasi, workspace, .. } = store.into_data();
+fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
+    let Sandbox { mut log, wasi, workspace, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
     Answer {

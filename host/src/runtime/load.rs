@@ -4,7 +4,7 @@ use super::anatomy::Anatomy;
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
 use super::capability::{Capability, Grants};
-use super::ending::Ended;
+use super::ending::{self, Ended};
 use super::sandbox::Sandbox;
 use super::scan;
 use super::source::Source;
@@ -14,7 +14,8 @@ use crate::verdict::{ErrorKind, Failure};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use wasmtime::component::types::ComponentItem;
-use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
+use wasmtime::component::{Component, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
+use wasmtime::error::Context as _;
 
 /// A component that is ready to be called, for checks with certain grants.
 pub struct Verifier {
@@ -113,13 +114,15 @@ impl Runtime {
         scan::scan(source.bytes())?;
         // A panic of the compiler is the component's fault, and not the end of everything else.
         let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(&self.engine, source.bytes())));
-        let why = match compiled {
-            Ok(Ok(component)) => Ok(component),
-            Ok(Err(error)) => Err(format!("{error:#}")),
-            Err(_) => Err("the compiler panicked".to_owned()),
+        let component = match compiled {
+            Ok(compiled) => compiled.map_err(|error| ending::refusal(&error))?,
+            Err(_) => {
+                return Err(Failure::new(
+                    ErrorKind::LoadMalformed,
+                    "cannot compile the component: the compiler panicked",
+                ));
+            }
         };
-        let component =
-            why.map_err(|why| Failure::new(ErrorKind::LoadMalformed, format!("cannot compile the component: {why}")))?;
         if let Some(cache) = &self.cache {
             cache.put(&self.engine, source.digest(), &component);
         }
@@ -183,14 +186,10 @@ impl Runtime {
         linker: Linker<Sandbox>,
     ) -> Result<Verifier, Failure> {
         let shape = anatomy.shape()?;
-        let pre = linker.instantiate_pre(component).map_err(mismatch)?;
-        let about = exports::about::GuestIndices::new(&pre).map_err(mismatch)?;
-        let check = match shape {
-            Shape::File => Check::File(exports::file_verifier::GuestIndices::new(&pre).map_err(mismatch)?),
-            Shape::Submission => {
-                Check::Submission(exports::submission_verifier::GuestIndices::new(&pre).map_err(mismatch)?)
-            }
-        };
+        let pre = linker.instantiate_pre(component).map_err(|error| {
+            Failure::new(ErrorKind::LinkUnknownImport, format!("the host does not have what it imports: {error:#}"))
+        })?;
+        let (about, check) = called(&pre, shape).map_err(mismatch)?;
         Ok(Verifier { digest: source.digest().to_owned(), anatomy, pre, about, check })
     }
 
@@ -210,4 +209,41 @@ impl Runtime {
 
 fn mismatch(error: wasmtime::Error) -> Failure {
     Failure::new(ErrorKind::LinkWorldMismatch, format!("the component does not fit the contract: {error:#}"))
+}
+
+/// The functions that are called, if they are of the contract's types.
+fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> wasmtime::Result<(exports::about::GuestIndices, Check)> {
+    use exports::{about, file_verifier, submission_verifier};
+    let indices = about::GuestIndices::new(pre)?;
+    fits::<(), (about::Description,)>(pre, "gatehost:verifier/about@0.1.0", "describe")?;
+    let check = match shape {
+        Shape::File => {
+            let interface = "gatehost:verifier/file-verifier@0.1.0";
+            fits::<(&file_verifier::File, &str), (file_verifier::Verdict,)>(pre, interface, "check")?;
+            Check::File(file_verifier::GuestIndices::new(pre)?)
+        }
+        Shape::Submission => {
+            let interface = "gatehost:verifier/submission-verifier@0.1.0";
+            fits::<(&submission_verifier::Submission, &str), (submission_verifier::Verdict,)>(pre, interface, "check")?;
+            Check::Submission(submission_verifier::GuestIndices::new(pre)?)
+        }
+    };
+    Ok((indices, check))
+}
+
+/// Refuse an export of another type, before anything of the component runs: the generated bindings look at types only
+/// when there is an instance.
+fn fits<Params, Results>(pre: &InstancePre<Sandbox>, interface: &str, function: &str) -> wasmtime::Result<()>
+where
+    Params: ComponentNamedList + Lower,
+    Results: ComponentNamedList + Lift,
+{
+    let component = pre.component();
+    let instance = component.get_export_index(None, interface);
+    match instance.and_then(|instance| component.get_export(Some(&instance), function)) {
+        Some((ComponentItem::ComponentFunc(found), _)) => found
+            .typecheck::<Params, Results>(&pre.instance_type())
+            .with_context(|| format!("`{function}` of `{interface}` has another type")),
+        _ => wasmtime::bail!("`{interface}` has no function `{function}`"),
+    }
 }

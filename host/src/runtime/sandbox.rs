@@ -13,12 +13,13 @@ use super::log::Log;
 use super::wasi::Wasi;
 use crate::limits::Limits;
 use crate::verdict::ErrorKind;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
 
 /// The state of one call.
 pub(super) struct Sandbox {
-    deadline: Instant,
+    /// `None` before the call starts, and where it lies beyond what a clock can say.
+    deadline: Option<Instant>,
     hostcalls_left: u64,
     space: Space,
     pub(super) log: Log,
@@ -26,10 +27,17 @@ pub(super) struct Sandbox {
     pub(super) workspace: Option<Reader>,
 }
 
+impl Sandbox {
+    /// The guest's time begins. Not before it has a place to run in: that others hold all places is not its fault.
+    pub(super) fn start(&mut self, time: Duration) {
+        self.deadline = Instant::now().checked_add(time);
+    }
+}
+
 /// Make the store for one call, with every limit on.
 pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, workspace: Option<Reader>) -> Store<Sandbox> {
     let sandbox = Sandbox {
-        deadline: Instant::now() + limits.time,
+        deadline: None,
         hostcalls_left: limits.hostcalls,
         space: Space { memory_left: limits.memory, table_left: limits.table_elements },
         log: Log::new(limits.log),
@@ -43,7 +51,7 @@ pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, workspace: Opt
     store.set_epoch_deadline(1);
     // Time is compared and not counted in ticks: under load, ticks stretch.
     store.epoch_deadline_callback(|store| {
-        if Instant::now() >= store.data().deadline {
+        if store.data().deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time"))
         } else {
             Ok(UpdateDeadline::Yield(1))

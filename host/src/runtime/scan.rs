@@ -1,28 +1,33 @@
-//! A look at a component's bytes before they are compiled: is it one, is it small enough, what does it want?
+//! A look at a component's bytes before they are compiled: is it one, is it small enough, is it valid?
 //!
 //! Compiling has no time limit of its own, so everything that could make it long is bounded here first.
 
+mod work;
+
 use crate::verdict::{ErrorKind, Failure};
-use wasmparser::{Operator, Parser, Payload, Validator, WasmFeatures};
+use wasmparser::{ComponentInstance, Encoding, Parser, Payload, Validator, WasmFeatures};
+use work::Work;
 
 /// The largest component that is read at all. Python's runtime makes components of 18 MB.
 pub(super) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
-/// The most functions in all modules of a component.
-const MAX_FUNCTIONS: u64 = 200_000 - 1;
-/// The largest body of one function.
-const MAX_FUNCTION_BYTES: usize = 1 << 20;
-/// The deepest nesting of blocks in one function.
-const MAX_BLOCK_DEPTH: u32 = 5_000;
+/// The most functions in all modules of a component. Python's runtime has 13,000.
+const MAX_FUNCTIONS: u64 = 100_000;
 /// The most imports, exports, types, instances and aliases together.
 const MAX_ITEMS: u64 = 100_000;
+/// The most of these when every component inside is counted as often as it is instantiated: the engine writes out
+/// each, so a component of 2 KB that instantiates another twice, which instantiates another twice, and so on, would
+/// fill all memory.
+const MAX_EXPANDED_ITEMS: u64 = 1_000_000;
 /// The most imports of the component itself.
-const MAX_IMPORTS: u32 = 1_000;
+const MAX_IMPORTS: u64 = 1_000;
 /// The longest name of an import or an export.
 const MAX_NAME_BYTES: usize = 4 << 10;
 
-/// What wasmtime would accept under `super::config`.
+/// What wasmtime accepts under `super::config`. The types of the GC proposal, among them `externref`, are not compiled
+/// into this program.
 fn features() -> WasmFeatures {
-    WasmFeatures::WASM2 | WasmFeatures::COMPONENT_MODEL | WasmFeatures::EXTENDED_CONST
+    let all = WasmFeatures::WASM2 | WasmFeatures::COMPONENT_MODEL | WasmFeatures::EXTENDED_CONST;
+    all.difference(WasmFeatures::GC_TYPES)
 }
 
 /// Look whether these bytes are a component that may be compiled.
@@ -61,73 +66,130 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Count before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
 fn bound(bytes: &[u8]) -> Result<(), Failure> {
-    let mut functions = 0u64;
-    let mut items = 0u64;
-    let mut depth_of_components = 0u32;
+    let mut parts = Parts::default();
     for payload in Parser::new(0).parse_all(bytes) {
         let Ok(payload) = payload else { return Ok(()) };
-        match payload {
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth_of_components += 1,
-            Payload::End(_) => depth_of_components = depth_of_components.saturating_sub(1),
-            Payload::ComponentImportSection(section) => {
-                items += u64::from(section.count());
-                if depth_of_components == 0 && section.count() > MAX_IMPORTS {
-                    return Err(too_many("imports", section.count().into(), MAX_IMPORTS.into()));
-                }
-                for import in section.into_iter().flatten() {
-                    bound_name(import.name.name)?;
-                }
-            }
-            Payload::ComponentExportSection(section) => {
-                items += u64::from(section.count());
-                for export in section.into_iter().flatten() {
-                    bound_name(export.name.name)?;
-                }
-            }
-            Payload::ImportSection(section) => {
-                items += u64::from(section.count());
-                for import in section.into_imports().flatten() {
-                    bound_name(import.module)?;
-                    bound_name(import.name)?;
-                }
-            }
-            Payload::ExportSection(section) => {
-                items += u64::from(section.count());
-                for export in section.into_iter().flatten() {
-                    bound_name(export.name)?;
-                }
-            }
-            Payload::TypeSection(section) => items += u64::from(section.count()),
-            Payload::CoreTypeSection(section) => items += u64::from(section.count()),
-            Payload::ComponentTypeSection(section) => items += u64::from(section.count()),
-            Payload::ComponentAliasSection(section) => items += u64::from(section.count()),
-            Payload::ComponentInstanceSection(section) => items += u64::from(section.count()),
-            Payload::InstanceSection(section) => items += u64::from(section.count()),
-            Payload::ComponentCanonicalSection(section) => items += u64::from(section.count()),
-            Payload::GlobalSection(section) => items += u64::from(section.count()),
-            Payload::FunctionSection(section) => {
-                functions += u64::from(section.count());
-                if functions > MAX_FUNCTIONS {
-                    return Err(Failure::new(
-                        ErrorKind::CompileLimit,
-                        format!(
-                            "the component has {functions} functions or more; at most {MAX_FUNCTIONS} are compiled"
-                        ),
-                    ));
-                }
-            }
-            Payload::CodeSectionEntry(body) => bound_body(&body)?,
-            _ => {}
-        }
-        if items > MAX_ITEMS {
-            return Err(too_many("imports, exports and types", items, MAX_ITEMS));
-        }
+        parts.add(&payload)?;
     }
     Ok(())
 }
 
-fn too_many(what: &str, found: u64, most: u64) -> Failure {
-    Failure::new(ErrorKind::LoadLimit, format!("the component has {found} {what}; at most {most} are accepted"))
+/// What was counted so far.
+#[derive(Default)]
+struct Parts {
+    /// The components and modules that have begun and not ended, the outermost first.
+    open: Vec<Open>,
+    /// The items of the largest component that has ended, with all that it instantiates.
+    largest: u64,
+    items: u64,
+    imports: u64,
+    functions: u64,
+    work: Work,
+}
+
+#[derive(Default)]
+struct Open {
+    is_component: bool,
+    items: u64,
+    instantiations: u64,
+}
+
+impl Parts {
+    fn add(&mut self, payload: &Payload<'_>) -> Result<(), Failure> {
+        match payload {
+            Payload::Version { encoding, .. } => {
+                self.open.push(Open { is_component: *encoding == Encoding::Component, ..Open::default() });
+                self.work.begin_module();
+            }
+            Payload::End(_) => self.end()?,
+            Payload::ComponentImportSection(section) => {
+                self.add_items(section.count())?;
+                if self.open.len() == 1 {
+                    self.imports += u64::from(section.count());
+                    at_most(MAX_IMPORTS, self.imports, "imports")?;
+                }
+                section.clone().into_iter().flatten().try_for_each(|import| bound_name(import.name.name))?;
+            }
+            Payload::ComponentExportSection(section) => {
+                self.add_items(section.count())?;
+                section.clone().into_iter().flatten().try_for_each(|export| bound_name(export.name.name))?;
+            }
+            Payload::ImportSection(section) => {
+                self.add_items(section.count())?;
+                for import in section.clone().into_imports().flatten() {
+                    bound_name(import.module)?;
+                    bound_name(import.name)?;
+                    self.work.import(&import);
+                }
+            }
+            Payload::ExportSection(section) => {
+                self.add_items(section.count())?;
+                section.clone().into_iter().flatten().try_for_each(|export| bound_name(export.name))?;
+            }
+            Payload::TypeSection(section) => {
+                self.add_items(section.count())?;
+                self.work.types(section);
+            }
+            Payload::ComponentInstanceSection(section) => {
+                self.add_items(section.count())?;
+                let instances = section.clone().into_iter().flatten();
+                let instantiated = instances.filter(|it| matches!(it, ComponentInstance::Instantiate { .. })).count();
+                if let Some(open) = self.open.last_mut() {
+                    open.instantiations += instantiated as u64;
+                }
+            }
+            Payload::CoreTypeSection(section) => self.add_items(section.count())?,
+            Payload::ComponentTypeSection(section) => self.add_items(section.count())?,
+            Payload::ComponentAliasSection(section) => self.add_items(section.count())?,
+            Payload::InstanceSection(section) => self.add_items(section.count())?,
+            Payload::ComponentCanonicalSection(section) => self.add_items(section.count())?,
+            Payload::GlobalSection(section) => self.add_items(section.count())?,
+            Payload::FunctionSection(section) => {
+                self.functions += u64::from(section.count());
+                if self.functions > MAX_FUNCTIONS {
+                    return Err(Failure::new(
+                        ErrorKind::CompileLimit,
+                        format!("the component has {} functions; at most {MAX_FUNCTIONS} are compiled", self.functions),
+                    ));
+                }
+                self.work.functions(section);
+            }
+            Payload::CodeSectionEntry(body) => self.work.body(body)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_items(&mut self, count: u32) -> Result<(), Failure> {
+        self.items += u64::from(count);
+        if let Some(open) = self.open.last_mut() {
+            open.items += u64::from(count);
+        }
+        at_most(MAX_ITEMS, self.items, "imports, exports and types")
+    }
+
+    /// A component can only instantiate those that ended before it: at worst, the largest of them each time.
+    fn end(&mut self) -> Result<(), Failure> {
+        let Some(Open { is_component: true, items, instantiations }) = self.open.pop() else { return Ok(()) };
+        let expanded = instantiations.saturating_mul(self.largest).saturating_add(items + 1);
+        self.largest = self.largest.max(expanded);
+        if expanded > MAX_EXPANDED_ITEMS {
+            return Err(Failure::new(
+                ErrorKind::CompileLimit,
+                format!(
+                    "its components instantiate each other into {expanded} items; at most {MAX_EXPANDED_ITEMS} are compiled"
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn at_most(most: u64, found: u64, what: &str) -> Result<(), Failure> {
+    if found <= most {
+        return Ok(());
+    }
+    Err(Failure::new(ErrorKind::LoadLimit, format!("the component has {found} {what}; at most {most} are accepted")))
 }
 
 fn bound_name(name: &str) -> Result<(), Failure> {
@@ -138,32 +200,14 @@ fn bound_name(name: &str) -> Result<(), Failure> {
     Err(Failure::new(ErrorKind::LoadLimit, format!("a name of {found} bytes; at most {most} are accepted")))
 }
 
-fn bound_body(body: &wasmparser::FunctionBody<'_>) -> Result<(), Failure> {
-    let limit = |message: String| Err(Failure::new(ErrorKind::CompileLimit, message));
-    let size = body.range().len();
-    if size > MAX_FUNCTION_BYTES {
-        return limit(format!("a function of {size} bytes; at most {MAX_FUNCTION_BYTES} are compiled"));
-    }
-    let Ok(mut operators) = body.get_operators_reader() else { return Ok(()) };
-    let mut depth = 0u32;
-    while !operators.eof() {
-        match operators.read() {
-            Ok(Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. }) => depth += 1,
-            Ok(Operator::End) => depth = depth.saturating_sub(1),
-            Ok(_) => {}
-            Err(_) => return Ok(()),
-        }
-        if depth > MAX_BLOCK_DEPTH {
-            return limit(format!("blocks nested more than {MAX_BLOCK_DEPTH} deep"));
-        }
-    }
-    Ok(())
-}
-
 fn validate(bytes: &[u8]) -> Result<(), Failure> {
     let Err(why) = Validator::new_with_features(features()).validate_all(bytes) else { return Ok(()) };
-    let disabled = Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();
-    Err(if disabled {
+    let disabled = || Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();
+    // The validator has limits of its own, and only words for them.
+    let limits = ["string size out of bounds", " exceeds limit of ", " exceeds the limit of "];
+    Err(if limits.iter().any(|limit| why.message().contains(limit)) {
+        Failure::new(ErrorKind::LoadLimit, format!("the component is too large: {why}"))
+    } else if disabled() {
         Failure::new(
             ErrorKind::LoadFeatureDisabled,
             format!("the component uses a WebAssembly feature that is switched off here: {}", why.message()),

@@ -3,7 +3,7 @@
 //! Each module carries a description of its world into the component that uses it, and the linker merges them. So a
 //! component is described by exactly the modules that it calls: a file verifier has no trace of the submission
 //! shape, and a capability that is never called is never imported.
-#![expect(unsafe_code, missing_docs, unreachable_pub, reason = "generated from wit/")]
+#![allow(unsafe_code, missing_docs, unreachable_pub, reason = "generated from wit/")]
 
 pub mod imports {
     wit_bindgen::generate!({

@@ -59,7 +59,7 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Judge files or a submission by a gate
-    Run(Run),
+    Run(Box<Run>),
     /// Show what the configuration means, and its digest
     Plan(Plan),
     /// Write a gate.toml for the repository that this is

@@ -1,0 +1,100 @@
+//! Asks guests for their verdicts as the gate does, and fails when there is no answer at all.
+
+use gatehost::limits::Limits;
+use gatehost::plan::Shape;
+use gatehost::runtime::{Answer, BUNDLED, Bundled, Description, Grants, Runtime, Source, Terms};
+use gatehost::submission::Submission;
+use gatehost::verdict::{Failure, Status};
+use gatehost::workspace::Workspace;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Far more than any call takes here: a guest that is not stopped fails the test and does not hang it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is asked of a guest.
+#[derive(Clone)]
+pub(crate) struct Question {
+    pub(crate) grants: Grants,
+    pub(crate) limits: Limits,
+    pub(crate) settings: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) content: Vec<u8>,
+    pub(crate) submission: Submission,
+    pub(crate) workspace: Option<Arc<Workspace>>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self {
+            grants: Grants::default(),
+            limits: Limits::default(),
+            settings: "{}",
+            path: "src/main.rs",
+            content: b"fn main() {}".to_vec(),
+            submission: Submission::default(),
+            workspace: None,
+        }
+    }
+}
+
+/// A runtime, and threads to use it from.
+pub(crate) struct Host {
+    runtime: Arc<Runtime>,
+    threads: tokio::runtime::Runtime,
+}
+
+impl Host {
+    pub(crate) fn new() -> Self {
+        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
+        Self { runtime: Arc::new(Runtime::new(None).expect("an engine")), threads: threads.expect("threads") }
+    }
+
+    /// Load a component and ask it.
+    pub(crate) fn ask(&self, component: &[u8], question: Question) -> Result<Answer, Failure> {
+        self.ask_all(vec![(component.to_vec(), question)]).remove(0)
+    }
+
+    /// Load components and ask them, all at once.
+    pub(crate) fn ask_all(&self, questions: Vec<(Vec<u8>, Question)>) -> Vec<Result<Answer, Failure>> {
+        let asked = questions.into_iter().map(|(component, question)| {
+            let runtime = Arc::clone(&self.runtime);
+            self.threads.spawn(async move { ask(&runtime, &Source::from_bytes(component), question).await })
+        });
+        let asked: Vec<_> = asked.collect();
+        self.threads.block_on(async {
+            let mut answers = Vec::new();
+            for asked in asked {
+                let answer = tokio::time::timeout(PATIENCE, asked).await.expect("an answer in time");
+                answers.push(answer.expect("no panic"));
+            }
+            answers
+        })
+    }
+
+    /// Ask a component what it is.
+    pub(crate) fn describe(&self, source: &Source) -> Result<Description, Failure> {
+        self.threads.block_on(self.runtime.describe(source))
+    }
+
+    /// Whether a verifier that nobody has a quarrel with still answers.
+    pub(crate) fn is_well(&self) -> bool {
+        let question = Question { content: b"{}".to_vec(), ..Question::default() };
+        let answer = self.threads.block_on(ask(&self.runtime, &Source::bundled(json_syntax()), question));
+        answer.is_ok_and(|answer| answer.verdict.status == Status::Pass)
+    }
+}
+
+async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<Answer, Failure> {
+    let verifier = runtime.load(source, &question.grants)?;
+    let Question { limits, settings, path, content, submission, workspace, .. } = question;
+    let terms = Terms { settings, limits: &limits, workspace: workspace.as_ref() };
+    Ok(match verifier.shape() {
+        Shape::File => runtime.check_file(&verifier, &terms, path, content).await,
+        Shape::Submission => runtime.check_submission(&verifier, &terms, &submission).await,
+    })
+}
+
+pub(crate) fn json_syntax() -> &'static Bundled {
+    BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled")
+}
