@@ -132,6 +132,7 @@ fn normal(output: &[u8], root: &Path) -> String {
         (r"\b[0-9]+(\.[0-9]+)? (ms|s)\b", "[TIME]"),
         (r"sha256:[0-9a-f]{64}", "sha256:[DIGEST]"),
         (r"\b[0-9]+ bytes\n", "[SIZE] bytes\n"),
+        (r#""size": [0-9]+"#, r#""size": 0"#),
     ] {
         text = Regex::new(pattern).expect("a pattern").replace_all(&text, instead).into_owned();
     }

@@ -38,6 +38,8 @@ enum Expected {
     Ended(ErrorKind),
     /// Answered.
     Said(Status),
+    /// Answered, with a status that follows from its own digest.
+    SaidAny,
 }
 
 const CATALOGUE: &[Row] = &[
@@ -130,7 +132,7 @@ const CATALOGUE: &[Row] = &[
     ("B12", Wat("exit-in-start"), Ended(GuestExited)),
     ("B13", Wat("pass-at-the-second-call"), Ended(TrapUnreachable)),
     ("B14", Wat("fail-at-the-second-call"), Said(Status::Pass)),
-    ("B14", Given("clock-and-random", *b"a number"), Said(Status::Pass)),
+    ("B14", Wat("clock-and-random"), SaidAny),
     ("B15", Wat("log-flood"), Said(Status::Pass)),
     ("B15", Wat("log-forging"), Said(Status::Pass)),
     ("B15", Wat("log-100-mb"), Ended(LimitTransfer)),
@@ -222,7 +224,8 @@ pub(crate) fn surprises(answers: &[Result<Answer, Failure>]) -> Vec<String> {
             },
         };
         let line = || format!("row {number}, {id} {name}: expected {expected:?}, found {found:?}: {why}");
-        (found != *expected).then(line)
+        let is_expected = found == *expected || matches!((&found, expected), (Said(_), SaidAny));
+        (!is_expected).then(line)
     });
     wrong.collect()
 }

@@ -132,7 +132,7 @@ fn what_a_member_says_goes_before_its_target_and_that_before_its_gate() {
     assert_eq!((a.attempts, again.attempts, b.attempts), (2, 2, 3));
     assert_eq!((a.min_confidence, b.min_confidence), (Some(0.5), Some(0.9)));
     assert_eq!(a.flaky, Some(Flaky { runs: 2, pass_if: PassIf::Any }));
-    assert_eq!((a.timeout.as_secs(), again.timeout.as_secs(), b.timeout.as_secs()), (20, 60, 10));
+    assert_eq!((a.timeout.as_secs(), again.timeout.as_secs(), b.timeout.as_secs()), (20, 60, 120));
     assert_eq!(
         (a.files.join(" "), again.files.join(" "), b.files.join(" ")),
         ("**/*.f".into(), "own".into(), "".into())

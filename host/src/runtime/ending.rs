@@ -138,11 +138,13 @@ fn kind_of(message: &str, texts: &[(&str, ErrorKind)]) -> Option<ErrorKind> {
     texts.iter().find(|(text, _)| begins(text)).map(|(_, kind)| *kind)
 }
 
-/// The functions that the guest was in, the innermost first. Read off wasmtime's own print, which demangles names.
+/// The functions that the guest was in, the innermost first, where it names them. Read off wasmtime's own print, which
+/// demangles the names.
 fn frames(backtrace: &WasmBacktrace) -> Option<String> {
     let printed = backtrace.to_string();
     let frames = printed.lines().filter_map(|line| line.split_once('!'));
-    let names: Vec<String> = frames.map(|(_, name)| text::clean_line(name, 120)).take(MAX_FRAMES).collect();
+    let named = frames.map(|(_, name)| name).filter(|name| !name.starts_with("<wasm function "));
+    let names: Vec<String> = named.map(|name| text::clean_line(name, 120)).take(MAX_FRAMES).collect();
     (!names.is_empty()).then(|| names.join(" ← "))
 }
 

@@ -66,6 +66,11 @@ impl Log {
         }
     }
 
+    /// Count lines that were not kept until now.
+    pub(super) fn drop_lines(&mut self, lines: u64) {
+        self.dropped += lines;
+    }
+
     pub(super) fn into_parts(self) -> (Vec<LogLine>, u64) {
         (self.lines, self.dropped)
     }

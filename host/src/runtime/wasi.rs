@@ -73,9 +73,10 @@ impl Wasi {
     pub(super) fn log_printed(self, log: &mut Log) {
         let Some(parts) = self.parts else { return };
         let printed = parts.printed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for line in String::from_utf8_lossy(&printed).lines() {
+        for line in String::from_utf8_lossy(&printed.kept).lines() {
             log.write(Severity::Printed, line);
         }
+        log.drop_lines(printed.lost_lines);
     }
 
     fn parts(&mut self) -> &mut Parts {
@@ -152,16 +153,24 @@ impl HostMonotonicClock for Still {
 
 /// Standard output and standard error: accepts everything, keeps the beginning.
 #[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Vec<u8>>>);
+struct Printed(Arc<Mutex<Text>>);
+
+#[derive(Default)]
+struct Text {
+    kept: Vec<u8>,
+    lost_lines: u64,
+}
 
 impl Printed {
     /// More than any log keeps.
     const MAX: usize = 1 << 20;
 
     fn keep(&self, bytes: &[u8]) {
-        let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = Self::MAX - printed.len();
-        printed.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = Self::MAX - text.kept.len();
+        let (kept, lost) = bytes.split_at(bytes.len().min(room));
+        text.kept.extend_from_slice(kept);
+        text.lost_lines += lost.iter().filter(|&&byte| byte == b'\n').count() as u64;
     }
 }
 

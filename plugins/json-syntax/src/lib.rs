@@ -67,7 +67,9 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
             text.match_indices('\n').nth(newlines_before).map_or(text.len(), |(newline, _)| newline + 1)
         }
     };
-    text.floor_char_boundary(line_start + error.column().saturating_sub(1))
+    // Of a control character in a string it gives the column before.
+    let before = if error.to_string().starts_with("control character") { 0 } else { 1 };
+    text.floor_char_boundary(line_start + error.column().saturating_sub(before))
 }
 
 fn place_in_bytes(file: &File, offset: usize) -> Place {

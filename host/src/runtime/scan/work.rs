@@ -123,3 +123,20 @@ impl Work {
         (blocks.len() - blocks.partition_point(|&block| block <= before)) as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_local_counts_once_for_each_block_that_it_is_set_in() {
+        let mut work = Work { begun: 3, ..Work::default() };
+        assert_eq!(work.set(7, &[1, 2, 3]), 3);
+        assert_eq!(work.set(7, &[1, 2, 3]), 0);
+        assert_eq!(work.set(6, &[1, 2, 3]), 3);
+        // The two inner blocks have ended, and another has begun.
+        work.begun = 4;
+        assert_eq!(work.set(7, &[1, 4]), 1);
+        assert_eq!(work.set(usize::MAX - 1, &[1, 4]), 0);
+    }
+}
