@@ -19,6 +19,8 @@ impl FileVerifier for JsonSyntax {
 }
 
 gatehost_sdk::export_file_verifier!(JsonSyntax);
+// The parser allocates nothing but a place to remember what is open.
+gatehost_sdk::use_arena!();
 
 fn first_error(file: &File) -> Option<Finding> {
     let at_start = Place::file(&file.path).position(1, 1);

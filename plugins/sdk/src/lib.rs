@@ -23,9 +23,13 @@
 //! The answer types are the contract's own (`wit/types.wit`) with constructors added here. What this crate leaves
 //! to others: everything about running verifiers; it knows nothing of the host.
 
+mod arena;
 mod bindings;
+pub mod glob;
+pub mod markdown;
 mod verdict;
 
+pub use arena::Arena;
 pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, File};
 pub use bindings::imports::gatehost::verifier::{log, submission, types, workspace};
 pub use submission::Submission;

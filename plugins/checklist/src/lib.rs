@@ -1,0 +1,241 @@
+//! `checklist`: the Markdown list of tasks has as many items checked as the task's place in the plan says.
+//!
+//! After the task with index `n`, counted from 0, exactly `n + 1` items are checked; and where the task has an
+//! identifier and an item starts with it, that item is one of them. Items are list items with a box, `- [ ]` or
+//! `- [x]`, outside fenced code; those that are indented are parts of an item, and do not count unless asked for.
+//! Needs the grant `workspace`. Without an index, and without an item of the task's name, the verifier abstains.
+
+use gatehost_sdk::submission::Task;
+use gatehost_sdk::workspace::{self, Error};
+use gatehost_sdk::{About, Finding, Place, Submission, SubmissionVerifier, Verdict, markdown};
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "file": {
+      "description": "The path of the list.",
+      "type": "string",
+      "minLength": 1,
+      "maxLength": 1000,
+      "default": "tasks.md"
+    },
+    "count": {
+      "description": "Whether the number of checked items must be that of the plan, may be greater, or does not matter.",
+      "enum": ["exactly", "at-least", "any"],
+      "default": "exactly"
+    },
+    "nested": {
+      "description": "Whether indented items count.",
+      "type": "boolean",
+      "default": false
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    file: String,
+    count: Count,
+    nested: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { file: "tasks.md".to_owned(), count: Count::Exactly, nested: false }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Count {
+    Exactly,
+    AtLeast,
+    Any,
+}
+
+struct Checklist;
+
+impl SubmissionVerifier for Checklist {
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "checklist",
+        env!("CARGO_PKG_VERSION"),
+        "The list of tasks has the task checked, and as many items as its place in the plan says.",
+    )
+    .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        judge(submission.task.as_ref(), workspace::read(&settings.file), &settings)
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(Checklist);
+
+fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings) -> Verdict {
+    let file = settings.file.as_str();
+    let Some(task) = task else { return Verdict::abstain("the submission names no task") };
+    let text = match list {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => {
+                return failed(Finding::error("not-text", format!("`{file}` is not UTF-8")).at(Place::file(file)));
+            }
+        },
+        Err(Error::NotFound) => return failed(Finding::error("no-checklist", format!("there is no `{file}`"))),
+        Err(Error::BadPath) => return Verdict::abstain(format!("`{file}` is not a path inside the work")),
+        Err(Error::WrongKind(_)) => return failed(Finding::error("no-checklist", format!("`{file}` is not a file"))),
+        Err(Error::TooLarge(size)) => return Verdict::abstain(format!("`{file}` has {size} bytes, too many to read")),
+        Err(Error::Changed) => return Verdict::abstain(format!("`{file}` changed while it was read")),
+        Err(Error::Unreadable(why)) => return Verdict::abstain(format!("`{file}` cannot be read: {why}")),
+    };
+    let items: Vec<Item<'_>> = items(&text).collect();
+    let own = (!task.id.is_empty()).then(|| items.iter().find(|item| item.is_of(&task.id))).flatten();
+    let index = task.index.filter(|_| settings.count != Count::Any);
+    if own.is_none() && index.is_none() {
+        return Verdict::abstain("the task has no index, and no item of the list has its identifier");
+    }
+    let mut findings = Vec::new();
+    if let Some(item) = own.filter(|item| !item.checked) {
+        let message = format!("task {} is not checked in `{file}`", task.id);
+        let finding = Finding::error("task-not-checked", message).at(Place::file(file).position(item.line, 1));
+        findings.push(finding.hint("check it when it is done: `[x]`"));
+    }
+    if let Some(index) = index {
+        let expected = u64::from(index) + 1;
+        let checked = items.iter().filter(|item| item.checked && (settings.nested || !item.nested)).count() as u64;
+        let right = checked == expected || (settings.count == Count::AtLeast && checked > expected);
+        if !right {
+            let at_least = if settings.count == Count::AtLeast { "at least " } else { "" };
+            let message = format!(
+                "`{file}` has {checked} checked items; expected {at_least}{expected}, since the task has index {index}"
+            );
+            findings.push(Finding::error("wrong-count", message).at(Place::file(file)));
+        }
+    }
+    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("the list of tasks does not agree", findings) }
+}
+
+fn failed(finding: Finding) -> Verdict {
+    Verdict::fail("the list of tasks does not agree", vec![finding])
+}
+
+struct Item<'a> {
+    line: u32,
+    nested: bool,
+    checked: bool,
+    text: &'a str,
+}
+
+impl Item<'_> {
+    /// Whether the item starts with the identifier: `2.3` is not that of `2.30`, nor of `2.3.1`.
+    fn is_of(&self, id: &str) -> bool {
+        let text = self.text.trim_start_matches(['*', '_', '`', '[', '#', ' ']);
+        text.strip_prefix(id).is_some_and(|rest| {
+            let mut rest = rest.chars();
+            match rest.next() {
+                None => true,
+                Some('.' | '-') => rest.next().is_none_or(|next| !next.is_alphanumeric()),
+                Some(next) => !next.is_alphanumeric() && next != '_',
+            }
+        })
+    }
+}
+
+fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
+    let blocks = markdown::fenced(text);
+    (1..).zip(text.lines()).filter_map(move |(line, whole)| {
+        if blocks.iter().any(|block| block.lines.contains(&(line as usize))) {
+            return None;
+        }
+        let start = whole.trim_start();
+        let nested = whole.len() - start.len() > 1;
+        let digits = start.trim_start_matches(|mark: char| mark.is_ascii_digit());
+        let rest = match start.strip_prefix(['-', '*', '+']) {
+            Some(rest) => rest,
+            None if digits.len() < start.len() => digits.strip_prefix(['.', ')'])?,
+            None => return None,
+        };
+        let boxed = rest.strip_prefix([' ', '\t'])?.trim_start().strip_prefix('[')?;
+        let (checked, text) = match boxed.strip_prefix(['x', 'X']) {
+            Some(text) => (true, text),
+            None => (false, boxed.strip_prefix(' ')?),
+        };
+        let text = text.strip_prefix(']').filter(|text| text.is_empty() || text.starts_with([' ', '\t']))?;
+        Some(Item { line, nested, checked, text: text.trim() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehost_sdk::Status;
+
+    const LIST: &str = "# Tasks\n\n- [x] 1.1 First\n  - [x] a part\n- [X] **1.2** Second\n\n```\n- [x] 9.9 Example\n```\n\n\
+                        * [ ] 2.1 Third\n1. [ ] 2.10 Fourth\n- [link](x) 5.5\n- [y] 6.6\n";
+
+    fn task(id: &str, index: Option<u32>) -> Task {
+        Task {
+            id: id.to_owned(),
+            title: String::new(),
+            description: String::new(),
+            acceptance_criteria: Vec::new(),
+            done_criteria: Vec::new(),
+            verify: None,
+            phase: None,
+            previous_phase: None,
+            index,
+            total: None,
+            expected_outputs: Vec::new(),
+            files: Vec::new(),
+            tier: None,
+        }
+    }
+
+    fn outcome(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &str) -> (Status, Vec<String>) {
+        let settings: Settings = serde_json::from_str(settings).expect("settings");
+        let verdict = judge(task, list, &settings);
+        (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
+    }
+
+    #[test]
+    fn the_list_must_agree_with_the_task() {
+        use Status::{Abstain, Fail, Pass};
+        for (id, index, settings, status, codes) in [
+            ("1.2", Some(1), "{}", Pass, &[][..]),
+            ("", Some(1), "{}", Pass, &[]),
+            ("1.2", None, "{}", Pass, &[]),
+            ("7.7", Some(1), "{}", Pass, &[]),
+            ("2.1", Some(2), "{}", Fail, &["task-not-checked", "wrong-count"]),
+            ("2.1", None, "{}", Fail, &["task-not-checked"]),
+            ("1.1", Some(0), "{}", Fail, &["wrong-count"]),
+            ("1.1", Some(0), r#"{"count": "at-least"}"#, Pass, &[]),
+            ("1.1", Some(2), r#"{"count": "at-least"}"#, Fail, &["wrong-count"]),
+            ("1.1", Some(7), r#"{"count": "any"}"#, Pass, &[]),
+            ("1.1", Some(2), r#"{"nested": true}"#, Pass, &[]),
+            ("2", None, "{}", Abstain, &[]),
+            ("9.9", None, "{}", Abstain, &[]),
+            ("5.5", None, "{}", Abstain, &[]),
+            ("", None, "{}", Abstain, &[]),
+            ("1.2", Some(u32::MAX), "{}", Fail, &["wrong-count"]),
+        ] {
+            let codes: Vec<String> = codes.iter().map(|&code| code.to_owned()).collect();
+            let found = outcome(Some(&task(id, index)), Ok(LIST.into()), settings);
+            assert_eq!(found, (status, codes), "{id} {index:?} {settings}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_read_never_passes() {
+        let task = task("1.1", Some(0));
+        assert_eq!(outcome(Some(&task), Err(Error::NotFound), "{}").1, ["no-checklist"]);
+        assert_eq!(outcome(Some(&task), Ok(b"- [x] \xFF".to_vec()), "{}").1, ["not-text"]);
+        assert_eq!(outcome(Some(&task), Ok(Vec::new()), "{}").1, ["wrong-count"]);
+        assert_eq!(outcome(Some(&task), Err(Error::TooLarge(1 << 40)), "{}").0, Status::Abstain);
+        assert_eq!(outcome(Some(&task), Err(Error::BadPath), "{}").0, Status::Abstain);
+        assert_eq!(outcome(None, Ok(LIST.into()), "{}").0, Status::Abstain);
+    }
+}

@@ -1,0 +1,231 @@
+//! `contradiction`: the claim does not say that the task is complete and, beside it, that it is not.
+//!
+//! Where the claim contains the completion signal, none of the phrases that admit failure may stand in it. Without the
+//! signal no completion is claimed, and there is nothing to contradict: the verifier abstains.
+//!
+//! ## What counts as an admission
+//!
+//! A phrase is a row of words. Case, line breaks, emphasis and hyphens between them do not matter, `couldn't` is
+//! `could not`, and the last word may go on (`requires manually`). An occurrence does **not** count when it is
+//!
+//! - **quoted**: in a closed fenced code block, in inline code, on a line of a blockquote, or between quotation marks
+//!   of one paragraph (`prose.rs`); or
+//! - **negated**: in its own clause something before it turns it into its opposite ("no manual intervention was
+//!   needed", "ran without manual intervention"), or its own predicate or answer does ("manual intervention was not
+//!   needed", "Manual intervention: none"). Two negations cancel out: "does not work without manual intervention" is
+//!   an admission (`negation.rs`).
+//!
+//! Everything else counts, conditions and plans included ("if it fails, it requires manual work"): an executor that
+//! is done can say so without the phrase. In doubt the verifier rejects.
+
+mod negation;
+mod prose;
+
+#[cfg(test)]
+mod sentences;
+
+use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use prose::Token;
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "signal": {
+      "description": "What the claim says when it claims completion. Empty: every claim claims completion.",
+      "type": "string",
+      "maxLength": 200,
+      "default": "TASK_COMPLETE"
+    },
+    "phrases": {
+      "description": "What admits failure. Replaces the default phrases.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "[\\p{L}\\p{N}]" },
+      "minItems": 1,
+      "maxItems": 200,
+      "default": ["requires manual", "cannot be automated", "could not complete", "needs human", "manual intervention"]
+    },
+    "more_phrases": {
+      "description": "Further phrases, beside the default ones or those of `phrases`.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "[\\p{L}\\p{N}]" },
+      "maxItems": 200,
+      "default": []
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+const DEFAULT_PHRASES: [&str; 5] =
+    ["requires manual", "cannot be automated", "could not complete", "needs human", "manual intervention"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    signal: String,
+    phrases: Vec<String>,
+    more_phrases: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            signal: "TASK_COMPLETE".to_owned(),
+            phrases: DEFAULT_PHRASES.map(str::to_owned).to_vec(),
+            more_phrases: Vec::new(),
+        }
+    }
+}
+
+struct Contradiction;
+
+impl SubmissionVerifier for Contradiction {
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "contradiction",
+        env!("CARGO_PKG_VERSION"),
+        "The claim does not admit failure beside its completion signal.",
+    )
+    .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings)
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(Contradiction);
+
+fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
+    let signal = &settings.signal;
+    let text = match claim {
+        None => return without_claim(Finding::error("no-claim", "there is no claim to look at")),
+        Some(text) if text.trim().is_empty() => {
+            return without_claim(Finding::error("empty-claim", "the claim is empty"));
+        }
+        Some(text) => text,
+    };
+    if !text.contains(signal.as_str()) {
+        return Verdict::abstain(format!(
+            "the claim does not say `{signal}`, so there is no completion that it could contradict"
+        ));
+    }
+    let claimed = if signal.is_empty() { "claims completion".to_owned() } else { format!("says `{signal}`") };
+    let findings: Vec<Finding> = admissions(text, settings.phrases.iter().chain(&settings.more_phrases))
+        .into_iter()
+        .map(|(phrase, line)| {
+            let excerpt = excerpt(text, line);
+            Finding::error(
+                "contradiction",
+                format!("the claim {claimed} and admits failure with `{phrase}` on line {line}: {excerpt}"),
+            )
+            .hint("finish what is left, or claim no completion; where the words are somebody else's, quote them")
+        })
+        .collect();
+    if findings.is_empty() {
+        Verdict::pass()
+    } else {
+        Verdict::fail("claimed completion while admitting failure", findings)
+    }
+}
+
+fn without_claim(finding: Finding) -> Verdict {
+    Verdict::fail("no claim", vec![finding.hint("hand over what the executor said when it was done")])
+}
+
+/// Each phrase that is admitted, with the line of its first occurrence, in the order of the lines.
+fn admissions<'a>(text: &str, phrases: impl Iterator<Item = &'a String>) -> Vec<(&'a str, usize)> {
+    let tokens = prose::tokens(text);
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    for phrase in phrases {
+        let words: Vec<String> = prose::tokens(phrase).iter().filter_map(Token::word).map(str::to_owned).collect();
+        if found.iter().any(|(known, _)| known == phrase) {
+            continue;
+        }
+        let line = prose::occurrences(&tokens, &words)
+            .find(|place| !negation::is_negated(&tokens, place.clone()))
+            .map(|place| tokens[place.start].line);
+        found.extend(line.map(|line| (phrase.as_str(), line)));
+    }
+    found.sort_by_key(|&(_, line)| line);
+    found
+}
+
+/// The line, for the reader to recognise it.
+fn excerpt(text: &str, line: usize) -> String {
+    const MOST: usize = 160;
+    let line = text.lines().nth(line - 1).unwrap_or_default().trim();
+    let mut short: String = line.chars().take(MOST).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehost_sdk::Status;
+
+    fn codes(claim: Option<&str>, settings: &str) -> (Status, Vec<String>) {
+        let settings: Settings = serde_json::from_str(settings).expect("settings");
+        let verdict = judge(claim, &settings);
+        (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
+    }
+
+    #[test]
+    fn a_signal_beside_an_admission_fails() {
+        for claim in [
+            "The deploy requires manual approval.\n\nTASK_COMPLETE",
+            "TASK_COMPLETE\n\nNote: I could not complete step 3.",
+            "I couldn’t complete step 3. TASK_COMPLETE",
+            "**Requires** *manual* steps. TASK_COMPLETE",
+            "It requires\nmanual steps. TASK_COMPLETE",
+            "```\nrequires manual work\nTASK_COMPLETE",
+            "label: needs-human\nTASK_COMPLETE",
+        ] {
+            assert_eq!(codes(Some(claim), "{}"), (Status::Fail, vec!["contradiction".to_owned()]), "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn a_clean_claim_passes_and_a_claim_of_nothing_does_not() {
+        assert_eq!(codes(Some("All 5 tests pass.\nTASK_COMPLETE"), "{}"), (Status::Pass, vec![]));
+        assert_eq!(codes(Some("This requires manual work."), "{}"), (Status::Abstain, vec![]));
+        assert_eq!(codes(None, "{}"), (Status::Fail, vec!["no-claim".to_owned()]));
+        assert_eq!(codes(Some(" \n"), "{}"), (Status::Fail, vec!["empty-claim".to_owned()]));
+    }
+
+    #[test]
+    fn signal_and_phrases_can_be_others() {
+        let contradiction = (Status::Fail, vec!["contradiction".to_owned()]);
+        assert_eq!(
+            codes(Some("DONE, but it is half-finished"), r#"{"signal":"DONE","phrases":["half finished"]}"#),
+            contradiction
+        );
+        assert_eq!(codes(Some("It needs human eyes."), r#"{"signal":""}"#), contradiction);
+        assert_eq!(
+            codes(Some("TASK_COMPLETE. Left as a TODO."), r#"{"more_phrases":["left as a todo"]}"#),
+            contradiction
+        );
+        assert_eq!(codes(Some("TASK_COMPLETE, needs human eyes"), r#"{"phrases":["todo"]}"#), (Status::Pass, vec![]));
+        assert!(serde_json::from_str::<Settings>(r#"{"phrase":[]}"#).is_err());
+    }
+
+    #[test]
+    fn every_phrase_is_reported_once_with_its_line() {
+        let claim = "TASK_COMPLETE\nIt needs human eyes.\nIt requires manual work, and needs human eyes.";
+        let verdict = judge(Some(claim), &Settings::default());
+        let lines: Vec<&str> =
+            verdict.findings.iter().map(|finding| finding.message.split(" on ").nth(1).expect("a line")).collect();
+        assert_eq!(lines, ["line 2: It needs human eyes.", "line 3: It requires manual work, and needs human eyes."]);
+    }
+
+    #[test]
+    fn the_schema_gives_the_same_defaults() {
+        let schema: serde_json::Value = serde_json::from_str(SETTINGS_SCHEMA).expect("JSON");
+        let default = |name: &str| schema["properties"][name]["default"].clone();
+        assert_eq!(default("phrases"), serde_json::json!(DEFAULT_PHRASES));
+        assert_eq!(default("signal"), Settings::default().signal);
+    }
+}

@@ -1,0 +1,213 @@
+//! Whether a phrase stands there negated. Rules of thumb of English, each on the safe side: what none of them
+//! recognises is an admission.
+//!
+//! **Before the phrase**, back to the start of its clause and no further than eight words. A clause starts at
+//! punctuation and at a conjunction (`because`, `but`, `and` …), and where another subject starts: "with no database
+//! available *the* migration requires manual work" is not negated. An odd number of negations negates.
+//! A phrase that starts with a verb ("requires manual") is negated by its subject (`no step`, `nothing`, `none of the
+//! steps`), by `never` and by `no longer`; any other phrase ("manual intervention") also by `not`, `without`, `avoids`
+//! and their like.
+//!
+//! **After the phrase**, by its predicate (`… was not needed`, `… is unnecessary`) or by a short answer (`…: none`).
+
+use crate::prose::{Kind, Token};
+use std::ops::Range;
+
+const REACH: usize = 8;
+
+/// Start a clause of their own.
+const CONJUNCTIONS: &[&str] = &[
+    "because",
+    "but",
+    "since",
+    "so",
+    "and",
+    "although",
+    "though",
+    "while",
+    "until",
+    "unless",
+    "if",
+    "when",
+    "whenever",
+    "where",
+    "however",
+    "yet",
+    "except",
+    "then",
+    "still",
+    "means",
+    "meaning",
+    "hence",
+    "therefore",
+    "thus",
+    "due",
+    "pending",
+    "despite",
+    "thereby",
+    "otherwise",
+    "as",
+];
+const RELATIVES: &[&str] = &["that", "which", "who", "whose"];
+/// Start another subject, unless something before them claims them.
+const ARTICLES: &[&str] = &["the", "a", "an"];
+const SUBJECTS: &[&str] = &[
+    "it",
+    "this",
+    "these",
+    "those",
+    "they",
+    "we",
+    "i",
+    "you",
+    "he",
+    "she",
+    "each",
+    "every",
+    "everything",
+    "all",
+    "our",
+    "my",
+    "your",
+    "its",
+    "their",
+    "some",
+    "one",
+];
+const PREPOSITIONS: &[&str] = &["of", "in", "on", "for", "from", "to", "by", "at", "with", "during", "after", "under"];
+/// Negate what they stand before, whatever it is.
+const NO: &[&str] = &["no", "none", "nothing", "nobody", "neither", "nor", "zero", "0"];
+const NOT: &[&str] = &["not", "never", "cannot"];
+/// Negate a thing, and say nothing of a subject.
+const AWAY: &[&str] = &[
+    "without",
+    "avoid",
+    "avoids",
+    "avoided",
+    "avoiding",
+    "eliminates",
+    "eliminated",
+    "eliminating",
+    "removes",
+    "removed",
+    "removing",
+    "replaces",
+    "replaced",
+    "replacing",
+    "prevents",
+    "instead",
+    "rather",
+];
+/// Turn a negation after them around: "impossible without".
+const FAILING: &[&str] =
+    &["impossible", "unable", "fails", "fail", "failed", "stuck", "blocked", "incomplete", "unfinished"];
+/// Before `no …`, they make it something that is lacking and not the subject.
+const LACKING: &[&str] =
+    &["with", "given", "had", "has", "have", "having", "got", "is", "was", "are", "were", "by", "see", "found"];
+const ANY: &[&str] = &["single", "a", "an", "one"];
+const ANYTHING: &[&str] = &["any", "anything", "anybody", "anyone", "something"];
+const FINITE: &[&str] = &[
+    "cannot", "could", "can", "must", "should", "would", "will", "may", "might", "is", "are", "was", "were", "did",
+    "do",
+];
+const AUXILIARIES: &[&str] =
+    &["is", "was", "were", "are", "be", "been", "will", "would", "should", "has", "had", "have", "did", "does", "do"];
+const NEEDED: &[&str] = &["needed", "required", "necessary", "involved", "expected", "used", "need", "require"];
+const UNNEEDED: &[&str] = &["unnecessary", "unneeded", "avoided", "eliminated", "superfluous", "obsolete"];
+const ANSWERS: &[&str] = &["no", "none", "not", "nothing", "never", "zero", "0", "false", "n"];
+
+/// Whether the words at `place` are negated.
+pub(crate) fn is_negated(tokens: &[Token], place: Range<usize>) -> bool {
+    let first = tokens[place.start].word().unwrap_or_default();
+    let finite = FINITE.contains(&first) || (first.ends_with('s') && !first.ends_with("ss"));
+    negated_before(&tokens[..place.start], finite)
+        || (!finite && negated_by_predicate(&tokens[place.end..]))
+        || answered_with_no(&tokens[place.end..])
+}
+
+/// Something quoted counts as a word that says nothing.
+fn word(token: &Token) -> Option<&str> {
+    match &token.kind {
+        Kind::Word(word) => Some(word),
+        Kind::Quoted => Some(""),
+        Kind::Label | Kind::Break => None,
+    }
+}
+
+fn negated_before(before: &[Token], finite: bool) -> bool {
+    // From the phrase backwards.
+    let words: Vec<&str> =
+        before.iter().rev().map_while(word).take_while(|word| !CONJUNCTIONS.contains(word)).collect();
+    let mut negations = 0;
+    let mut in_relative_clause = false;
+    let mut of_anything = false;
+    for (at, &word) in words.iter().enumerate().take(REACH) {
+        let earlier = words.get(at + 1).copied().unwrap_or_default();
+        let later = at.checked_sub(1).map_or("", |later| words[later]);
+        if RELATIVES.contains(&word) {
+            in_relative_clause = true;
+        } else if ARTICLES.contains(&word) || SUBJECTS.contains(&word) {
+            let own_article = at == 0 && !finite && ARTICLES.contains(&word);
+            let inverted = matches!(earlier, "do" | "does" | "did") && SUBJECTS.contains(&word);
+            let negator = NO.contains(&earlier) || NOT.contains(&earlier) || AWAY.contains(&earlier);
+            let claimed =
+                negator || PREPOSITIONS.contains(&earlier) || RELATIVES.contains(&earlier) || earlier == "longer";
+            if !(own_article || inverted || claimed) {
+                break;
+            }
+            // "nothing I could not complete": a relative clause without its pronoun.
+            in_relative_clause |= NO.contains(&earlier) && SUBJECTS.contains(&word);
+        } else if NO.contains(&word) {
+            let lacking = finite && !in_relative_clause && LACKING.contains(&earlier);
+            if !lacking {
+                negations += 1;
+            }
+        } else if NOT.contains(&word) {
+            let emphatic = matches!(later, "only" | "just" | "merely" | "simply");
+            let of_any = of_anything || ANY.contains(&later);
+            let reaches = if finite { of_any || (word == "never" && at == 0) } else { of_any || !in_relative_clause };
+            if reaches && !emphatic {
+                negations += 1;
+            }
+        } else if ANYTHING.contains(&word) {
+            of_anything = true;
+        } else if AWAY.contains(&word) {
+            if !finite {
+                negations += 1;
+            }
+        } else if FAILING.contains(&word) && negations > 0 {
+            negations += 1;
+        }
+    }
+    negations % 2 == 1
+}
+
+/// "… from an operator was not needed"
+fn negated_by_predicate(after: &[Token]) -> bool {
+    let clause: Vec<&str> = after
+        .iter()
+        .map_while(word)
+        .take_while(|word| !CONJUNCTIONS.contains(word) && !RELATIVES.contains(word))
+        .take(REACH)
+        .collect();
+    let Some(verb) = clause.iter().take(5).position(|word| AUXILIARIES.contains(word)) else {
+        return clause.first().is_some_and(|word| UNNEEDED.contains(word));
+    };
+    let predicate = &clause[verb + 1..];
+    let negation = predicate.iter().position(|word| matches!(*word, "not" | "never" | "no"));
+    let needed = predicate.iter().position(|word| NEEDED.contains(word));
+    matches!((negation, needed), (Some(negation), Some(needed)) if negation < needed && negation <= 1)
+        || predicate.iter().take(3).any(|word| UNNEEDED.contains(word))
+}
+
+/// "…: none", "… required? No."
+fn answered_with_no(after: &[Token]) -> bool {
+    let label = after.iter().take(4).position(|token| token.kind == Kind::Label);
+    let Some(label) = label.filter(|&label| after[..label].iter().all(|token| word(token).is_some())) else {
+        return false;
+    };
+    let mut answer = after[label..].iter().skip_while(|token| token.kind == Kind::Label);
+    let is_no = answer.next().and_then(word).is_some_and(|word| ANSWERS.contains(&word));
+    // "no access" is an answer of another kind.
+    is_no && answer.next().is_none_or(|next| word(next).is_none_or(|word| NEEDED.contains(&word) || word == "a"))
+}

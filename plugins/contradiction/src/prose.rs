@@ -1,0 +1,215 @@
+//! A claim as words and the breaks between them, without what it quotes.
+
+use gatehost_sdk::markdown;
+use std::ops::Range;
+
+/// A word, or something that ends a row of words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    /// The line that it is on, from 1.
+    pub(crate) line: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A word, in lower case.
+    Word(String),
+    /// Something quoted: it takes part in its sentence, and its words do not count.
+    Quoted,
+    /// What may introduce an answer: a colon, a question mark, a dash, the bar of a table.
+    Label,
+    /// Any other end of a clause.
+    Break,
+}
+
+impl Token {
+    pub(crate) fn word(&self) -> Option<&str> {
+        if let Kind::Word(word) = &self.kind { Some(word) } else { None }
+    }
+}
+
+/// Where the words stand in a row. The last of them may go on: `manual` finds `manually`.
+pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl Iterator<Item = Range<usize>> + 'a {
+    let starts = if words.is_empty() { 0 } else { (tokens.len() + 1).saturating_sub(words.len()) };
+    (0..starts).map(|start| start..start + words.len()).filter(move |place| {
+        let row = tokens[place.clone()].iter().zip(words);
+        row.enumerate().all(|(at, (token, word))| match token.word() {
+            Some(found) if at + 1 == words.len() => found.starts_with(word.as_str()),
+            found => found == Some(word),
+        })
+    })
+}
+
+/// Take a text apart.
+pub(crate) fn tokens(text: &str) -> Vec<Token> {
+    let blocks = markdown::fenced(text);
+    let mut tokens = Vec::new();
+    let mut paragraph: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let start = line.trim_start();
+        if blocks.iter().any(|block| block.lines.contains(&number)) || start.starts_with('>') {
+            flush(&mut paragraph, &mut tokens);
+            tokens.push(Token { kind: Kind::Quoted, line: number });
+            tokens.push(Token { kind: Kind::Break, line: number });
+        } else if start.is_empty() {
+            flush(&mut paragraph, &mut tokens);
+        } else {
+            paragraph.push((number, line));
+        }
+    }
+    flush(&mut paragraph, &mut tokens);
+    with_long_forms(tokens)
+}
+
+fn flush(paragraph: &mut Vec<(usize, &str)>, tokens: &mut Vec<Token>) {
+    let Some(&(first, _)) = paragraph.first() else { return };
+    let lines: Vec<&str> = paragraph.drain(..).map(|(_, line)| line).collect();
+    let characters: Vec<char> = lines.join("\n").chars().collect();
+    read(&characters, first, tokens);
+    tokens.push(Token { kind: Kind::Break, line: first + lines.len() - 1 });
+}
+
+fn read(text: &[char], mut line: usize, tokens: &mut Vec<Token>) {
+    let at_or = |at: usize| text.get(at).copied().unwrap_or(' ');
+    let mut at = 0;
+    while at < text.len() {
+        let character = text[at];
+        let before = if at == 0 { ' ' } else { text[at - 1] };
+        if let Some(end) = quotation_end(text, at, before) {
+            tokens.push(Token { kind: Kind::Quoted, line });
+            line += text[at..end].iter().filter(|&&inside| inside == '\n').count();
+            at = end;
+            continue;
+        }
+        if character.is_alphanumeric() {
+            let mut end = at;
+            while end < text.len() && (text[end].is_alphanumeric() || joins(text, end)) {
+                end += 1;
+            }
+            let word: String = text[at..end].iter().map(|&letter| if letter == '’' { '\'' } else { letter }).collect();
+            tokens.push(Token { kind: Kind::Word(word.to_lowercase()), line });
+            at = end;
+            continue;
+        }
+        let kind = match character {
+            '\n' => {
+                line += 1;
+                let next = text[at..].iter().find(|next| !next.is_whitespace());
+                // A line that goes on in lower case is wrapped; any other starts something new.
+                if next.is_some_and(|next| next.is_lowercase()) { None } else { Some(Kind::Break) }
+            }
+            '*' | '_' | '~' | '\'' | '’' => None,
+            // Within a word, as in `needs-human`, `and/or`, `config.yml`.
+            '-' | '/' | '.' if before.is_alphanumeric() && at_or(at + 1).is_alphanumeric() => None,
+            '-' | '–' | '—' | ':' | '?' | '=' | '|' => Some(Kind::Label),
+            space if space.is_whitespace() => None,
+            _ => Some(Kind::Break),
+        };
+        tokens.extend(kind.map(|kind| Token { kind, line }));
+        at += 1;
+    }
+}
+
+/// Whether the mark at `at` holds a word together: an apostrophe or an underscore between letters.
+fn joins(text: &[char], at: usize) -> bool {
+    matches!(text[at], '\'' | '’' | '_')
+        && at > 0
+        && text[at - 1].is_alphanumeric()
+        && text.get(at + 1).is_some_and(|next| next.is_alphanumeric())
+}
+
+/// The end of the quotation that opens at `at`, if one does and it is closed.
+fn quotation_end(text: &[char], at: usize, before: char) -> Option<usize> {
+    let opens_word = !before.is_alphanumeric() && text.get(at + 1).is_some_and(|next| !next.is_whitespace());
+    let closes_word =
+        |end: usize| !text[end - 1].is_whitespace() && text.get(end + 1).is_none_or(|next| !next.is_alphanumeric());
+    let find = |closing: char, closes: &dyn Fn(usize) -> bool| {
+        (at + 2..text.len()).find(|&end| text[end] == closing && closes(end)).map(|end| end + 1)
+    };
+    match text[at] {
+        '`' => {
+            let run = text[at..].iter().take_while(|&&mark| mark == '`').count();
+            let mut end = at + run;
+            while end < text.len() {
+                let length = text[end..].iter().take_while(|&&mark| mark == '`').count();
+                if length == run {
+                    return Some(end + run);
+                }
+                end += length.max(1);
+            }
+            None
+        }
+        '"' if opens_word => find('"', &closes_word),
+        '\'' if opens_word => find('\'', &closes_word),
+        '‘' => find('’', &closes_word),
+        '“' | '„' => find('”', &|_| true).or_else(|| find('“', &|_| true)),
+        '«' => find('»', &|_| true),
+        _ => None,
+    }
+}
+
+/// `couldn't` becomes `could not`, and `can not` and `can't` become `cannot`.
+fn with_long_forms(tokens: Vec<Token>) -> Vec<Token> {
+    let mut long: Vec<Token> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let line = token.line;
+        let mut push = |word: &str| {
+            let kind = Kind::Word(word.to_owned());
+            match long.last_mut() {
+                Some(last) if word == "not" && last.word() == Some("can") => {
+                    last.kind = Kind::Word("cannot".to_owned())
+                }
+                _ => long.push(Token { kind, line }),
+            }
+        };
+        match token.word() {
+            Some("can't") => push("cannot"),
+            Some("won't") => ["will", "not"].into_iter().for_each(&mut push),
+            Some(word) => match word.strip_suffix("n't") {
+                Some(stem) => [stem, "not"].into_iter().for_each(&mut push),
+                None => push(word),
+            },
+            None => long.push(token),
+        }
+    }
+    long
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let shown = tokens(text).into_iter().map(|token| match token.kind {
+            Kind::Word(word) => word,
+            Kind::Quoted => "\"\"".to_owned(),
+            Kind::Label => ":".to_owned(),
+            Kind::Break => "/".to_owned(),
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_text_is_words_and_breaks() {
+        for (text, expected) in [
+            ("It needs **human** eyes.", "it needs human eyes / /"),
+            ("needs-human, can’t, don't", "needs human / cannot / do not /"),
+            ("can not; won't", "cannot / will not /"),
+            ("no\nmanual\nSteps", "no manual / steps /"),
+            ("a\n\nb", "a / b /"),
+            ("- a\n- b", ": a / : b /"),
+            ("x: none", "x : none /"),
+            ("say `a b` and ``c ` d`` now", "say \"\" and \"\" now /"),
+            ("say \"a b\" and 'c d' now", "say \"\" and \"\" now /"),
+            ("the 5\" disk and the users' a", "the 5 / disk and the users a /"),
+            ("“a” «b» „c“ ‘d’", "\"\" \"\" \"\" \"\" /"),
+            ("an \"open quotation", "an / open quotation /"),
+            ("> a\nb", "\"\" / b /"),
+            ("```\na\n```\nb", "\"\" / \"\" / \"\" / b /"),
+            ("TASK_COMPLETE", "task_complete /"),
+        ] {
+            assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
+}

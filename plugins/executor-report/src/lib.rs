@@ -1,0 +1,338 @@
+//! `executor-report`: the executor's structured report says success, and carries what proves it.
+//!
+//! The report is the one handed over beside the claim; without one, the only fenced `yaml` or `json` block of the
+//! claim that looks like a report (a mapping with `status`, `verification` or `done_criteria_met`); without one, the
+//! whole text of the claim. Two reports in a claim are none: nobody could say which of them counts.
+//!
+//! ```yaml
+//! status: success            # success | failure | blocked
+//! task_name: "Task 3: …"
+//! files_modified: [src/a.rs]
+//! verification:
+//!   command: "cargo test"    # what was run, and what the task names, where it names one
+//!   exit_code: 0
+//!   output_summary: "5 tests passed"
+//! done_criteria_met: true
+//! evidence: "…"
+//! error: null
+//! ```
+//!
+//! A report is the executor's word. That its command ended with 0 is for a check that runs the command to establish.
+
+mod find;
+mod report;
+
+use gatehost_sdk::submission::{Claim, Task};
+use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use report::{Report, Reported, is_nothing};
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "require": {
+      "description": "Fields that a report of success must have beside `status`, `verification` and `done_criteria_met`.",
+      "type": "array",
+      "items": { "enum": ["task_name", "files_modified", "output_summary", "evidence"] },
+      "uniqueItems": true,
+      "default": []
+    },
+    "same_command": {
+      "description": "Whether the reported command must be the one that the task names, where it names one.",
+      "type": "boolean",
+      "default": true
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    require: Vec<Field>,
+    same_command: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { require: Vec::new(), same_command: true }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Field {
+    TaskName,
+    FilesModified,
+    OutputSummary,
+    Evidence,
+}
+
+struct ExecutorReport;
+
+impl SubmissionVerifier for ExecutorReport {
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "executor-report",
+        env!("CARGO_PKG_VERSION"),
+        "The executor's structured report says success, with its verify command run and passed.",
+    )
+    .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        judge(submission.claim.as_ref(), submission.task.as_ref(), &settings)
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(ExecutorReport);
+
+const HINT: &str = "report `status`, `verification` with `command` and `exit_code`, and `done_criteria_met`, in one fenced \
+                    `yaml` block or beside the claim";
+
+fn judge(claim: Option<&Claim>, task: Option<&Task>, settings: &Settings) -> Verdict {
+    match find::report(claim) {
+        Err(why) => {
+            let finding = Finding::error(why.code, why.message).hint(HINT);
+            classed("malformed", "no report that can be read", vec![finding])
+        }
+        Ok(report) => match report.status {
+            Reported::Success => success(&report, task, settings),
+            Reported::Failure => {
+                let finding = Finding::error("reported-failure", told("the executor reports `failure`", &report));
+                classed("execution-failure", "the executor reports failure", vec![finding])
+            }
+            Reported::Blocked => {
+                let finding = Finding::error("reported-blocked", told("the executor reports `blocked`", &report))
+                    .hint("resolve what blocks the task; trying again changes nothing");
+                classed("blocked", "the executor reports that it is blocked", vec![finding])
+            }
+        },
+    }
+}
+
+/// A claim of success, held against what it carries. The class is that of the first thing that is wrong, a report
+/// that cannot be judged before one that was judged.
+fn success(report: &Report, task: Option<&Task>, settings: &Settings) -> Verdict {
+    let mut found: Vec<(&str, Finding)> = Vec::new();
+    if report.done_criteria_met.is_none() {
+        let message = "the report has no `done_criteria_met`; expected `true` or `false`";
+        found.push(("malformed", Finding::error("missing-field", message)));
+    }
+    for &field in &settings.require {
+        let (name, present) = report.has(field);
+        if !present {
+            let message = format!("the report has no `{name}`; this gate asks for it");
+            found.push(("malformed", Finding::error("missing-field", message)));
+        }
+    }
+    if let Some(error) = report.error.as_deref().filter(|error| !is_nothing(error)) {
+        let message = format!("the report says `success` and carries an error: {}", line(error));
+        found.push(("malformed", Finding::error("error-beside-success", message)));
+    }
+    found.extend(verification(report, task, settings).map(|finding| ("verify-failure", finding)));
+    if report.done_criteria_met == Some(false) {
+        let message = "the report says `success` and that the done criteria are not met";
+        found.push(("execution-failure", Finding::error("done-criteria-not-met", message)));
+    }
+    match found.first() {
+        None => Verdict::pass(),
+        Some(&(class, _)) => {
+            let findings = found.into_iter().map(|(_, finding)| finding).collect();
+            classed(class, "the report says success and does not bear it out", findings)
+        }
+    }
+}
+
+fn verification(report: &Report, task: Option<&Task>, settings: &Settings) -> Option<Finding> {
+    let expected = task.and_then(|task| task.verify.as_deref()).filter(|command| !command.trim().is_empty());
+    let run_it = match expected {
+        Some(command) => format!("run `{command}` and report how it ended"),
+        None => "run the task's verify command and report how it ended".to_owned(),
+    };
+    let verification = report.verification.as_ref();
+    let command = verification.and_then(|run| run.command.as_deref()).filter(|command| !is_nothing(command));
+    let Some(command) = command else {
+        let message = "the report says `success` and names no verify command that was run";
+        return Some(Finding::error("no-verify-command", message).hint(run_it));
+    };
+    match verification.and_then(|run| run.exit_code) {
+        None => {
+            let message = format!("the report does not say how `{}` ended; expected `exit_code: 0`", line(command));
+            return Some(Finding::error("no-exit-code", message).hint(run_it));
+        }
+        Some(0) => {}
+        Some(code) => {
+            let summary = verification.and_then(|run| run.output_summary.as_deref()).map(line).unwrap_or_default();
+            let separator = if summary.is_empty() { "" } else { ": " };
+            let message =
+                format!("the report says `success`, and `{}` ended with {code}{separator}{summary}", line(command));
+            return Some(
+                Finding::error("verify-failed", message).hint("repair what the command finds, then run it again"),
+            );
+        }
+    }
+    let words = |command: &str| command.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    match expected {
+        Some(expected) if settings.same_command && words(expected) != words(command) => {
+            let message =
+                format!("the report verifies with `{}`; the task asks for `{}`", line(command), line(expected));
+            Some(Finding::error("other-verify-command", message).hint(run_it))
+        }
+        _ => None,
+    }
+}
+
+fn told(what: &str, report: &Report) -> String {
+    match report.error.as_deref().filter(|error| !is_nothing(error)) {
+        Some(error) => format!("{what}: {}", line(error)),
+        None => format!("{what} and no reason"),
+    }
+}
+
+/// A text of the executor's on one line, cut to what a person reads.
+fn line(text: &str) -> String {
+    const MOST: usize = 400;
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = joined.chars().take(MOST).collect();
+    if short.len() < joined.len() {
+        short.push('…');
+    }
+    short
+}
+
+fn classed(class: &str, summary: &str, findings: Vec<Finding>) -> Verdict {
+    Verdict { class: Some(class.to_owned()), ..Verdict::fail(summary, findings) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehost_sdk::Status;
+
+    const GOOD: &str = "status: success\nverification:\n  command: npm test\n  exit_code: 0\ndone_criteria_met: true\n";
+
+    fn claim(text: &str, report: Option<&str>) -> Claim {
+        Claim { text: text.to_owned(), report: report.map(str::to_owned) }
+    }
+
+    fn task(verify: Option<&str>) -> Task {
+        Task {
+            id: String::new(),
+            title: String::new(),
+            description: String::new(),
+            acceptance_criteria: Vec::new(),
+            done_criteria: Vec::new(),
+            verify: verify.map(str::to_owned),
+            phase: None,
+            previous_phase: None,
+            index: None,
+            total: None,
+            expected_outputs: Vec::new(),
+            files: Vec::new(),
+            tier: None,
+        }
+    }
+
+    fn outcome(claim: Option<&Claim>, verify: Option<&str>, settings: &str) -> (Status, String, Vec<String>) {
+        let settings: Settings = serde_json::from_str(settings).expect("settings");
+        let verdict = judge(claim, Some(&task(verify)), &settings);
+        let codes = verdict.findings.into_iter().map(|finding| finding.code).collect();
+        (verdict.status, verdict.class.unwrap_or_default(), codes)
+    }
+
+    #[test]
+    fn a_report_of_success_passes_wherever_it_stands() {
+        let json =
+            r#"{"status":"success","verification":{"command":"npm test","exit_code":0},"done_criteria_met":true}"#;
+        for claim in [
+            claim("", Some(json)),
+            claim("I did it.\nTASK_COMPLETE", Some(json)),
+            claim(GOOD, None),
+            claim(json, None),
+            claim(&format!("---\n{GOOD}"), None),
+            claim(&format!("Done.\n\n```yaml\n{GOOD}```\n\nTASK_COMPLETE"), None),
+            claim(&format!("Done.\n```json\n{json}\n```"), None),
+            claim(&format!("```\n{GOOD}error: null\nnote: extra\n```"), None),
+            claim(&format!("```yaml\nname: ci\n```\n```yml\n{GOOD}error: none\n```"), None),
+        ] {
+            assert_eq!(outcome(Some(&claim), None, "{}"), (Status::Pass, String::new(), vec![]), "{claim:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_malformed() {
+        for (text, code) in [
+            ("", "no-report"),
+            ("I did it. All tests pass.", "no-report"),
+            ("status", "no-report"),
+            ("```yaml\nname: ci\n```", "no-report"),
+            ("status: done\n", "unknown-status"),
+            ("status: SUCCESS\n", "unknown-status"),
+            ("verification:\n  command: x\n  exit_code: 0\ndone_criteria_met: true\n", "missing-field"),
+            ("status: success\nverification:\n  command: x\n  exit_code: zero\n", "malformed-report"),
+            ("status: success\nstatus: failure\n", "malformed-report"),
+            ("{\"status\": \"success\", \"status\": \"failure\"}", "malformed-report"),
+            ("```yaml\nstatus: success\n  bad: [\n```", "malformed-report"),
+            ("```yaml\nstatus: success\n```\n```yaml\nstatus: failure\n```", "two-reports"),
+            ("status: success\nverification: true\n", "malformed-report"),
+        ] {
+            let expected = (Status::Fail, "malformed".to_owned(), vec![code.to_owned()]);
+            assert_eq!(outcome(Some(&claim(text, None)), None, "{}"), expected, "{text:?}");
+        }
+        let malformed = |code: &str| (Status::Fail, "malformed".to_owned(), vec![code.to_owned()]);
+        assert_eq!(outcome(None, None, "{}"), malformed("no-claim"));
+        assert_eq!(outcome(Some(&claim(GOOD, Some("[]"))), None, "{}"), malformed("malformed-report"));
+        assert_eq!(outcome(Some(&claim(GOOD, Some("{"))), None, "{}"), malformed("malformed-report"));
+    }
+
+    #[test]
+    fn a_success_that_is_not_borne_out_fails_with_its_class() {
+        for (from, to, class, code) in [
+            ("exit_code: 0", "exit_code: 1", "verify-failure", "verify-failed"),
+            ("exit_code: 0", "exit_code: -1", "verify-failure", "verify-failed"),
+            ("exit_code: 0", "exit_code: null", "verify-failure", "no-exit-code"),
+            ("  exit_code: 0\n", "", "verify-failure", "no-exit-code"),
+            ("npm test", "\"\"", "verify-failure", "no-verify-command"),
+            ("npm test", "null", "verify-failure", "no-verify-command"),
+            ("npm test", "none", "verify-failure", "no-verify-command"),
+            ("verification:\n  command: npm test\n  exit_code: 0\n", "", "verify-failure", "no-verify-command"),
+            ("met: true", "met: false", "execution-failure", "done-criteria-not-met"),
+            ("done_criteria_met: true\n", "", "malformed", "missing-field"),
+            ("status: success", "status: success\nerror: it broke", "malformed", "error-beside-success"),
+            ("status: success", "status: failure\nerror: it broke", "execution-failure", "reported-failure"),
+            ("status: success", "status: blocked\nerror: no uuid", "blocked", "reported-blocked"),
+        ] {
+            let text = GOOD.replace(from, to);
+            let expected = (Status::Fail, class.to_owned(), vec![code.to_owned()]);
+            assert_eq!(outcome(Some(&claim(&text, None)), None, "{}"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_command_must_be_the_tasks() {
+        let good = claim(GOOD, None);
+        assert_eq!(outcome(Some(&good), Some("npm  test"), "{}").0, Status::Pass);
+        let (status, class, codes) = outcome(Some(&good), Some("npm test -- PlannerId"), "{}");
+        assert_eq!((status, &*class, &*codes[0]), (Status::Fail, "verify-failure", "other-verify-command"));
+        assert_eq!(outcome(Some(&good), Some("npm run x"), r#"{"same_command": false}"#).0, Status::Pass);
+    }
+
+    #[test]
+    fn a_gate_can_ask_for_more_fields() {
+        let settings = r#"{"require": ["evidence", "files_modified"]}"#;
+        assert_eq!(outcome(Some(&claim(GOOD, None)), None, settings).2, ["missing-field", "missing-field"]);
+        let more = format!("{GOOD}evidence: |\n  5 tests passed\nfiles_modified: [a.rs]\n");
+        assert_eq!(outcome(Some(&claim(&more, None)), None, settings).0, Status::Pass);
+    }
+
+    #[test]
+    fn an_alias_bomb_is_malformed() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = format!("*a{}, ", level - 1).repeat(10);
+            text += &format!("a{level}: &a{level} [{before}]\n");
+        }
+        assert_eq!(outcome(Some(&claim(&format!("{text}{GOOD}"), None)), None, "{}").1, "malformed");
+    }
+}

@@ -1,0 +1,349 @@
+//! `expected-files`: what the task was to produce is there, is not empty, and is what its name says.
+//!
+//! Expected are the task's `expected_outputs` and the `files` of the settings: a path, a pattern such as
+//! `dist/**/*.js` (at least one file must match, and each that does is looked at), or a folder with a slash at its end.
+//! A link is not a file. Where a name ends in a known suffix (`.png`, `.pdf`, `.zip` …), the first bytes must be those
+//! of that format. Needs the grant `workspace`. When nothing is expected, the verifier abstains.
+
+mod files;
+
+use files::{Files, Problem, Work};
+use gatehost_sdk::glob::Glob;
+use gatehost_sdk::{About, Finding, Level, Place, Submission, SubmissionVerifier, Verdict};
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "files": {
+      "description": "Paths, patterns or folders (`docs/`) that are expected beside those that the task names.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
+      "default": []
+    },
+    "may_be_empty": {
+      "description": "Patterns of files that may be empty.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
+      "default": ["**/__init__.py", "**/py.typed", "**/.gitkeep", "**/.keep", "**/.nojekyll"]
+    },
+    "tool_files": {
+      "description": "Whether the files that tool calls changed must not be empty either, as far as they still exist.",
+      "type": "boolean",
+      "default": false
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    files: Vec<String>,
+    may_be_empty: Vec<String>,
+    tool_files: bool,
+}
+
+const MAY_BE_EMPTY: [&str; 5] = ["**/__init__.py", "**/py.typed", "**/.gitkeep", "**/.keep", "**/.nojekyll"];
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { files: Vec::new(), may_be_empty: MAY_BE_EMPTY.map(str::to_owned).to_vec(), tool_files: false }
+    }
+}
+
+struct ExpectedFiles;
+
+impl SubmissionVerifier for ExpectedFiles {
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "expected-files",
+        env!("CARGO_PKG_VERSION"),
+        "The files that the task was to produce exist, are not empty, and are of their type.",
+    )
+    .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        let expected = submission.task.as_ref().map_or(&[][..], |task| task.expected_outputs.as_slice());
+        let changed: Vec<&str> =
+            submission.tool_calls.iter().flat_map(|call| &call.files_changed).map(String::as_str).collect();
+        judge(expected, &changed, &settings, &Work)
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(ExpectedFiles);
+
+fn judge(task: &[String], changed: &[&str], settings: &Settings, files: &dyn Files) -> Verdict {
+    let expected: Vec<&str> = task.iter().chain(&settings.files).map(String::as_str).collect();
+    let changed = if settings.tool_files { changed } else { &[] };
+    if expected.is_empty() && changed.is_empty() {
+        return Verdict::abstain("neither the task nor the settings name an expected file");
+    }
+    let mut may_be_empty = Vec::new();
+    for pattern in &settings.may_be_empty {
+        match Glob::new(pattern) {
+            Ok(glob) => may_be_empty.push(glob),
+            Err(why) => return Verdict::abstain(format!("`may_be_empty` has `{pattern}`: {why}")),
+        }
+    }
+    let look = Look { files, may_be_empty };
+    let mut found = Found::default();
+    for text in expected {
+        look.expected(text, &mut found);
+    }
+    for path in changed {
+        look.changed(path.trim_start_matches("./"), &mut found);
+    }
+    let Found { mut findings, unreadable } = found;
+    findings.dedup_by(|a, b| a.message == b.message);
+    if findings.iter().any(|finding| finding.level == Level::Error) {
+        Verdict::fail("expected files are missing or wrong", findings)
+    } else if let Some(why) = unreadable.into_iter().next() {
+        Verdict { findings, ..Verdict::abstain(why) }
+    } else {
+        Verdict::pass()
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    findings: Vec<Finding>,
+    /// Why something could not be looked at.
+    unreadable: Vec<String>,
+}
+
+struct Look<'a> {
+    files: &'a dyn Files,
+    may_be_empty: Vec<Glob>,
+}
+
+impl Look<'_> {
+    fn expected(&self, text: &str, found: &mut Found) {
+        let path = text.trim().trim_start_matches("./");
+        let folder = path.ends_with('/');
+        let path = path.trim_end_matches('/');
+        match self.files.stat(path) {
+            Ok(entry) if folder => self.folder(&entry.path, entry.kind, found),
+            Ok(entry) => self.file(&entry, found),
+            Err(Problem::NotFound | Problem::BadPath) if !folder && path.contains(['*', '?', '[', '{']) => {
+                self.pattern(path, found);
+            }
+            Err(Problem::NotFound) => {
+                let message = format!("`{text}` is expected, and there is nothing at that path");
+                found.findings.push(Finding::error("missing", message).hint(format!("create `{path}`")));
+            }
+            Err(Problem::BadPath) => {
+                let message = format!("`{text}` is expected, and is not a path inside the work");
+                found.findings.push(Finding::error("bad-path", message));
+            }
+            Err(Problem::Unreadable(why)) => found.unreadable.push(format!("`{text}` cannot be looked at: {why}")),
+        }
+    }
+
+    fn pattern(&self, pattern: &str, found: &mut Found) {
+        let glob = match Glob::new(pattern) {
+            Ok(glob) => glob,
+            Err(why) => {
+                let message = format!("`{pattern}` is expected, and is not a pattern: {why}");
+                found.findings.push(Finding::error("bad-pattern", message));
+                return;
+            }
+        };
+        match files::matching(self.files, pattern, &glob) {
+            Err(why) => found.unreadable.push(format!("`{pattern}` cannot be searched for: {why}")),
+            Ok(entries) if entries.is_empty() => {
+                let message = format!("`{pattern}` is expected, and no file matches");
+                found.findings.push(Finding::error("missing", message));
+            }
+            Ok(entries) => entries.iter().for_each(|entry| self.file(entry, found)),
+        }
+    }
+
+    fn folder(&self, path: &str, kind: files::Kind, found: &mut Found) {
+        if kind != files::Kind::Folder {
+            let message = format!("`{path}` is expected to be a folder, and is {}", kind.name());
+            found.findings.push(Finding::error("wrong-kind", message).at(Place::file(path)));
+            return;
+        }
+        match self.files.list(path, None) {
+            Ok(page) if page.entries.is_empty() && page.next.is_none() => {
+                found
+                    .findings
+                    .push(Finding::error("empty", format!("the folder `{path}` is empty")).at(Place::file(path)));
+            }
+            Ok(_) => {}
+            Err(problem) => found.unreadable.push(format!("`{path}` cannot be listed: {problem}")),
+        }
+    }
+
+    fn file(&self, entry: &files::Entry, found: &mut Found) {
+        let path = entry.path.as_str();
+        if entry.kind != files::Kind::File {
+            let message = format!("`{path}` is expected to be a file, and is {}", entry.kind.name());
+            found.findings.push(Finding::error("wrong-kind", message).at(Place::file(path)));
+            return;
+        }
+        if entry.size == 0 {
+            if !self.may_be_empty.iter().any(|glob| glob.matches(path)) {
+                found.findings.push(Finding::error("empty", format!("`{path}` is empty")).at(Place::file(path)));
+            }
+            return;
+        }
+        let Some((suffix, starts)) = files::signature(path) else { return };
+        match self.files.start(path) {
+            Ok(bytes)
+                if starts
+                    .iter()
+                    .any(|(offset, magic)| bytes.get(*offset..).is_some_and(|from| from.starts_with(magic))) => {}
+            Ok(_) => {
+                let message = format!("`{path}` does not start as a `{suffix}` file does");
+                found.findings.push(Finding::error("wrong-type", message).at(Place::file(path)));
+            }
+            Err(problem) => found.unreadable.push(format!("`{path}` cannot be read: {problem}")),
+        }
+    }
+
+    fn changed(&self, path: &str, found: &mut Found) {
+        match self.files.stat(path) {
+            // Gone again, or outside the work: not something that was to be left behind.
+            Err(Problem::NotFound | Problem::BadPath) => {}
+            Err(Problem::Unreadable(why)) => found.unreadable.push(format!("`{path}` cannot be looked at: {why}")),
+            Ok(entry) if entry.kind == files::Kind::File => self.file(&entry, found),
+            Ok(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use files::{Entry, Kind, Page};
+    use gatehost_sdk::Status;
+    use std::collections::BTreeMap;
+
+    /// Files by path; a folder is what has something below it, `@` is a link, `!` cannot be read.
+    struct Fake(BTreeMap<&'static str, &'static [u8]>);
+
+    fn work() -> Fake {
+        Fake(BTreeMap::from([
+            ("README.md", &b"text"[..]),
+            ("empty.txt", b""),
+            ("pkg/__init__.py", b""),
+            ("dist/a.js", b"x"),
+            ("dist/deep/b.js", b""),
+            ("dist/deep/b.css", b"x"),
+            ("logo.png", b"\x89PNG\r\n\x1a\n...."),
+            ("photo.png", b"<html>"),
+            ("app/[id]/page.tsx", b"x"),
+            ("link", b"@"),
+            ("secret/key.txt", b"!"),
+        ]))
+    }
+
+    impl Files for Fake {
+        fn stat(&self, path: &str) -> Result<Entry, Problem> {
+            if path.is_empty() || path.starts_with('/') || path.split('/').any(|part| part == "..") {
+                return Err(Problem::BadPath);
+            }
+            let entry = |kind, size| Entry { path: path.to_owned(), kind, size };
+            match self.0.get(path).copied() {
+                Some(b"!") => Err(Problem::Unreadable("permission denied".to_owned())),
+                Some(b"@") => Ok(entry(Kind::Link, 0)),
+                Some(bytes) => Ok(entry(Kind::File, bytes.len() as u64)),
+                None if self.0.keys().any(|key| key.starts_with(&format!("{path}/"))) => Ok(entry(Kind::Folder, 0)),
+                None => Err(Problem::NotFound),
+            }
+        }
+
+        fn list(&self, path: &str, after: Option<&str>) -> Result<Page, Problem> {
+            let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let mut names: Vec<String> = self
+                .0
+                .keys()
+                .filter_map(|key| key.strip_prefix(&prefix))
+                .map(|rest| prefix.clone() + rest.split('/').next().expect("a name"))
+                .filter(|path| after.is_none_or(|after| path.as_str() > after))
+                .collect();
+            names.dedup();
+            // Two on a page, so that turning pages is tested.
+            let next = (names.len() > 2).then(|| names[1].clone());
+            names.truncate(2);
+            let entries = names
+                .iter()
+                .map(|path| self.stat(path).unwrap_or(Entry { path: path.clone(), kind: Kind::File, size: 1 }))
+                .collect();
+            Ok(Page { entries, next })
+        }
+
+        fn start(&self, path: &str) -> Result<Vec<u8>, Problem> {
+            self.0.get(path).map(|bytes| bytes.to_vec()).ok_or(Problem::NotFound)
+        }
+    }
+
+    fn codes(expected: &str, changed: &[&str], settings: &str) -> (Status, Vec<String>) {
+        let expected: Vec<String> = expected.split_whitespace().map(str::to_owned).collect();
+        let settings: Settings = serde_json::from_str(settings).expect("settings");
+        let verdict = judge(&expected, changed, &settings, &work());
+        (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
+    }
+
+    #[test]
+    fn what_is_expected_is_looked_at() {
+        for (expected, status, found) in [
+            ("README.md", Status::Pass, &[][..]),
+            ("./README.md", Status::Pass, &[]),
+            ("README.md dist/a.js", Status::Pass, &[]),
+            ("*.md", Status::Pass, &[]),
+            ("dist/**/*.css", Status::Pass, &[]),
+            ("**/*.css", Status::Pass, &[]),
+            ("{dist,src}/*.js", Status::Pass, &[]),
+            ("app/[id]/page.tsx", Status::Pass, &[]),
+            ("dist/", Status::Pass, &[]),
+            ("pkg/__init__.py", Status::Pass, &[]),
+            ("logo.png", Status::Pass, &[]),
+            ("none.md", Status::Fail, &["missing"]),
+            ("README.md a b", Status::Fail, &["missing", "missing"]),
+            ("src/**/*.rs", Status::Fail, &["missing"]),
+            ("nothing/", Status::Fail, &["missing"]),
+            ("README.md/", Status::Fail, &["wrong-kind"]),
+            ("dist", Status::Fail, &["wrong-kind"]),
+            ("link", Status::Fail, &["wrong-kind"]),
+            ("empty.txt", Status::Fail, &["empty"]),
+            ("dist/**/*.js", Status::Fail, &["empty"]),
+            ("photo.png", Status::Fail, &["wrong-type"]),
+            ("../x", Status::Fail, &["bad-path"]),
+            ("/etc/passwd", Status::Fail, &["bad-path"]),
+            ("a[", Status::Fail, &["bad-pattern"]),
+            ("secret/key.txt", Status::Abstain, &[]),
+            ("", Status::Abstain, &[]),
+        ] {
+            let (found_status, found_codes) = codes(expected, &[], "{}");
+            assert_eq!(
+                (found_status, &*found_codes),
+                (status, &*found.iter().map(|&c| c.to_owned()).collect::<Vec<_>>()),
+                "{expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn files_of_tool_calls_count_when_asked_for() {
+        assert_eq!(codes("", &["empty.txt"], "{}").0, Status::Abstain);
+        assert_eq!(codes("", &["empty.txt"], r#"{"tool_files": true}"#).1, ["empty"]);
+        assert_eq!(codes("", &["gone.txt", "README.md"], r#"{"tool_files": true}"#).0, Status::Pass);
+    }
+
+    #[test]
+    fn settings_name_files_and_what_may_be_empty() {
+        assert_eq!(codes("", &[], r#"{"files": ["README.md"]}"#).0, Status::Pass);
+        assert_eq!(codes("empty.txt", &[], r#"{"may_be_empty": ["*.txt"]}"#).0, Status::Pass);
+        assert_eq!(codes("README.md", &[], r#"{"may_be_empty": ["["]}"#).0, Status::Abstain);
+    }
+
+    #[test]
+    fn the_schema_gives_the_same_defaults() {
+        let schema: serde_json::Value = serde_json::from_str(SETTINGS_SCHEMA).expect("JSON");
+        assert_eq!(schema["properties"]["may_be_empty"]["default"], serde_json::json!(MAY_BE_EMPTY));
+    }
+}

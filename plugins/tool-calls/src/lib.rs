@@ -1,0 +1,188 @@
+//! `tool-calls`: the tools that the executor called succeeded.
+//!
+//! Where no call is known there is nothing to judge, and the verifier abstains: that an executor called no tool, and
+//! that nobody wrote down what it called, look the same from here.
+
+use gatehost_sdk::submission::ToolCall;
+use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "tools": {
+      "description": "The names of the tools whose calls must succeed. Empty: all tools.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1 },
+      "default": []
+    },
+    "ignore": {
+      "description": "The names of tools whose calls may fail.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1 },
+      "default": []
+    },
+    "required": {
+      "description": "The names of tools of which at least one call must have succeeded.",
+      "type": "array",
+      "items": { "type": "string", "minLength": 1 },
+      "default": []
+    },
+    "repaired": {
+      "description": "What a failed call is when the same tool was later called with the same input and succeeded.",
+      "enum": ["error", "warning", "note"],
+      "default": "error"
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    tools: Vec<String>,
+    ignore: Vec<String>,
+    required: Vec<String>,
+    repaired: Repaired,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Repaired {
+    #[default]
+    Error,
+    Warning,
+    Note,
+}
+
+struct ToolCalls;
+
+impl SubmissionVerifier for ToolCalls {
+    type Settings = Settings;
+    const ABOUT: About =
+        About::new("tool-calls", env!("CARGO_PKG_VERSION"), "Every tool that the executor called succeeded.")
+            .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        judge(&submission.tool_calls, &settings)
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(ToolCalls);
+
+fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
+    if calls.is_empty() {
+        return Verdict::abstain("the submission names no tool call");
+    }
+    let named = |names: &[String], call: &ToolCall| names.contains(&call.tool);
+    let judged: Vec<(usize, &ToolCall)> = (1..)
+        .zip(calls)
+        .filter(|(_, call)| {
+            (settings.tools.is_empty() || named(&settings.tools, call)) && !named(&settings.ignore, call)
+        })
+        .collect();
+    if judged.is_empty() && settings.required.is_empty() {
+        return Verdict::abstain(format!("none of the {} tool calls is of a tool to be judged", calls.len()));
+    }
+    let mut failed = 0;
+    let mut findings = Vec::new();
+    for &(number, call) in judged.iter().filter(|(_, call)| !call.success) {
+        let why = match call.error.as_deref().map(str::trim) {
+            Some(error) if !error.is_empty() => format!(": {}", shortened(error)),
+            _ => " and gave no reason".to_owned(),
+        };
+        let message = format!("call {number} of {}, `{}`, failed{why}", calls.len(), call.tool);
+        let later = calls
+            .iter()
+            .skip(number)
+            .any(|later| later.success && later.tool == call.tool && call.input.is_some() && later.input == call.input);
+        findings.push(match settings.repaired {
+            Repaired::Warning if later => Finding::warning("repaired-call", message),
+            Repaired::Note if later => Finding::note("repaired-call", message),
+            _ => {
+                failed += 1;
+                Finding::error("failed-call", message).hint("repair what the tool reports, and call it again")
+            }
+        });
+    }
+    for name in &settings.required {
+        if !calls.iter().any(|call| call.success && call.tool == *name) {
+            failed += 1;
+            findings
+                .push(Finding::error("missing-call", format!("no call of `{name}` succeeded; expected at least one")));
+        }
+    }
+    if failed == 0 {
+        return Verdict { findings, ..Verdict::pass() };
+    }
+    let class = Some("execution-failure".to_owned());
+    Verdict { class, ..Verdict::fail("not every tool call succeeded", findings) }
+}
+
+/// On one line, and no longer than a person reads.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 400;
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = joined.chars().take(MOST).collect();
+    if short.len() < joined.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehost_sdk::Status;
+
+    /// `tool:input` for a success, `tool:input!` for a failure.
+    fn calls(shown: &str) -> Vec<ToolCall> {
+        let calls = shown.split_whitespace().map(|shown| {
+            let success = !shown.ends_with('!');
+            let (tool, input) = shown.trim_end_matches('!').split_once(':').expect("tool:input");
+            ToolCall {
+                tool: tool.to_owned(),
+                success,
+                error: (!success).then(|| "exit code 1".to_owned()),
+                input: Some(input.to_owned()),
+                output: None,
+                files_changed: Vec::new(),
+            }
+        });
+        calls.collect()
+    }
+
+    #[test]
+    fn calls_are_judged_by_their_success() {
+        use Status::{Abstain, Fail, Pass};
+        for (shown, settings, status, codes) in [
+            ("", "{}", Abstain, &[][..]),
+            ("edit:1 bash:2", "{}", Pass, &[]),
+            ("edit:1 bash:2!", "{}", Fail, &["failed-call"]),
+            ("bash:1! bash:1", "{}", Fail, &["failed-call"]),
+            ("bash:1! bash:1", r#"{"repaired": "warning"}"#, Pass, &["repaired-call"]),
+            ("bash:1 bash:1!", r#"{"repaired": "note"}"#, Fail, &["failed-call"]),
+            ("bash:1! bash:2", r#"{"repaired": "note"}"#, Fail, &["failed-call"]),
+            ("grep:1! bash:2", r#"{"ignore": ["grep"]}"#, Pass, &[]),
+            ("grep:1! bash:2", r#"{"tools": ["bash"]}"#, Pass, &[]),
+            ("grep:1!", r#"{"tools": ["bash"]}"#, Abstain, &[]),
+            ("grep:1!", r#"{"ignore": ["grep"]}"#, Abstain, &[]),
+            ("edit:1", r#"{"required": ["bash"]}"#, Fail, &["missing-call"]),
+            ("edit:1 bash:1!", r#"{"required": ["bash"], "ignore": ["bash"]}"#, Fail, &["missing-call"]),
+            ("edit:1 bash:1", r#"{"required": ["bash"]}"#, Pass, &[]),
+        ] {
+            let settings: Settings = serde_json::from_str(settings).expect("settings");
+            let verdict = judge(&calls(shown), &settings);
+            let found: Vec<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();
+            assert_eq!((verdict.status, &*found), (status, codes), "{shown}");
+            assert_eq!(verdict.class.is_some(), status == Fail, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_failure_says_which_call_and_why() {
+        let verdict = judge(&calls("edit:1 bash:2!"), &Settings::default());
+        assert_eq!(verdict.findings[0].message, "call 2 of 2, `bash`, failed: exit code 1");
+    }
+}
