@@ -3,6 +3,7 @@
 mod architecture;
 mod asking;
 mod baseline;
+mod cache;
 mod cases;
 mod determinism;
 mod guests;
