@@ -253,7 +253,7 @@ mod tests {
             format!("sha256-{}", letters(44)),
             noise(HEX, 64),
             "AIzaSy...".to_owned(),
-            "npm_config_registry=https://registry.npmjs.org".to_owned(),
+            "npm_config_registry=https://registry.example.com".to_owned(),
             "SG.short.key".to_owned(),
             "hf_hub_download(repo_id)".to_owned(),
             "risk-assessment-and-task-management-for-everybody-here".to_owned(),
