@@ -1,7 +1,7 @@
 //! `json-syntax`: every matching file is one JSON text (RFC 8259). Takes no settings.
 //!
 //! The parser is serde_json's; it stops at the first error and needs no stack for nested values, so a file of any
-//! depth gets an answer. A quick look ([`quick`]) saves it the files in which there is nothing to find.
+//! depth gets an answer. A quick look (`quick.rs`) saves it the files in which there is nothing to find.
 
 mod quick;
 
