@@ -24,13 +24,12 @@ use wasmtime::{Engine, Store};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 const LINKER: &str = "wasm-component-ld";
-const PROFILE: &str = "plugin";
 /// Memory and stack of a bundled verifier, sized so that an ordinary call never grows its memory.
 const RUSTFLAGS: &[&str] = &["-Clink-arg=--initial-memory=4194304", "-Clink-arg=-zstack-size=1048576"];
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for changed in ["plugins", "wit", "Cargo.lock", "Cargo.toml", "host/build.rs", "host/src/runtime/config.rs"] {
+    for changed in ["plugins", "wit", "host/build.rs", "host/src/runtime/config.rs"] {
         println!("cargo::rerun-if-changed={}", root.join(changed).display());
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
@@ -81,7 +80,14 @@ fn build(root: &Path, out: &Path, names: &[String]) -> PathBuf {
     // build (`…/target/PROFILE/build/gatehost-HASH/out`), since the components are the same for all.
     let target_dir = out.ancestors().nth(4).unwrap().join("plugins");
     let mut cargo = Command::new(env::var("CARGO").unwrap());
-    cargo.current_dir(root).args(["build", "--locked", "--profile", PROFILE, "--target", TARGET, "--target-dir"]);
+    cargo.current_dir(root.join("plugins")).args([
+        "build",
+        "--locked",
+        "--release",
+        "--target",
+        TARGET,
+        "--target-dir",
+    ]);
     cargo.arg(&target_dir);
     for name in names {
         cargo.args(["--package", name]);
@@ -102,7 +108,7 @@ fn build(root: &Path, out: &Path, names: &[String]) -> PathBuf {
     cargo.env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\x1f"));
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "the bundled verifiers could not be built (see above)");
-    target_dir.join(TARGET).join(PROFILE)
+    target_dir.join(TARGET).join("release")
 }
 
 /// Compile one component ahead and write the Rust that embeds it.
