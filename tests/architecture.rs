@@ -20,6 +20,8 @@ const PIPELINE: &[&str] = &[
     "input",
     "workspace",
     "changes",
+    "commands",
+    "models",
     "runtime",
     "settings",
     "catalogue",

@@ -88,7 +88,7 @@ impl Host {
 async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<Answer, Failure> {
     let verifier = runtime.load(source, &question.grants)?;
     let Question { limits, settings, path, content, submission, workspace, .. } = question;
-    let terms = Terms { settings, limits: &limits, workspace: workspace.as_ref() };
+    let terms = Terms { workspace: workspace.as_ref(), ..Terms::new(settings, &limits) };
     Ok(match verifier.shape() {
         Shape::File => runtime.check_file(&verifier, &terms, path, content).await,
         Shape::Submission => runtime.check_submission(&verifier, &terms, &submission).await,

@@ -52,7 +52,7 @@ const CALLS: u32 = 2_000;
 fn trivial_call(runtime: &Arc<Runtime>) {
     let verifier = runtime.load(&Source::from_bytes(trivial_component()), &Grants::default()).unwrap();
     let limits = Limits::default();
-    let terms = Terms { settings: "{}", limits: &limits, workspace: None };
+    let terms = Terms::new("{}", &limits);
     let tokio = tokio(1);
     let mut sandboxed = || {
         tokio.block_on(async {
@@ -146,7 +146,7 @@ fn json_files(runtime: &Arc<Runtime>) {
 
 async fn check_every(step: usize, from: usize, runtime: &Runtime, verifier: &Verifier, files: &[Vec<u8>]) {
     let limits = Limits::default();
-    let terms = Terms { settings: "{}", limits: &limits, workspace: None };
+    let terms = Terms::new("{}", &limits);
     for file in files.iter().skip(from).step_by(step) {
         let answer = runtime.check_file(verifier, &terms, "a.json", file.clone()).await;
         assert_eq!(answer.verdict.status, Status::Pass);

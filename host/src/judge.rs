@@ -1,11 +1,13 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
 use crate::catalogue::Verifiers;
+use crate::commands::{Commands, Ran};
 use crate::config::FileSet;
 use crate::gate::{self, Event, Judge};
-use crate::plan::{self, Shape};
-use crate::runtime::{Answer, Grants, LogLine, Runtime, Terms, Verifier};
-use crate::submission::{Evidence, Submission};
+use crate::models::Models;
+use crate::plan::{self, Plan, Shape};
+use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Terms, Verifier};
+use crate::submission::{CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Finding, Status, Verdict};
 use crate::workspace::{self, Kind, Workspace};
 use std::num::NonZero;
@@ -29,8 +31,28 @@ pub struct Bench<'a> {
     runtime: Arc<Runtime>,
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
+    services: Services,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(Event<'_>) + Sync),
+}
+
+/// What verifiers can be granted by name.
+#[derive(Clone, Debug)]
+pub struct Services {
+    /// Runs commands.
+    pub commands: Arc<Commands>,
+    /// Asks models.
+    pub models: Arc<Models>,
+}
+
+impl Services {
+    /// What the plan declares, for this subject.
+    pub fn new(plan: &Plan, subject: &Subject) -> Self {
+        let commands = Arc::new(Commands::new(plan.commands.clone(), subject.workspace.root().to_owned()));
+        let executor = subject.submission.executor.clone();
+        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor));
+        Self { commands, models }
+    }
 }
 
 /// What the verifier of a check logged.
@@ -50,9 +72,10 @@ impl<'a> Bench<'a> {
         runtime: Arc<Runtime>,
         verifiers: &'a Verifiers,
         subject: Subject,
+        services: Services,
         observer: &'a (dyn Fn(Event<'_>) + Sync),
     ) -> Self {
-        Self { runtime, verifiers, subject: Arc::new(subject), log: Mutex::default(), observer }
+        Self { runtime, verifiers, subject: Arc::new(subject), services, log: Mutex::default(), observer }
     }
 
     /// What was logged, in the order of the checks' names.
@@ -88,6 +111,8 @@ impl<'a> Bench<'a> {
             settings: plan::canonical(&check.settings),
             limits: check.limits.clone(),
             workspace_granted: grants.workspace(),
+            commands: granted(grants.commands(), &self.services.commands),
+            models: granted(grants.models(), &self.services.models),
             paths,
             next: AtomicUsize::new(0),
         });
@@ -96,7 +121,8 @@ impl<'a> Bench<'a> {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(&work.verifier, &work.terms(), &submission).await;
-                Judged { verdict: Some(answer.verdict), files: None, log: answer.log, log_dropped: answer.log_dropped }
+                let Answer { verdict, log, log_dropped, ran, .. } = answer;
+                Judged { verdict: Some(verdict), files: None, log, log_dropped, ran }
             }
             Shape::File => files(work).await,
         };
@@ -106,7 +132,11 @@ impl<'a> Bench<'a> {
         }
         Ok(match judged.verdict {
             None => gate::Judged::NoFiles,
-            Some(verdict) => gate::Judged::Answer(gate::Answer { verdict, files: judged.files, commands: Vec::new() }),
+            Some(verdict) => gate::Judged::Answer(gate::Answer {
+                verdict,
+                files: judged.files,
+                commands: judged.ran.iter().map(CommandEvidence::from).collect(),
+            }),
         })
     }
 }
@@ -121,6 +151,11 @@ impl Judge for Bench<'_> {
     }
 }
 
+fn granted<'n, T>(names: impl Iterator<Item = &'n str>, by: &Arc<T>) -> Option<Granted<T>> {
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    (!names.is_empty()).then(|| Granted { names, by: Arc::clone(by) })
+}
+
 /// What came of all calls of one check.
 struct Judged {
     /// `None` where there was nothing to judge.
@@ -128,6 +163,7 @@ struct Judged {
     files: Option<usize>,
     log: Vec<LogLine>,
     log_dropped: u64,
+    ran: Vec<Ran>,
 }
 
 /// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
@@ -159,6 +195,8 @@ struct Work {
     settings: String,
     limits: crate::limits::Limits,
     workspace_granted: bool,
+    commands: Option<Granted<Commands>>,
+    models: Option<Granted<Models>>,
     paths: Vec<String>,
     next: AtomicUsize,
 }
@@ -166,7 +204,12 @@ struct Work {
 impl Work {
     fn terms(&self) -> Terms<'_> {
         let workspace = self.workspace_granted.then_some(&self.subject.workspace);
-        Terms { settings: &self.settings, limits: &self.limits, workspace }
+        Terms {
+            workspace,
+            commands: self.commands.as_ref(),
+            models: self.models.as_ref(),
+            ..Terms::new(&self.settings, &self.limits)
+        }
     }
 
     async fn work(self: Arc<Self>) -> Vec<(usize, Answer)> {
@@ -206,6 +249,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     let mut first_words = String::new();
     let mut log = Vec::new();
     let mut log_dropped = 0;
+    let mut ran = Vec::new();
     let judged = answers.len();
     for (index, answer) in answers {
         let path = paths.get(index).map_or("", String::as_str);
@@ -234,9 +278,10 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
         }
         log.extend(answer.log);
         log_dropped += answer.log_dropped;
+        ran.extend(answer.ran);
     }
     if judged == 0 {
-        return Judged { verdict: None, files: Some(0), log, log_dropped };
+        return Judged { verdict: None, files: Some(0), log, log_dropped, ran };
     }
     let of = |status: Status| counts[status as usize];
     let status = [Status::Fail, Status::Error, Status::Abstain].into_iter().find(|&status| of(status) > 0);
@@ -248,7 +293,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     };
     let error = first_error.filter(|_| status == Status::Error);
     let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
-    Judged { verdict: Some(verdict), files: Some(judged), log, log_dropped }
+    Judged { verdict: Some(verdict), files: Some(judged), log, log_dropped, ran }
 }
 
 #[cfg(test)]

@@ -21,6 +21,10 @@ pub mod input;
 pub mod workspace;
 pub mod changes;
 
+// What a verifier can be granted besides.
+pub mod commands;
+pub mod models;
+
 // Who judges.
 pub mod runtime;
 pub mod settings;

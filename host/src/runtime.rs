@@ -5,6 +5,7 @@
 //! the answer is a [`Verdict`](crate::verdict::Verdict): all ways to end badly are statuses and not `Err`s. Nothing
 //! in the interface shows that there is a wasmtime behind it, so that it could run in another process.
 
+mod allowance;
 mod anatomy;
 mod bindings;
 mod bundled;
@@ -27,7 +28,7 @@ pub use bundled::{ALL as BUNDLED, Bundled};
 pub use cache::Cache;
 pub use call::{Answer, Terms};
 pub use capability::workspace::Trace;
-pub use capability::{Capability, Grants};
+pub use capability::{Capability, Granted, Grants};
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
 pub use source::Source;

@@ -7,6 +7,8 @@ wasmtime::component::bindgen!({
         world host {
             import gatehost:verifier/log@0.1.0;
             import gatehost:verifier/workspace@0.1.0;
+            import gatehost:verifier/commands@0.1.0;
+            import gatehost:verifier/models@0.1.0;
             export gatehost:verifier/about@0.1.0;
             export gatehost:verifier/file-verifier@0.1.0;
             export gatehost:verifier/submission-verifier@0.1.0;
@@ -14,6 +16,10 @@ wasmtime::component::bindgen!({
     ",
     path: "../wit",
     world: "gatehost:host/host",
-    imports: { default: trappable },
+    imports: {
+        "gatehost:verifier/commands.run": async | trappable,
+        "gatehost:verifier/models.ask": async | trappable,
+        default: trappable,
+    },
     exports: { default: async },
 });

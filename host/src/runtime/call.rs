@@ -1,15 +1,20 @@
 //! One call of a verifier: a fresh instance, a question, an answer or the reason why there is none.
 
 use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File};
+use super::capability::Granted;
+use super::capability::commands::Runner;
+use super::capability::models::Asker;
 use super::capability::workspace::{Reader, Trace};
 use super::ending::{self, Ended};
 use super::load::{Check, Verifier};
 use super::log::LogLine;
-use super::sandbox::{self, Sandbox};
+use super::sandbox::{self, Reach, Sandbox};
 use super::source::Source;
 use super::wasi::Wasi;
 use super::{Description, Runtime, convert};
+use crate::commands::{Commands, Ran};
 use crate::limits::Limits;
+use crate::models::Models;
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure, Verdict};
@@ -26,6 +31,17 @@ pub struct Terms<'a> {
     pub limits: &'a Limits,
     /// The work, for a verifier that was granted it.
     pub workspace: Option<&'a Arc<Workspace>>,
+    /// The commands that it was granted.
+    pub commands: Option<&'a Granted<Commands>>,
+    /// The models that it was granted.
+    pub models: Option<&'a Granted<Models>>,
+}
+
+impl<'a> Terms<'a> {
+    /// Nothing is granted.
+    pub fn new(settings: &'a str, limits: &'a Limits) -> Self {
+        Self { settings, limits, workspace: None, commands: None, models: None }
+    }
 }
 
 /// What came of one call.
@@ -39,11 +55,13 @@ pub struct Answer {
     pub log_dropped: u64,
     /// What it looked at in the work.
     pub trace: Trace,
+    /// What was run for it.
+    pub ran: Vec<Ran>,
 }
 
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        Self { verdict: failure.into(), log: Vec::new(), log_dropped: 0, trace: Trace::new() }
+        Self { verdict: failure.into(), log: Vec::new(), log_dropped: 0, trace: Trace::new(), ran: Vec::new() }
     }
 }
 
@@ -55,9 +73,9 @@ impl Runtime {
         }
         let verifier = &self.prepare_to_describe(source)?;
         let limits = Limits::default();
-        let store = self.store(verifier, &Terms { settings: "{}", limits: &limits, workspace: None }, &[]);
+        let store = self.store(verifier, &Terms::new("{}", &limits), &[]);
         let (_sandbox, answer) = self
-            .call(store, &limits, async |store| {
+            .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
                 verifier.about.load(&mut *store, &instance)?.call_describe(&mut *store).await
             })
@@ -83,7 +101,7 @@ impl Runtime {
         let store = self.store(verifier, terms, &[path.as_bytes(), &content]);
         let file = File { path: path.to_owned(), content: self::content(content) };
         let (sandbox, answer) = self
-            .call(store, terms.limits, async |store| {
+            .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &file, terms.settings).await
             })
@@ -104,7 +122,7 @@ impl Runtime {
         let store = self.store(verifier, terms, &[&bytes]);
         let submission = convert::submission(submission.clone());
         let (sandbox, answer) = self
-            .call(store, terms.limits, async |store| {
+            .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &submission, terms.settings).await
             })
@@ -120,8 +138,12 @@ impl Runtime {
             }
         }
         let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
-        let reader = terms.workspace.map(|workspace| Reader::new(Arc::clone(workspace)));
-        sandbox::store(&self.engine, terms.limits, wasi, reader)
+        let reach = Reach {
+            workspace: terms.workspace.cloned().map(Reader::new),
+            commands: terms.commands.cloned().map(Runner::new),
+            models: terms.models.cloned().map(Asker::new),
+        };
+        sandbox::store(&self.engine, terms.limits, wasi, reach)
     }
 
     /// Run a guest to its end, and no longer than its time.
@@ -131,17 +153,19 @@ impl Runtime {
     async fn call<T>(
         &self,
         store: Store<Sandbox>,
-        limits: &Limits,
         guest: impl AsyncFnOnce(&mut Store<Sandbox>) -> wasmtime::Result<T>,
     ) -> (Sandbox, Result<T, Failure>) {
         let place = self.slots.acquire().await;
         // Declared after `place` and so dropped before it: a place is free when its instance is gone.
         let mut store = store;
-        store.data_mut().start(limits.time);
+        let time = Arc::clone(&store.data().time);
+        // Not before it has a place to run in: that others hold all places is not its fault.
+        time.start();
         let answer = match &place {
-            Ok(_) => match tokio::time::timeout(limits.time, guest(&mut store)).await {
-                Ok(answer) => answer,
-                Err(_) => Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time")),
+            Ok(_) => tokio::select! {
+                biased;
+                answer = guest(&mut store) => answer,
+                () = time.used_up() => Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time")),
             },
             Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
         };
@@ -164,7 +188,7 @@ fn too_large(size: u64, limits: &Limits) -> Failure {
 }
 
 fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
-    let Sandbox { mut log, wasi, workspace, .. } = sandbox;
+    let Sandbox { mut log, wasi, workspace, commands, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
     Answer {
@@ -172,5 +196,6 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
         log,
         log_dropped,
         trace: workspace.map(Reader::into_trace).unwrap_or_default(),
+        ran: commands.map(Runner::into_ran).unwrap_or_default(),
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! One type answers "may it?" and names what would be needed.
 
+pub(super) mod commands;
+pub(super) mod models;
 pub(super) mod workspace;
 
 use crate::config::Grant;
 use crate::verdict::{ErrorKind, Failure};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What a check grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,11 +28,36 @@ impl Grants {
     pub fn workspace(&self) -> bool {
         Capability::Workspace.is_granted(self)
     }
+
+    /// The names of the commands that may be run, in order.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        self.granted.iter().filter_map(|grant| if let Grant::Command(name) = grant { Some(&**name) } else { None })
+    }
+
+    /// The names of the models that may be asked, in order.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        self.granted.iter().filter_map(|grant| if let Grant::Model(name) = grant { Some(&**name) } else { None })
+    }
 }
 
 impl FromIterator<Grant> for Grants {
     fn from_iter<T: IntoIterator<Item = Grant>>(grants: T) -> Self {
         Self { granted: grants.into_iter().collect(), everything: false }
+    }
+}
+
+/// What is granted by name, and who gives it.
+#[derive(Debug)]
+pub struct Granted<T> {
+    /// The names, in order.
+    pub names: Vec<String>,
+    /// Who gives it.
+    pub by: Arc<T>,
+}
+
+impl<T> Clone for Granted<T> {
+    fn clone(&self) -> Self {
+        Self { names: self.names.clone(), by: Arc::clone(&self.by) }
     }
 }
 
@@ -65,7 +93,7 @@ impl Capability {
             })
     }
 
-    /// Refuse the import of this capability where it is not granted, or where this version cannot give it yet.
+    /// Refuse the import of this capability where it is not granted.
     pub(super) fn permit(self, import: &str, grants: &Grants) -> Result<(), Failure> {
         let needs = self.needs();
         if !self.is_granted(grants) {
@@ -75,14 +103,7 @@ impl Capability {
             )
             .hint(format!("if you trust it with that, add `{needs}` to the grants of the check")));
         }
-        match self {
-            Self::Workspace => Ok(()),
-            Self::Commands | Self::Models if grants.everything => Ok(()),
-            Self::Commands | Self::Models => Err(Failure::new(
-                ErrorKind::LinkUnknownImport,
-                format!("the component imports `{import}`, which this version of gate cannot give"),
-            )),
-        }
+        Ok(())
     }
 
     /// The grant that it needs, as one writes it.

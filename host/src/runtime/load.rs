@@ -4,7 +4,7 @@ use super::anatomy::Anatomy;
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
 use super::capability::{Capability, Grants};
-use super::ending::{self, Ended};
+use super::ending;
 use super::sandbox::Sandbox;
 use super::scan;
 use super::source::Source;
@@ -143,31 +143,8 @@ impl Runtime {
         let (component, _) = self.code(source)?;
         let anatomy = self.anatomy(&component);
         anatomy.permit(&Grants::everything())?;
-        let mut linker = self.linker(&anatomy).map_err(mismatch)?;
-        self.refuse_capabilities(&mut linker, &component).map_err(mismatch)?;
+        let linker = self.linker(&anatomy).map_err(mismatch)?;
         self.link(source, &component, anatomy, linker)
-    }
-
-    /// Define the capabilities that `linker` does not, as functions that end the guest.
-    fn refuse_capabilities(&self, linker: &mut Linker<Sandbox>, component: &Component) -> wasmtime::Result<()> {
-        for (name, import) in component.component_type().imports(&self.engine) {
-            let ComponentItem::ComponentInstance(interface) = import.ty else { continue };
-            if !matches!(Anatomy::capability(name), Some(Capability::Commands | Capability::Models)) {
-                continue;
-            }
-            let mut instance = linker.instance(name)?;
-            for (function, item) in interface.exports(&self.engine) {
-                if let ComponentItem::ComponentFunc(_) = item.ty {
-                    instance.func_new(function, |_, _, _, _| {
-                        Err(Ended::error(
-                            ErrorKind::LinkCapabilityDenied,
-                            "a component describes itself without grants",
-                        ))
-                    })?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn anatomy(&self, component: &Component) -> Anatomy {
@@ -199,6 +176,12 @@ impl Runtime {
         imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
         if anatomy.capabilities().contains(&Capability::Workspace) {
             imports::workspace::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+        }
+        if anatomy.capabilities().contains(&Capability::Commands) {
+            imports::commands::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
+        }
+        if anatomy.capabilities().contains(&Capability::Models) {
+            imports::models::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
         }
         if anatomy.uses_wasi() {
             wasi::add_to_linker(&mut linker)?;

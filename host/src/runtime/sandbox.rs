@@ -7,42 +7,51 @@
 //! - sees of WASI: a clock that stands still, random numbers seeded from the call's inputs, an empty environment, no
 //!   arguments, no preopened folder, a closed standard input, and outputs that become log lines.
 
+use super::allowance::Allowance;
+use super::capability::commands::Runner;
+use super::capability::models::Asker;
 use super::capability::workspace::Reader;
 use super::ending::Ended;
 use super::log::Log;
 use super::wasi::Wasi;
 use crate::limits::Limits;
 use crate::verdict::ErrorKind;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
 
 /// The state of one call.
 pub(super) struct Sandbox {
-    /// `None` before the call starts, and where it lies beyond what a clock can say.
-    deadline: Option<Instant>,
+    /// The guest's time.
+    pub(super) time: Arc<Allowance>,
     hostcalls_left: u64,
     space: Space,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
     pub(super) workspace: Option<Reader>,
+    pub(super) commands: Option<Runner>,
+    pub(super) models: Option<Asker>,
 }
 
-impl Sandbox {
-    /// The guest's time begins. Not before it has a place to run in: that others hold all places is not its fault.
-    pub(super) fn start(&mut self, time: Duration) {
-        self.deadline = Instant::now().checked_add(time);
-    }
+/// What a guest can reach besides its inputs.
+#[derive(Default)]
+pub(super) struct Reach {
+    pub(super) workspace: Option<Reader>,
+    pub(super) commands: Option<Runner>,
+    pub(super) models: Option<Asker>,
 }
 
 /// Make the store for one call, with every limit on.
-pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, workspace: Option<Reader>) -> Store<Sandbox> {
+pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, reach: Reach) -> Store<Sandbox> {
+    let Reach { workspace, commands, models } = reach;
     let sandbox = Sandbox {
-        deadline: None,
+        time: Arc::new(Allowance::new(limits.time)),
         hostcalls_left: limits.hostcalls,
         space: Space { memory_left: limits.memory, table_left: limits.table_elements },
         log: Log::new(limits.log),
         wasi,
         workspace,
+        commands,
+        models,
     };
     let mut store = Store::new(engine, sandbox);
     store.limiter(|sandbox| &mut sandbox.space);
@@ -51,7 +60,7 @@ pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, workspace: Opt
     store.set_epoch_deadline(1);
     // Time is compared and not counted in ticks: under load, ticks stretch.
     store.epoch_deadline_callback(|store| {
-        if store.data().deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if store.data().time.left().is_zero() {
             Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time"))
         } else {
             Ok(UpdateDeadline::Yield(1))

@@ -10,7 +10,7 @@ use gatehost::changes::{self, Changes, Selection};
 use gatehost::feedback::feedback;
 use gatehost::gate::{self, Circumstances};
 use gatehost::input;
-use gatehost::judge::{Bench, Logged, Subject};
+use gatehost::judge::{Bench, Logged, Services, Subject};
 use gatehost::plan::Shape;
 use gatehost::report::{self, Report, Style};
 use gatehost::submission::{Claim, Submission, Task};
@@ -45,7 +45,8 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let Prepared { plan, runtime, verifiers, tokio } = prepared;
     let progress = Progress::new(&plan, io::stderr().is_terminal() && !global.quiet);
     let observe = |event: gate::Event<'_>| progress.observe(event);
-    let bench = Bench::new(runtime, &verifiers, subject, &observe);
+    let services = Services::new(&plan, &subject);
+    let bench = Bench::new(runtime, &verifiers, subject, services, &observe);
     let gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
     progress.finish();
     if global.verbose {

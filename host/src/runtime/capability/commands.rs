@@ -1,0 +1,75 @@
+//! The `commands` interface: the commands that a check is granted, by name.
+
+use super::Granted;
+use crate::commands::{Captured, Commands, Ending, Ran};
+use crate::runtime::bindings::gatehost::verifier::commands as wit;
+use crate::runtime::ending::Ended;
+use crate::runtime::sandbox::Sandbox;
+use crate::text;
+use crate::verdict::ErrorKind;
+
+/// The commands that a guest may run, and what came of those that it ran.
+pub(crate) struct Runner {
+    granted: Granted<Commands>,
+    ran: Vec<Ran>,
+}
+
+impl Runner {
+    pub(crate) fn new(granted: Granted<Commands>) -> Self {
+        Self { granted, ran: Vec::new() }
+    }
+
+    pub(crate) fn into_ran(self) -> Vec<Ran> {
+        self.ran
+    }
+}
+
+impl Sandbox {
+    /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
+    fn runner(&mut self) -> wasmtime::Result<&mut Runner> {
+        self.commands
+            .as_mut()
+            .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `command:NAME`"))
+    }
+}
+
+impl wit::Host for Sandbox {
+    fn granted(&mut self) -> wasmtime::Result<Vec<String>> {
+        Ok(self.runner()?.granted.names.clone())
+    }
+
+    async fn run(&mut self, name: String) -> wasmtime::Result<Result<wit::Output, wit::Error>> {
+        let runner = self.runner()?;
+        if !runner.granted.names.contains(&name) {
+            return Ok(Err(wit::Error::NotGranted));
+        }
+        let commands = runner.granted.by.clone();
+        let _paused = self.time.pause();
+        match commands.run(&name, Vec::new()).await {
+            Ok(ran) => {
+                let output = output(&ran);
+                self.runner()?.ran.push(ran);
+                Ok(Ok(output))
+            }
+            Err(error) => Ok(Err(wit::Error::NotStarted(text::clean_line(&error.to_string(), 500)))),
+        }
+    }
+}
+
+fn output(ran: &Ran) -> wit::Output {
+    wit::Output {
+        argv: ran.argv.clone(),
+        ending: match ran.ending {
+            Ending::TimedOut => wit::Ending::TimedOut,
+            Ending::Signalled(signal) => wit::Ending::Signalled(signal),
+            Ending::Exited(code) => wit::Ending::Exited(code),
+        },
+        stdout: captured(&ran.stdout),
+        stderr: captured(&ran.stderr),
+    }
+}
+
+fn captured(captured: &Captured) -> wit::Captured {
+    let Captured { head, tail, length, sha256 } = captured.clone();
+    wit::Captured { head, tail, length, sha256 }
+}

@@ -1,0 +1,88 @@
+//! The `models` interface: questions to the models that a check is granted, by name.
+
+use super::Granted;
+use crate::models::{Models, NoAnswer, Part, Question, Stop};
+use crate::runtime::bindings::gatehost::verifier::models as wit;
+use crate::runtime::ending::Ended;
+use crate::runtime::sandbox::Sandbox;
+use crate::text;
+use crate::verdict::ErrorKind;
+
+/// The models that a guest may ask.
+pub(crate) struct Asker {
+    granted: Granted<Models>,
+    nonce: String,
+}
+
+impl Asker {
+    pub(crate) fn new(granted: Granted<Models>) -> Self {
+        let nonce = granted.by.nonce();
+        Self { granted, nonce }
+    }
+}
+
+impl Sandbox {
+    /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
+    fn asker(&mut self) -> wasmtime::Result<&mut Asker> {
+        self.models
+            .as_mut()
+            .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `model:NAME`"))
+    }
+}
+
+impl wit::Host for Sandbox {
+    fn granted(&mut self) -> wasmtime::Result<Vec<String>> {
+        Ok(self.asker()?.granted.names.clone())
+    }
+
+    fn nonce(&mut self) -> wasmtime::Result<String> {
+        Ok(self.asker()?.nonce.clone())
+    }
+
+    async fn ask(&mut self, name: String, request: wit::Request) -> wasmtime::Result<Result<wit::Answer, wit::Error>> {
+        let asker = self.asker()?;
+        if !asker.granted.names.contains(&name) {
+            return Ok(Err(wit::Error::NotGranted));
+        }
+        let question = question(request, asker.nonce.clone());
+        let models = asker.granted.by.clone();
+        let _paused = self.time.pause();
+        Ok(match models.ask(&name, question).await {
+            Ok(answer) => Ok(wit::Answer {
+                text: answer.text,
+                stop: match answer.stop {
+                    Stop::Other => wit::Stop::Other,
+                    Stop::Length => wit::Stop::Length,
+                    Stop::Refusal => wit::Stop::Refusal,
+                    Stop::End => wit::Stop::End,
+                },
+                model: text::clean_line(&answer.model, 200),
+            }),
+            Err(error) => Err(refusal(error)),
+        })
+    }
+}
+
+fn question(request: wit::Request, nonce: String) -> Question {
+    let part = |part| match part {
+        wit::Part::Text(text) => Part::Text(text),
+        wit::Part::Untrusted(wit::Untrusted { label, content }) => Part::Untrusted { label, content },
+    };
+    Question {
+        system: request.system,
+        prompt: request.prompt.into_iter().map(part).collect(),
+        answer_schema: request.answer_schema,
+        max_tokens: request.max_tokens,
+        nonce,
+    }
+}
+
+fn refusal(error: NoAnswer) -> wit::Error {
+    let clean = |text: String| text::clean_line(&text, 500);
+    match error {
+        NoAnswer::NotDistinct => wit::Error::NotDistinct,
+        NoAnswer::Budget(name) => wit::Error::Budget(clean(name)),
+        NoAnswer::Unreachable(why) => wit::Error::Unreachable(clean(why)),
+        NoAnswer::Malformed(why) => wit::Error::Malformed(clean(why)),
+    }
+}
