@@ -10,6 +10,7 @@ use std::process::Command;
 const PIPELINE: &[&str] = &[
     "text",
     "limits",
+    "vault",
     "verdict",
     "outcome",
     "submission",
@@ -23,6 +24,7 @@ const PIPELINE: &[&str] = &[
     "commands",
     "models",
     "runtime",
+    "memory",
     "settings",
     "catalogue",
     "judge",

@@ -1,10 +1,12 @@
 //! The cache of compiled components believes nothing that it did not write itself.
 
 use crate::guests;
-use gatehost::runtime::{Cache, Code, Runtime, Source};
+use gatehost::runtime::{Code, Runtime, Source};
+use gatehost::vault::Vault;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn guest(name: &str) -> Source {
     Source::from_bytes(guests::component(name))
@@ -12,7 +14,7 @@ fn guest(name: &str) -> Source {
 
 /// Where the code of a component comes from in a new process, as far as the cache can tell.
 fn code(folder: &Path, source: &Source) -> Code {
-    let runtime = Runtime::new(Some(Cache::open(folder).expect("a cache"))).expect("a runtime");
+    let runtime = Runtime::new(Some(Arc::new(Vault::open(folder).expect("a vault")))).expect("a runtime");
     let code = runtime.compile(source).expect("a component");
     assert!(!runtime.needs_compiling(source), "it is there afterwards");
     code

@@ -59,13 +59,15 @@ pub struct Answer {
     pub verdict: Verdict,
     /// How many files were judged, for a check of files.
     pub files: Option<usize>,
+    /// How many of them it was not asked about, because it passed the same before; none where that cannot be.
+    pub reused: Option<usize>,
     /// The commands that were run.
     pub commands: Vec<CommandEvidence>,
 }
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, files: None, commands: Vec::new() }
+        Self { verdict, files: None, reused: None, commands: Vec::new() }
     }
 }
 

@@ -4,15 +4,16 @@ use crate::catalogue::Verifiers;
 use crate::commands::{Commands, Ran};
 use crate::config::FileSet;
 use crate::gate::{self, Event, Judge};
+use crate::memory::Memory;
 use crate::models::Models;
 use crate::plan::{self, Plan, Shape};
-use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Terms, Verifier};
+use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::submission::{CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Finding, Status, Verdict};
 use crate::workspace::{self, Kind, Workspace};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::task::JoinSet;
 
 /// What is judged.
@@ -32,6 +33,7 @@ pub struct Bench<'a> {
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
     services: Services,
+    forgetful: bool,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(Event<'_>) + Sync),
 }
@@ -75,7 +77,20 @@ impl<'a> Bench<'a> {
         services: Services,
         observer: &'a (dyn Fn(Event<'_>) + Sync),
     ) -> Self {
-        Self { runtime, verifiers, subject: Arc::new(subject), services, log: Mutex::default(), observer }
+        Self {
+            runtime,
+            verifiers,
+            subject: Arc::new(subject),
+            services,
+            forgetful: false,
+            log: Mutex::default(),
+            observer,
+        }
+    }
+
+    /// Ask every verifier anew, whatever it passed before.
+    pub fn forgetful(self, forgetful: bool) -> Self {
+        Self { forgetful, ..self }
     }
 
     /// What was logged, in the order of the checks' names.
@@ -104,27 +119,42 @@ impl<'a> Bench<'a> {
         let source = self.verifiers.source(&check.digest).ok_or_else(|| {
             Failure::new(ErrorKind::HostFailed, format!("the verifier of `{}` was not resolved", check.check))
         })?;
+        let settings = plan::canonical(&check.settings);
+        // What it is granted can change by itself, and what is flaky is asked to be run again.
+        let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
+        let vault = self.runtime.vault().filter(|_| pure && !self.forgetful);
         let work = Arc::new(Work {
-            verifier: self.runtime.load(&source, &grants)?,
-            runtime: Arc::clone(&self.runtime),
-            subject: Arc::clone(&self.subject),
-            settings: plan::canonical(&check.settings),
-            limits: check.limits.clone(),
+            memory: vault.map(|vault| Memory::of(vault, &check.digest, &settings, &check.limits)),
+            source,
             workspace_granted: grants.workspace(),
             commands: granted(grants.commands(), &self.services.commands),
             models: granted(grants.models(), &self.services.models),
+            grants,
+            verifier: OnceLock::new(),
+            runtime: Arc::clone(&self.runtime),
+            subject: Arc::clone(&self.subject),
+            settings,
+            limits: check.limits.clone(),
             paths,
             next: AtomicUsize::new(0),
+            reused: AtomicUsize::new(0),
         });
         let judged = match check.shape {
             Shape::Submission => {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
-                let answer = self.runtime.check_submission(&work.verifier, &work.terms(), &submission).await;
+                let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
                 let Answer { verdict, log, log_dropped, ran, .. } = answer;
-                Judged { verdict: Some(verdict), files: None, log, log_dropped, ran }
+                Judged { verdict: Some(verdict), files: None, reused: None, log, log_dropped, ran }
             }
-            Shape::File => files(work).await,
+            Shape::File => {
+                let judged = files(Arc::clone(&work)).await;
+                // One reason, and not one for each file.
+                if let Some(Err(failure)) = work.verifier.get() {
+                    return Err(failure.clone());
+                }
+                judged
+            }
         };
         if !judged.log.is_empty() || judged.log_dropped > 0 {
             let logged = Logged { check: check.member.clone(), lines: judged.log, dropped: judged.log_dropped };
@@ -135,6 +165,7 @@ impl<'a> Bench<'a> {
             Some(verdict) => gate::Judged::Answer(gate::Answer {
                 verdict,
                 files: judged.files,
+                reused: judged.reused,
                 commands: judged.ran.iter().map(CommandEvidence::from).collect(),
             }),
         })
@@ -161,6 +192,7 @@ struct Judged {
     /// `None` where there was nothing to judge.
     verdict: Option<Verdict>,
     files: Option<usize>,
+    reused: Option<usize>,
     log: Vec<LogLine>,
     log_dropped: u64,
     ran: Vec<Ran>,
@@ -185,12 +217,21 @@ async fn files(work: Arc<Work>) -> Judged {
         answers.push((usize::MAX, Failure::new(ErrorKind::HostFailed, "a worker of the host ended early").into()));
     }
     answers.sort_by_key(|(index, _)| *index);
-    summarise(&work.paths, answers, work.limits.findings)
+    let mut judged = summarise(&work.paths, answers, work.limits.findings);
+    if let Some(memory) = &work.memory {
+        memory.keep();
+        judged.reused = Some(work.reused.load(Ordering::Relaxed));
+    }
+    judged
 }
 
 struct Work {
     runtime: Arc<Runtime>,
-    verifier: Arc<Verifier>,
+    source: Arc<Source>,
+    grants: Grants,
+    /// Loaded when it is first needed: what was passed before needs none.
+    verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
+    memory: Option<Memory>,
     subject: Arc<Subject>,
     settings: String,
     limits: crate::limits::Limits,
@@ -199,9 +240,15 @@ struct Work {
     models: Option<Granted<Models>>,
     paths: Vec<String>,
     next: AtomicUsize,
+    reused: AtomicUsize,
 }
 
 impl Work {
+    fn verifier(&self) -> Result<&Verifier, Failure> {
+        let loaded = self.verifier.get_or_init(|| self.runtime.load(&self.source, &self.grants));
+        loaded.as_deref().map_err(Clone::clone)
+    }
+
     fn terms(&self) -> Terms<'_> {
         let workspace = self.workspace_granted.then_some(&self.subject.workspace);
         Terms {
@@ -218,15 +265,35 @@ impl Work {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = self.paths.get(index) else { return answers };
             match self.subject.workspace.read(path, self.limits.input) {
-                Ok(content) => {
-                    let answer = self.runtime.check_file(&self.verifier, &self.terms(), path, content).await;
-                    answers.push((index, answer));
-                }
+                Ok(content) => answers.push((index, self.judge(path, content).await)),
                 // A link or a folder has no bytes of its own: what it leads to is judged under its own name.
                 Err(workspace::Error::WrongKind(Kind::Link | Kind::Directory)) => {}
                 Err(error) => answers.push((index, unreadable(&error).into())),
             }
         }
+    }
+}
+
+impl Work {
+    async fn judge(&self, path: &str, content: Vec<u8>) -> Answer {
+        let remembered = self.memory.as_ref().map(|memory| (memory, Memory::input(path, &content)));
+        if let Some((memory, input)) = &remembered
+            && memory.passed(input)
+        {
+            self.reused.fetch_add(1, Ordering::Relaxed);
+            return Verdict::of(Status::Pass).into();
+        }
+        let answer = match self.verifier() {
+            Ok(verifier) => self.runtime.check_file(verifier, &self.terms(), path, content).await,
+            Err(failure) => failure.into(),
+        };
+        if let Some((memory, input)) = remembered
+            && answer.log.is_empty()
+            && answer.log_dropped == 0
+        {
+            memory.learn(input, &answer.verdict);
+        }
+        answer
     }
 }
 
@@ -281,7 +348,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
         ran.extend(answer.ran);
     }
     if judged == 0 {
-        return Judged { verdict: None, files: Some(0), log, log_dropped, ran };
+        return Judged { verdict: None, files: Some(0), reused: None, log, log_dropped, ran };
     }
     let of = |status: Status| counts[status as usize];
     let status = [Status::Fail, Status::Error, Status::Abstain].into_iter().find(|&status| of(status) > 0);
@@ -293,7 +360,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     };
     let error = first_error.filter(|_| status == Status::Error);
     let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
-    Judged { verdict: Some(verdict), files: Some(judged), log, log_dropped, ran }
+    Judged { verdict: Some(verdict), files: Some(judged), reused: None, log, log_dropped, ran }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 // Data.
 pub mod text;
 pub mod limits;
+pub mod vault;
 pub mod verdict;
 pub mod outcome;
 pub mod submission;
@@ -27,6 +28,7 @@ pub mod models;
 
 // Who judges.
 pub mod runtime;
+mod memory;
 pub mod settings;
 pub mod catalogue;
 pub mod judge;

@@ -136,6 +136,9 @@ pub struct Node {
     /// How many files were judged, for a check of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
+    /// How many of them passed the same verifier before, unchanged, and so were not judged again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reused: Option<usize>,
     /// What the verifier said, for a check that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
@@ -164,10 +167,17 @@ impl Node {
             attempts: 0,
             verifier: None,
             files: None,
+            reused: None,
             verdict: None,
             duration: Duration::ZERO,
             children: Vec::new(),
         }
+    }
+
+    /// Say nothing of what was remembered, so that a run tells the same whatever was run before.
+    pub fn hide_reuse(&mut self) {
+        self.reused = None;
+        self.children.iter_mut().for_each(Self::hide_reuse);
     }
 
     /// The node and everything below it, in order.

@@ -25,7 +25,7 @@ mod wasi;
 
 pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
-pub use cache::Cache;
+use cache::Cache;
 pub use call::{Answer, Terms};
 pub use capability::workspace::Trace;
 pub use capability::{Capability, Granted, Grants};
@@ -33,6 +33,7 @@ pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
 pub use source::Source;
 
+use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -77,11 +78,16 @@ impl std::fmt::Debug for Runtime {
 
 impl Runtime {
     /// Start the engine.
-    pub fn new(cache: Option<Cache>) -> Result<Self, Failure> {
+    pub fn new(vault: Option<Arc<Vault>>) -> Result<Self, Failure> {
         let engine = engine::start()
             .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}")))?;
         let slots = Semaphore::new(config::SLOTS as usize);
-        Ok(Self { engine, cache, slots, components: Mutex::default(), loaded: Mutex::default() })
+        Ok(Self { engine, cache: vault.map(Cache), slots, components: Mutex::default(), loaded: Mutex::default() })
+    }
+
+    /// Where runs leave things for later ones.
+    pub fn vault(&self) -> Option<&Arc<Vault>> {
+        self.cache.as_ref().map(|cache| &cache.0)
     }
 
     /// Make a component ready for checks with these grants.

@@ -25,15 +25,20 @@ const MAX_SHOWN: usize = 20;
 
 /// Write the report.
 pub fn human(out: &mut dyn Write, report: &Report<'_>, style: Style) -> io::Result<()> {
-    let width = report.gate.walk().map(|node| node.name.chars().count()).max().unwrap_or(0).min(40);
+    let shown =
+        if report.gate.kind == NodeKind::Check { std::slice::from_ref(report.gate) } else { &report.gate.children };
+    let width = shown.iter().map(widest).max().unwrap_or(0).min(40);
     let mut lines = Lines { out, style, width };
-    if report.gate.kind == NodeKind::Check {
-        lines.member(report.gate, 0)?;
-    }
-    for member in &report.gate.children {
+    for member in shown {
         lines.member(member, 0)?;
     }
     lines.conclusion(report)
+}
+
+/// How wide the names of a member and of those below it are, each with its indentation.
+fn widest(node: &Node) -> usize {
+    let below = node.children.iter().map(|child| 2 + widest(child)).max().unwrap_or(0);
+    below.max(node.name.chars().count())
 }
 
 struct Lines<'a> {
@@ -134,6 +139,9 @@ fn detail(node: &Node) -> String {
         (Some(1), Outcome::Pass) => parts.push("1 file".to_owned()),
         (Some(files), Outcome::Pass) => parts.push(format!("{files} files")),
         _ => {}
+    }
+    if let Some(reused @ 1..) = node.reused {
+        parts.push(format!("{reused} remembered"));
     }
     if let Some(verdict) = &node.verdict
         && !verdict.summary.is_empty()

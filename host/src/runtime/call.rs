@@ -59,9 +59,15 @@ pub struct Answer {
     pub ran: Vec<Ran>,
 }
 
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, log: Vec::new(), log_dropped: 0, trace: Trace::new(), ran: Vec::new() }
+    }
+}
+
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        Self { verdict: failure.into(), log: Vec::new(), log_dropped: 0, trace: Trace::new(), ran: Vec::new() }
+        Verdict::from(failure).into()
     }
 }
 

@@ -72,8 +72,18 @@ pub enum Code {
 impl Runtime {
     /// Whether a run would have to compile this component first.
     pub fn needs_compiling(&self, source: &Source) -> bool {
-        source.as_bundled().is_none()
-            && !self.cache.as_ref().is_some_and(|cache| cache.has(&self.engine, source.digest()))
+        if source.as_bundled().is_some() {
+            return false;
+        }
+        let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        if components.contains_key(source.digest()) {
+            return false;
+        }
+        match self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
+            // It was read and found to be authentic: the run uses this one.
+            Some(component) => components.insert(source.digest().to_owned(), component).is_some(),
+            None => true,
+        }
     }
 
     /// The imports and exports of a component that may be a verifier.

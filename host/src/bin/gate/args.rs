@@ -48,7 +48,7 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
     pub(crate) color: Color,
-    /// Say more: every finding, and what the verifiers logged
+    /// Say more: every finding, what was remembered, and what the verifiers logged
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Say less: only what did not pass
@@ -141,6 +141,9 @@ pub(crate) struct Run {
     /// Stop at the first check that fails
     #[arg(long)]
     pub(crate) fail_fast: bool,
+    /// Ask every verifier anew, whatever it passed before
+    #[arg(long)]
+    pub(crate) no_cache: bool,
     /// Show what would run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

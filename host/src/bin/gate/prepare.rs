@@ -6,7 +6,8 @@ use anyhow::{Context, anyhow};
 use gatehost::catalogue::Verifiers;
 use gatehost::config::{self, Config};
 use gatehost::plan::{self, Plan};
-use gatehost::runtime::{BUNDLED, Cache, Runtime, Source};
+use gatehost::runtime::{BUNDLED, Runtime, Source};
+use gatehost::vault::Vault;
 use std::fs;
 use std::future::Future;
 use std::io::{IsTerminal, Read};
@@ -16,10 +17,10 @@ use std::time::Duration;
 
 const FILE: &str = "gate.toml";
 
-/// The runtime with the user's cache of compiled components, or without one where it cannot be made.
+/// The runtime with the user's vault, or without one where it cannot be made.
 pub(crate) fn runtime() -> Result<Runtime, Complaint> {
-    let cache = Cache::default_folder().and_then(|folder| Cache::open(&folder).ok());
-    Runtime::new(cache).map_err(Complaint::broken)
+    let vault = Vault::default_folder().and_then(|folder| Vault::open(&folder).ok());
+    Runtime::new(vault.map(Arc::new)).map_err(Complaint::broken)
 }
 
 pub(crate) fn tokio() -> Result<tokio::runtime::Runtime, Complaint> {

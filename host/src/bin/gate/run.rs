@@ -46,11 +46,13 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let progress = Progress::new(&plan, io::stderr().is_terminal() && !global.quiet);
     let observe = |event: gate::Event<'_>| progress.observe(event);
     let services = Services::new(&plan, &subject);
-    let bench = Bench::new(runtime, &verifiers, subject, services, &observe);
-    let gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
+    let bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
+    let mut gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
     progress.finish();
     if global.verbose {
         print_log(&bench.into_log());
+    } else {
+        gate.hide_reuse();
     }
     // What still runs, runs for nobody.
     tokio.shutdown_timeout(Duration::ZERO);
