@@ -45,6 +45,7 @@ pub trait Judge: Sync {
 
 /// What a judge says.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is nearly always the large one")]
 pub enum Judged {
     /// There is no file for this check to judge.
     NoFiles,
