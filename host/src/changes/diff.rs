@@ -35,6 +35,17 @@ pub(super) fn parse(diff: &[u8]) -> BTreeMap<String, Vec<Hunk>> {
     files
 }
 
+/// The hunk of a file that is new as a whole; none where it is binary or too long.
+pub(super) fn all_added(content: &[u8]) -> Option<Vec<Hunk>> {
+    let text = str::from_utf8(content).ok().filter(|text| !text.contains('\0'))?;
+    let added = |text: &str| DiffLine { kind: LineKind::Added, text: text.to_owned() };
+    let lines: Vec<DiffLine> = text.lines().map(added).collect();
+    if lines.len() > MAX_LINES {
+        return None;
+    }
+    Some(if lines.is_empty() { Vec::new() } else { vec![Hunk { old_start: 0, new_start: 1, lines }] })
+}
+
 /// A hunk of which lines are still to come.
 struct Open {
     hunk: Hunk,
@@ -115,6 +126,17 @@ mod tests {
 
     fn lines(hunk: &Hunk) -> Vec<(LineKind, &str)> {
         hunk.lines.iter().map(|line| (line.kind, line.text.as_str())).collect()
+    }
+
+    #[test]
+    fn a_new_file_is_added_lines_only() {
+        let hunks = all_added(b"one\r\ntwo\n").expect("text");
+        assert_eq!(lines(&hunks[0]), [(LineKind::Added, "one"), (LineKind::Added, "two")]);
+        assert_eq!((hunks[0].old_start, hunks[0].new_start), (0, 1));
+        assert_eq!(all_added(b""), Some(Vec::new()));
+        assert_eq!(all_added(b"a\0b"), None);
+        assert_eq!(all_added(b"\xff"), None);
+        assert_eq!(all_added(&b"\n".repeat(MAX_LINES + 1)), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Error, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
-use crate::workspace;
+use crate::workspace::{self, Workspace};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,6 +14,9 @@ use std::{fs, io, thread};
 
 /// Where git would find the attributes of the files: nowhere, so that no filter of the repository's is run.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// As many bytes of untracked files are handed over line by line; a forgotten folder of dependencies has far more.
+const MAX_UNTRACKED: u64 = 4 << 20;
 
 /// A repository with a working tree.
 pub(super) struct Repository {
@@ -157,6 +160,7 @@ impl Repository {
     }
 
     fn with_hunks(&self, mut changes: Vec<Change>, revisions: &[&str]) -> Result<Vec<Change>, Error> {
+        self.add_untracked(&mut changes)?;
         if changes.iter().all(|change| change.state == ChangeState::Untracked) {
             return Ok(changes);
         }
@@ -164,10 +168,25 @@ impl Repository {
         arguments.extend(["--dst-prefix=b/", "-M", "-U3", "--ignore-submodules=all"]);
         arguments.extend(revisions);
         let hunks: BTreeMap<String, Vec<_>> = diff::parse(&self.run(&arguments)?);
-        for change in &mut changes {
+        for change in changes.iter_mut().filter(|change| change.state != ChangeState::Untracked) {
             change.hunks = hunks.get(&change.path).cloned();
         }
         Ok(changes)
+    }
+
+    /// Every line of a file that git does not know is an added one.
+    fn add_untracked(&self, changes: &mut [Change]) -> Result<(), Error> {
+        let unreadable =
+            |error: io::Error| Error::Unreadable { path: self.root.display().to_string(), why: error.to_string() };
+        let work = Workspace::open(&self.root).map_err(unreadable)?;
+        let mut left = MAX_UNTRACKED;
+        for change in changes.iter_mut().filter(|change| change.state == ChangeState::Untracked) {
+            // What cannot be read, or is too much, has no hunks: they are not known.
+            let Ok(bytes) = work.read(&change.path, left) else { continue };
+            change.hunks = diff::all_added(&bytes);
+            left -= change.hunks.as_ref().map_or(0, |_| bytes.len() as u64);
+        }
+        Ok(())
     }
 
     /// Write the files of a commit, or of the index, into a folder of their own, byte for byte as they are stored.

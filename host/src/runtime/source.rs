@@ -2,6 +2,7 @@
 
 use super::bundled::{self, Bundled};
 use super::scan::MAX_COMPONENT_BYTES;
+use crate::config::nearest;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{self, Workspace};
 use sha2::{Digest, Sha256};
@@ -69,10 +70,11 @@ impl Source {
             Some(bundled) => Ok(Self::bundled(bundled)),
             None if name.contains(['/', '.']) => Self::from_file_called(&folder.join(name), name),
             None => {
-                let names: Vec<&str> = bundled::ALL.iter().map(|bundled| bundled.name).collect();
-                Err(Failure::new(ErrorKind::LoadUnreadable, format!("there is no bundled verifier `{name}`")).hint(
-                    format!("name one of {}, or the path of a component such as `./{name}.wasm`", names.join(", ")),
-                ))
+                let near = nearest(name, bundled::ALL.iter().map(|bundled| bundled.name));
+                let others = "`gate inspect` lists the bundled ones; another is named by its path, such as";
+                let hint = [near.as_deref().unwrap_or_default(), others].join(" ");
+                Err(Failure::new(ErrorKind::LoadUnreadable, format!("there is no bundled verifier `{name}`"))
+                    .hint(format!("{} `./{name}.wasm`", hint.trim_start())))
             }
         }
     }

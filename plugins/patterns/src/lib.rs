@@ -2,15 +2,12 @@
 //!
 //! The engine is linear in the text, and a pattern is bounded in length and in compiled size. A pattern that cannot be
 //! used makes the verifier abstain before it judges anything. So does a text that is not known: a changed file whose
-//! lines were not handed over, a tool call without its output. Whole files are not searched, because that would make
-//! everybody who uses this verifier grant it the workspace.
+//! lines were not handed over, a tool call without its output. Whole files are judged by `file-patterns`.
 
 mod text;
 
-use gatehost_sdk::{About, Finding, Level, Submission, SubmissionVerifier, Verdict};
-use regex::{Regex, RegexBuilder};
+use gatehost_sdk::{About, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
-use text::{Subject, Texts};
 
 const SETTINGS_SCHEMA: &str = r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -101,12 +98,6 @@ const SETTINGS_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-const PATTERN_LENGTH: usize = 1_000;
-/// What a compiled pattern may take, so that none exhausts the sandbox.
-const PATTERN_SIZE: usize = 1 << 20;
-/// How many places of one rule are reported.
-const MOST_PLACES: usize = 20;
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -114,24 +105,12 @@ struct Settings {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Rule {
-    id: String,
-    pattern: String,
     r#in: Where,
-    kind: Kind,
-    message: Option<String>,
-    hint: Option<String>,
-    #[serde(default)]
-    level: Weight,
-    min: Option<usize>,
-    max: Option<usize>,
-    #[serde(default)]
-    ignore_case: bool,
-    #[serde(default)]
-    files: Vec<String>,
     #[serde(default)]
     tools: Vec<String>,
+    #[serde(flatten)]
+    rule: rules::Rule,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -140,22 +119,6 @@ enum Where {
     Claim,
     AddedLines,
     ToolOutput,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Require,
-    Forbid,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Weight {
-    #[default]
-    Error,
-    Warning,
-    Note,
 }
 
 struct Patterns;
@@ -178,110 +141,20 @@ gatehost_sdk::export_submission_verifier!(Patterns);
 
 fn judge(submission: &Submission, rules: &[Rule]) -> Verdict {
     let mut judged = Vec::new();
-    for rule in rules {
-        match compile(rule).and_then(|pattern| Ok((pattern, Subject::of(rule)?))) {
-            Ok((pattern, subject)) => judged.push((rule, pattern, subject)),
+    for Rule { r#in, tools, rule } in rules {
+        match rule.compile().and_then(|compiled| text::fits(*r#in, tools, rule).map(|()| compiled)) {
+            Ok(compiled) => judged.push((*r#in, tools, rule, compiled)),
             Err(why) => return Verdict::abstain(format!("rule `{}`: {why}", rule.id)),
         }
     }
-    let mut findings = Vec::new();
-    let mut unknown = None;
-    for (rule, pattern, subject) in &judged {
-        let texts = subject.texts(submission);
-        match broken(rule, pattern, &texts) {
-            Some(Broken::Found(found)) => findings.extend(found),
-            Some(Broken::Unknown(why)) => {
-                unknown = unknown.or_else(|| Some(format!("rule `{}`: {why}", rule.id)));
-            }
-            None => {}
-        }
-    }
-    if findings.iter().any(|finding: &Finding| finding.level == Level::Error) {
-        Verdict::fail("a pattern rule is broken", findings)
-    } else if let Some(why) = unknown {
-        Verdict { findings, ..Verdict::abstain(why) }
-    } else {
-        Verdict { findings, ..Verdict::pass() }
-    }
-}
-
-fn compile(rule: &Rule) -> Result<Regex, String> {
-    if rule.pattern.chars().count() > PATTERN_LENGTH {
-        return Err(format!("the pattern is longer than {PATTERN_LENGTH} characters"));
-    }
-    if rule.min.is_some() && rule.kind == Kind::Forbid {
-        return Err("`min` is for rules of the kind `require`".to_owned());
-    }
-    if rule.max.is_some_and(|max| rule.kind == Kind::Require && max < rule.min.unwrap_or(1)) {
-        return Err("`max` is less than `min`".to_owned());
-    }
-    RegexBuilder::new(&rule.pattern)
-        .multi_line(true)
-        .case_insensitive(rule.ignore_case)
-        .size_limit(PATTERN_SIZE)
-        .dfa_size_limit(PATTERN_SIZE)
-        .build()
-        // regex explains over several lines, and the last says what is wrong.
-        .map_err(|why| why.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
-}
-
-enum Broken {
-    Found(Vec<Finding>),
-    /// Why the rule cannot be judged.
-    Unknown(String),
-}
-
-fn broken(rule: &Rule, pattern: &Regex, texts: &Texts<'_>) -> Option<Broken> {
-    if let Some(finding) = &texts.missing {
-        return Some(Broken::Found(vec![finding.clone()]));
-    }
-    let (min, max) = match rule.kind {
-        Kind::Require => (rule.min.unwrap_or(1), rule.max.unwrap_or(usize::MAX)),
-        Kind::Forbid => (0, rule.max.unwrap_or(0)),
-    };
-    let mut count = 0;
-    let mut places = Vec::new();
-    for text in &texts.known {
-        for found in pattern.find_iter(text.text) {
-            count += 1;
-            if count > max && places.len() < MOST_PLACES {
-                places.push((text, found.start()));
-            }
-        }
-    }
-    let subject = texts.name;
-    let finding = |message: String| {
-        let mut finding = Finding::error(&rule.id, rule.message.clone().unwrap_or(message));
-        finding.level = match rule.level {
-            Weight::Error => Level::Error,
-            Weight::Warning => Level::Warning,
-            Weight::Note => Level::Note,
+    rules::verdict(judged.iter().map(|(r#in, tools, rule, compiled)| {
+        let texts = match r#in {
+            Where::Claim => text::claim(submission),
+            Where::AddedLines => text::added_lines(&submission.changes, compiled),
+            Where::ToolOutput => text::tool_output(submission, tools),
         };
-        finding.hint.clone_from(&rule.hint);
-        finding
-    };
-    let shown = &rule.pattern;
-    if count > max {
-        let message = match max {
-            0 => format!("`{shown}` is found in {subject}, and must not be"),
-            _ => format!("`{shown}` is found {count} times in {subject}, and may be at most {max} times"),
-        };
-        // More is never fewer: what is not known cannot repair this.
-        let found = places.into_iter().map(|(text, at)| text.place(at, finding(message.clone())));
-        return Some(Broken::Found(found.collect()));
-    }
-    if let Some(why) = &texts.unknown
-        && (count < min || max < usize::MAX)
-    {
-        return Some(Broken::Unknown(why.clone()));
-    }
-    (count < min).then(|| {
-        let message = match min {
-            1 => format!("`{shown}` is not found in {subject}, and must be"),
-            _ => format!("`{shown}` is found {count} times in {subject}, and must be at least {min} times"),
-        };
-        Broken::Found(vec![finding(message)])
-    })
+        (rule.id.as_str(), compiled.broken_by(&texts))
+    }))
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Selection};
 use gatehost::config::FileSet;
 use gatehost::runtime::BUNDLED;
+use gatehost::settings;
+use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
@@ -46,7 +48,9 @@ fn compose(paths: &[&str]) -> (String, Vec<String>) {
         let about = bundled.description();
         let Ok(files) = FileSet::new(&about.files, &[]) else { continue };
         let matching = paths.iter().filter(|path| files.contains(path)).count();
-        if about.files.is_empty() || matching == 0 {
+        // What needs to be told what to look for, cannot be written for everybody.
+        let needs_settings = settings::validate(&about.settings_schema, &Value::Object(Map::new())).is_err();
+        if about.files.is_empty() || matching == 0 || needs_settings {
             continue;
         }
         reasons.push(format!("{}: {matching} files match {}", bundled.name, about.files.join(", ")));
