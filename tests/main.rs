@@ -8,5 +8,6 @@ mod cases;
 mod determinism;
 mod guests;
 mod hostile;
+mod models;
 mod released;
 mod schemas;

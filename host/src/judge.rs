@@ -4,7 +4,8 @@ use crate::catalogue::Verifiers;
 use crate::commands::{Commands, Ran};
 use crate::config::FileSet;
 use crate::gate::{self, Event, Judge};
-use crate::models::Models;
+use crate::models::{Models, Tape};
+use crate::outcome::ModelUse;
 use crate::plan::{self, Plan, Shape};
 use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Terms, Verifier};
 use crate::submission::{CommandEvidence, Evidence, Submission};
@@ -46,11 +47,11 @@ pub struct Services {
 }
 
 impl Services {
-    /// What the plan declares, for this subject.
-    pub fn new(plan: &Plan, subject: &Subject) -> Self {
+    /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it.
+    pub fn new(plan: &Plan, subject: &Subject, tape: Option<Tape>) -> Self {
         let commands = Arc::new(Commands::new(plan.commands.clone(), subject.workspace.root().to_owned()));
         let executor = subject.submission.executor.clone();
-        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor));
+        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape));
         Self { commands, models }
     }
 }
@@ -121,8 +122,8 @@ impl<'a> Bench<'a> {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(&work.verifier, &work.terms(), &submission).await;
-                let Answer { verdict, log, log_dropped, ran, .. } = answer;
-                Judged { verdict: Some(verdict), files: None, log, log_dropped, ran }
+                let Answer { verdict, log, log_dropped, ran, asked, .. } = answer;
+                Judged { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }
             Shape::File => files(work).await,
         };
@@ -136,6 +137,7 @@ impl<'a> Bench<'a> {
                 verdict,
                 files: judged.files,
                 commands: judged.ran.iter().map(CommandEvidence::from).collect(),
+                models: judged.asked,
             }),
         })
     }
@@ -164,6 +166,7 @@ struct Judged {
     log: Vec<LogLine>,
     log_dropped: u64,
     ran: Vec<Ran>,
+    asked: Vec<ModelUse>,
 }
 
 /// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
@@ -250,6 +253,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     let mut log = Vec::new();
     let mut log_dropped = 0;
     let mut ran = Vec::new();
+    let mut asked = Vec::new();
     let judged = answers.len();
     for (index, answer) in answers {
         let path = paths.get(index).map_or("", String::as_str);
@@ -279,9 +283,10 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
         log.extend(answer.log);
         log_dropped += answer.log_dropped;
         ran.extend(answer.ran);
+        asked.extend(answer.asked);
     }
     if judged == 0 {
-        return Judged { verdict: None, files: Some(0), log, log_dropped, ran };
+        return Judged { verdict: None, files: Some(0), log, log_dropped, ran, asked };
     }
     let of = |status: Status| counts[status as usize];
     let status = [Status::Fail, Status::Error, Status::Abstain].into_iter().find(|&status| of(status) > 0);
@@ -293,7 +298,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     };
     let error = first_error.filter(|_| status == Status::Error);
     let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
-    Judged { verdict: Some(verdict), files: Some(judged), log, log_dropped, ran }
+    Judged { verdict: Some(verdict), files: Some(judged), log, log_dropped, ran, asked }
 }
 
 #[cfg(test)]
