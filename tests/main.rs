@@ -9,5 +9,6 @@ mod determinism;
 mod guests;
 mod hostile;
 mod memory;
+mod models;
 mod released;
 mod schemas;

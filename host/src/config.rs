@@ -8,9 +8,11 @@ mod command;
 mod files;
 mod gate;
 mod grant;
+mod model;
 mod problem;
 mod read;
 mod references;
+mod settings_files;
 mod structure;
 mod terms;
 #[cfg(test)]
@@ -19,10 +21,11 @@ mod units;
 
 pub use ad_hoc::of_verifiers;
 pub use check::Check;
-pub use command::{Access, Api, Command, Model, Sandbox};
+pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
+pub use model::{Api, Model};
 pub use problem::{Position, Problem, Problems};
 pub use terms::{Flaky, Leniency, Mode, PassIf, Terms, When};
 
@@ -96,7 +99,7 @@ fn read(mut root: Table<'_>) -> Config {
     let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE)).unwrap_or(MAX_DEADLINE);
     let gates = named(&mut root, "gate", gate::read);
     let commands = named(&mut root, "command", |_, table| command::read(table));
-    let models = named(&mut root, "model", |_, table| command::read_model(table, &commands));
+    let models = named(&mut root, "model", |_, table| model::read(table, &commands));
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let config = Config { deadline, gates, checks, commands, models, places: Places::default() };

@@ -20,7 +20,7 @@ pub mod vote;
 
 pub use cadence::{Circumstances, Facts};
 
-use crate::outcome::{Node, Outcome};
+use crate::outcome::{ModelUse, Node, Outcome};
 use crate::plan::{self, Plan};
 use crate::submission::{CommandEvidence, Evidence};
 use crate::verdict::Verdict;
@@ -64,11 +64,13 @@ pub struct Answer {
     pub reused: Option<usize>,
     /// The commands that were run.
     pub commands: Vec<CommandEvidence>,
+    /// The models that were asked.
+    pub models: Vec<ModelUse>,
 }
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, files: None, reused: None, commands: Vec::new() }
+        Self { verdict, files: None, reused: None, commands: Vec::new(), models: Vec::new() }
     }
 }
 

@@ -5,7 +5,8 @@ use crate::commands::{Commands, Ran};
 use crate::config::FileSet;
 use crate::gate::{self, Event, Judge};
 use crate::memory::Memory;
-use crate::models::Models;
+use crate::models::{Models, Tape};
+use crate::outcome::ModelUse;
 use crate::plan::{self, Plan, Shape};
 use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::submission::{CommandEvidence, Evidence, Submission};
@@ -48,11 +49,11 @@ pub struct Services {
 }
 
 impl Services {
-    /// What the plan declares, for this subject.
-    pub fn new(plan: &Plan, subject: &Subject) -> Self {
+    /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it.
+    pub fn new(plan: &Plan, subject: &Subject, tape: Option<Tape>) -> Self {
         let commands = Arc::new(Commands::new(plan.commands.clone(), subject.workspace.root().to_owned()));
         let executor = subject.submission.executor.clone();
-        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor));
+        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape));
         Self { commands, models }
     }
 }
@@ -144,8 +145,8 @@ impl<'a> Bench<'a> {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
-                let Answer { verdict, log, log_dropped, ran, .. } = answer;
-                Judged { verdict: Some(verdict), files: None, reused: None, log, log_dropped, ran }
+                let Answer { verdict, log, log_dropped, ran, asked, .. } = answer;
+                Judged { verdict: Some(verdict), files: None, reused: None, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -167,6 +168,7 @@ impl<'a> Bench<'a> {
                 files: judged.files,
                 reused: judged.reused,
                 commands: judged.ran.iter().map(CommandEvidence::from).collect(),
+                models: judged.asked,
             }),
         })
     }
@@ -196,6 +198,7 @@ struct Judged {
     log: Vec<LogLine>,
     log_dropped: u64,
     ran: Vec<Ran>,
+    asked: Vec<ModelUse>,
 }
 
 /// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
@@ -317,6 +320,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     let mut log = Vec::new();
     let mut log_dropped = 0;
     let mut ran = Vec::new();
+    let mut asked = Vec::new();
     let judged = answers.len();
     for (index, answer) in answers {
         let path = paths.get(index).map_or("", String::as_str);
@@ -346,9 +350,10 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
         log.extend(answer.log);
         log_dropped += answer.log_dropped;
         ran.extend(answer.ran);
+        asked.extend(answer.asked);
     }
     if judged == 0 {
-        return Judged { verdict: None, files: Some(0), reused: None, log, log_dropped, ran };
+        return Judged { verdict: None, files: Some(0), reused: None, log, log_dropped, ran, asked };
     }
     let of = |status: Status| counts[status as usize];
     let status = [Status::Fail, Status::Error, Status::Abstain].into_iter().find(|&status| of(status) > 0);
@@ -360,7 +365,7 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     };
     let error = first_error.filter(|_| status == Status::Error);
     let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
-    Judged { verdict: Some(verdict), files: Some(judged), reused: None, log, log_dropped, ran }
+    Judged { verdict: Some(verdict), files: Some(judged), reused: None, log, log_dropped, ran, asked }
 }
 
 #[cfg(test)]

@@ -1,17 +1,46 @@
 //! Asking the language models that the configuration declares: one question, a fresh context, within budgets.
+//!
+//! The key of a model is read when it is asked, goes into one header of the request, and nowhere else.
+
+mod anthropic;
+mod budget;
+mod command;
+mod distinct;
+mod http;
+mod openai;
+mod prompt;
+mod strict;
+mod tape;
+mod transport;
+
+pub use tape::{BadTape, Tape};
 
 use crate::commands::Commands;
-use crate::config::Model;
+use crate::config::{Api, Model};
+use crate::outcome::ModelUse;
 use crate::submission::Executor;
+use crate::verdict::{ErrorKind, Failure};
+use budget::Budget;
+use prompt::Rendered;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The models of a configuration, and what is left of their budgets in this run.
 #[derive(Debug)]
 pub struct Models {
-    declared: BTreeMap<String, Model>,
+    declared: BTreeMap<String, Declared>,
     commands: Arc<Commands>,
     executor: Executor,
+    tape: Option<Tape>,
+    client: http::Client,
+}
+
+#[derive(Debug)]
+struct Declared {
+    model: Model,
+    budget: Budget,
 }
 
 /// A part of a prompt.
@@ -44,7 +73,8 @@ pub struct Question {
 }
 
 /// Why an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stop {
     /// For a reason that is not known here.
     Other,
@@ -54,6 +84,18 @@ pub enum Stop {
     Refusal,
     /// The model was done.
     End,
+}
+
+impl Stop {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Length => "length",
+            Self::Refusal => "refusal",
+            Self::End => "end",
+        }
+    }
 }
 
 /// An answer.
@@ -68,7 +110,8 @@ pub struct Answer {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NoAnswer {
     /// The model is the executor's own.
     #[error("the model is the executor's own, and its `distinct` demands another")]
@@ -84,20 +127,177 @@ pub enum NoAnswer {
     Malformed(String),
 }
 
+impl NoAnswer {
+    /// The word used in every report.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotDistinct => "not-distinct",
+            Self::Budget(_) => "budget",
+            Self::Unreachable(_) => "unreachable",
+            Self::Malformed(_) => "malformed",
+        }
+    }
+
+    /// What becomes of a check that asked the model `name` and got no answer.
+    pub fn failure(&self, name: &str) -> Failure {
+        let (kind, hint) = match self {
+            Self::NotDistinct => {
+                let hint = format!("give `[model.{name}]` another model, or set its `distinct = false`");
+                (ErrorKind::LlmNotDistinct, Some(hint))
+            }
+            Self::Budget(what) => {
+                let key = if what == "requests" { "max_requests".to_owned() } else { format!("max_run_{what}") };
+                (ErrorKind::LlmBudget, Some(format!("raise `{key}` of `[model.{name}]`")))
+            }
+            Self::Unreachable(_) => (ErrorKind::LlmUnreachable, None),
+            Self::Malformed(_) => (ErrorKind::LlmMalformed, None),
+        };
+        Failure { hint, ..Failure::new(kind, crate::text::clean_line(&format!("`{name}`: {self}"), 500)) }
+    }
+}
+
+/// What a model replied, and what it says that the reply cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reply {
+    text: String,
+    stop: Stop,
+    model: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tokens: Option<Tokens>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tokens {
+    input: u64,
+    output: u64,
+}
+
+/// What came of asking: the reply or why there is none, and how many requests it took.
+struct Exchange {
+    came: Result<Reply, NoAnswer>,
+    attempts: u32,
+}
+
 impl Models {
-    /// The models of a configuration, for judging the work of `executor`.
-    pub fn new(declared: BTreeMap<String, Model>, commands: Arc<Commands>, executor: Executor) -> Self {
-        Self { declared, commands, executor }
+    /// The models of a configuration, for judging the work of `executor`. With a tape, what is asked is recorded on it,
+    /// or answered from it.
+    pub fn new(
+        declared: BTreeMap<String, Model>,
+        commands: Arc<Commands>,
+        executor: Executor,
+        tape: Option<Tape>,
+    ) -> Self {
+        let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
+        let declared = declared.into_iter().map(declare).collect();
+        Self { declared, commands, executor, tape, client: http::Client::default() }
     }
 
-    /// An unguessable word for one call of a verifier.
-    pub fn nonce(&self) -> String {
-        String::new()
+    /// An unguessable word for one call of a verifier: 160 bits as letters and digits. `None` where the operating
+    /// system gives no randomness.
+    pub fn nonce(&self) -> Option<String> {
+        const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+        let letter = |byte: u8| char::from(LETTERS[usize::from(byte % 32)]);
+        random::<32>().map(|bytes| bytes.into_iter().map(letter).collect())
     }
 
-    /// Ask a model. When the future is dropped, nobody waits for the answer any more.
-    pub async fn ask(&self, name: &str, question: Question) -> Result<Answer, NoAnswer> {
-        let _ = (&self.declared, &self.commands, &self.executor, name, question);
-        Err(NoAnswer::Unreachable("this version of gate cannot ask models".to_owned()))
+    /// Ask a model, and say what that took. When the future is dropped, nobody waits for the answer any more.
+    pub async fn ask(&self, name: &str, question: Question) -> (ModelUse, Result<Answer, NoAnswer>) {
+        let start = Instant::now();
+        let Exchange { came, attempts } = match self.declared.get(name) {
+            Some(declared) => self.exchange(name, declared, question).await,
+            None => Exchange::none(NoAnswer::Unreachable("no such model is declared".to_owned())),
+        };
+        let tokens = came.as_ref().ok().and_then(|reply| reply.tokens);
+        let used = ModelUse {
+            name: name.to_owned(),
+            model: came.as_ref().ok().map(|reply| crate::text::clean_line(&reply.model, 200)),
+            ended: came.as_ref().map_or_else(NoAnswer::as_str, |reply| reply.stop.as_str()),
+            input_tokens: tokens.map(|tokens| tokens.input),
+            output_tokens: tokens.map(|tokens| tokens.output),
+            requests: attempts,
+            replayed: matches!(self.tape, Some(Tape::Replay(_))),
+            duration: start.elapsed(),
+        };
+        (used, came.map(|Reply { text, stop, model, .. }| Answer { text, stop, model }))
+    }
+
+    async fn exchange(&self, name: &str, declared: &Declared, question: Question) -> Exchange {
+        let Declared { model, budget } = declared;
+        if distinct::refused(model, model.model.as_deref(), &self.executor) {
+            return Exchange::none(NoAnswer::NotDistinct);
+        }
+        let rendered = match prompt::render(&question, model.max_tokens) {
+            Ok(rendered) => rendered,
+            Err(why) => return Exchange::none(why),
+        };
+        let spending = match budget.begin(&rendered) {
+            Ok(spending) => spending,
+            Err(why) => return Exchange::none(why),
+        };
+        let Exchange { came, attempts } = match &self.tape {
+            Some(Tape::Replay(player)) => Exchange { came: player.play(name, model, &rendered), attempts: 0 },
+            Some(Tape::Record(recorder)) => {
+                let Exchange { came, attempts } = self.send(model, &rendered, &spending).await;
+                let came = recorder.record(name, model, &rendered, came);
+                Exchange { came, attempts }
+            }
+            None => self.send(model, &rendered, &spending).await,
+        };
+        if let Ok(reply) = &came {
+            spending.settle(reply.tokens);
+        }
+        let came = came.and_then(|reply| match reply.stop {
+            // An alias may have led to the executor's own model after all.
+            _ if distinct::refused(model, Some(&reply.model), &self.executor) => Err(NoAnswer::NotDistinct),
+            Stop::End if reply.text.trim().is_empty() => Err(NoAnswer::Malformed("it is empty".to_owned())),
+            _ => Ok(reply),
+        });
+        Exchange { came, attempts }
+    }
+
+    async fn send(&self, model: &Model, rendered: &Rendered, spending: &budget::Spending<'_>) -> Exchange {
+        let within = model.timeout.min(spending.time_left());
+        match model.api {
+            Api::Command => command::ask(&self.commands, model, rendered, within).await,
+            Api::Anthropic | Api::Openai => transport::ask(&self.client, model, rendered, within, spending).await,
+        }
+    }
+}
+
+impl Exchange {
+    fn none(why: NoAnswer) -> Self {
+        Self { came: Err(why), attempts: 0 }
+    }
+}
+
+fn no_answer_within(time: Duration) -> NoAnswer {
+    let shown =
+        if time.as_millis() < 1_000 { format!("{} ms", time.as_millis()) } else { format!("{} s", time.as_secs()) };
+    NoAnswer::Unreachable(format!("no answer within {shown}"))
+}
+
+/// Bytes that nobody can guess.
+fn random<const N: usize>() -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Command;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_nonces_are_alike() {
+        let commands = Arc::new(Commands::new(BTreeMap::<String, Command>::new(), ".".into()));
+        let models = Models::new(BTreeMap::new(), commands, Executor::default(), None);
+        let nonces: BTreeSet<String> = (0..1_000).map(|_| models.nonce().expect("randomness")).collect();
+        assert_eq!(nonces.len(), 1_000);
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        assert!(nonces.iter().all(|nonce| nonce.len() == 32 && nonce.chars().all(plain)));
     }
 }

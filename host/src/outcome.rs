@@ -89,6 +89,34 @@ pub struct VerifierId {
     pub digest: String,
 }
 
+/// A question to a model, and what that took.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ModelUse {
+    /// The model, as the configuration names it.
+    pub name: String,
+    /// The model that answered, as it named itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How the answer ended (`end`, `length`, `refusal`, `other`), or why there is none (`not-distinct`, `budget`,
+    /// `unreachable`, `malformed`).
+    pub ended: &'static str,
+    /// The tokens of the question, where the model says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// The tokens of the answer, where the model says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// How many requests were sent.
+    pub requests: u32,
+    /// Whether the answer was recorded in another run.
+    #[serde(skip_serializing_if = "is_false")]
+    pub replayed: bool,
+    /// How long it took.
+    #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+}
+
 /// A member whose error or abstention was let through by a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Relaxation {
@@ -142,6 +170,9 @@ pub struct Node {
     /// What the verifier said, for a check that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// The models that were asked, for a check that ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelUse>,
     /// How long it took.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     #[schemars(with = "f64")]
@@ -169,6 +200,7 @@ impl Node {
             files: None,
             reused: None,
             verdict: None,
+            models: Vec::new(),
             duration: Duration::ZERO,
             children: Vec::new(),
         }

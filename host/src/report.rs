@@ -22,6 +22,8 @@ pub struct Report<'a> {
     pub base: Option<&'a str>,
     /// How many files were there to be judged.
     pub files: usize,
+    /// Whether models answered from a tape.
+    pub replayed: bool,
     /// How long it took.
     pub duration: Duration,
 }

@@ -145,6 +145,11 @@ fn check() -> Value {
             "type": "string", "minLength": 1,
         },
         "settings": { "description": "What the verifier takes; see `gate inspect`.", "type": "object" },
+        "settings_files": {
+            "description": "Settings whose text stands in a file, by its path relative to gate.toml.",
+            "type": "object",
+            "additionalProperties": { "type": "string", "minLength": 1 },
+        },
         "grants": {
             "type": "array",
             "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
@@ -186,11 +191,14 @@ fn model() -> Value {
         "api": { "enum": ["anthropic", "openai", "command"] },
         "model": { "type": "string" },
         "key_env": { "description": "The environment variable that holds the key.", "type": "string" },
-        "url": { "type": "string" },
+        "url": { "description": "Where the API is; without it, at its usual address.", "type": "string" },
         "command": { "description": "The command that is asked, for `api = \"command\"`.", "type": "string" },
-        "max_tokens": { "type": "integer", "minimum": 1 },
-        "max_requests": { "type": "integer", "minimum": 1 },
-        "timeout": { "$ref": "#/$defs/duration" },
+        "max_tokens": { "description": "The most tokens of one answer.", "type": "integer", "minimum": 1, "default": 4_096 },
+        "max_requests": { "description": "The most questions of one run.", "type": "integer", "minimum": 1, "default": 16 },
+        "max_run_tokens": { "description": "The most tokens of one run, in and out.", "type": "integer", "minimum": 1, "default": 1_000_000 },
+        "max_run_bytes": { "description": "The most bytes of one run, sent and received.", "$ref": "#/$defs/size", "default": "16MiB" },
+        "max_run_time": { "description": "The most time of one run, of all questions together.", "$ref": "#/$defs/duration", "default": "30m" },
+        "timeout": { "description": "How long an answer may take, with all retries.", "$ref": "#/$defs/duration", "default": "3m" },
         "distinct": { "description": "Refuse the model that did the work.", "type": "boolean", "default": true },
     })
 }

@@ -2,7 +2,8 @@
 
 use crate::verdict::{Finding, Status};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The whole submission.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,12 +23,18 @@ pub struct Submission {
     pub executor: Executor,
     /// What earlier attempts were found wanting in, oldest first.
     pub prior_findings: Vec<PriorFinding>,
-    /// What earlier checks of this run established.
+    /// What earlier checks of this run established. Written by the host, and refused in a document.
+    #[serde(deserialize_with = "refuse_evidence")]
+    #[schemars(skip)]
     pub evidence: Vec<Evidence>,
     /// What a separate evaluator said.
     pub evaluator: Option<Evaluator>,
     /// The commit that the changes are relative to.
     pub base: Option<String>,
+}
+
+fn refuse_evidence<'de, D: Deserializer<'de>>(_: D) -> Result<Vec<Evidence>, D::Error> {
+    Err(D::Error::custom("`evidence` is what gate itself established, and cannot be handed over"))
 }
 
 /// The work that was asked for.

@@ -275,6 +275,14 @@ error_kinds! {
     AbiRange = "abi.range",
     /// The guest named a place that it may not name.
     AbiPlace = "abi.place",
+    /// A model could not be reached, or answered with an error, after all retries.
+    LlmUnreachable = "llm.unreachable",
+    /// What came back from a model is not an answer.
+    LlmMalformed = "llm.malformed",
+    /// What the run may spend on a model is spent.
+    LlmBudget = "llm.budget",
+    /// The model is the one that did the work.
+    LlmNotDistinct = "llm.not-distinct",
     /// The host itself could not go on.
     HostFailed = "host.failed",
 }

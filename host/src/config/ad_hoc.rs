@@ -18,6 +18,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
             name: name.clone(),
             verifier: verifier.clone(),
             settings: settings.clone(),
+            settings_files: BTreeMap::new(),
             grants: grants.iter().cloned().collect(),
             limits: Limits::default(),
             time: None,

@@ -1,7 +1,8 @@
 //! `[check.*]`: one configured use of a verifier.
 
-use super::command::{Command, Model};
+use super::command::Command;
 use super::grant::Grant;
+use super::model::Model;
 use super::problem::nearest;
 use super::read::{Table, Value};
 use super::terms::Terms;
@@ -18,6 +19,8 @@ pub struct Check {
     pub verifier: String,
     /// A JSON object that the verifier is given; not yet held against its schema.
     pub settings: serde_json::Value,
+    /// Settings that stand in files, by name; see [`Config::read_settings_files`](super::Config::read_settings_files).
+    pub settings_files: BTreeMap<String, String>,
     /// What it may do.
     pub grants: BTreeSet<Grant>,
     /// What one call may use; the time is [`Check::time`].
@@ -37,6 +40,7 @@ pub(super) struct Declared<'d> {
 pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) -> Check {
     let verifier = table.need("verifier", "the name, the path or the OCI reference of a verifier");
     let settings = table.get("settings").and_then(|value| value.table("a table")?.here.json());
+    let settings_files = super::settings_files::read(&mut table, settings.as_ref());
     let grants = table.get("grants").and_then(|value| {
         let list = value.list_or_empty("a list of grants such as `[\"workspace\"]`")?;
         Some(list.iter().filter_map(|value| read_grant(value, declared)).collect())
@@ -51,6 +55,7 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) ->
         name: name.to_owned(),
         verifier: verifier.and_then(|value| read_verifier(&value)).unwrap_or_default(),
         settings: settings.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
+        settings_files,
         grants: grants.unwrap_or_default(),
         limits,
         time,

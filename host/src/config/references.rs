@@ -1,6 +1,7 @@
 //! What must hold between the entries of a file: names that exist, and times that fit.
 
-use super::command::{COMMAND_TIMEOUT, MODEL_TIMEOUT};
+use super::command::COMMAND_TIMEOUT;
+use super::model::MODEL_TIMEOUT;
 use super::{Check, Config, Grant, MAX_DEADLINE, Member, Problem, Rule, Target, Terms, nearest, show_duration};
 use std::time::Duration;
 
@@ -8,13 +9,18 @@ use std::time::Duration;
 /// (`Limits::time`).
 const PLAIN_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(5 * 60));
 
+const GRACE: Duration = Duration::from_secs(5);
+
 impl Config {
     /// How long a check may take: as long as the slowest of what it is granted, if it says nothing else; and at most.
     pub(crate) fn timeouts(&self, check: &Check) -> (Duration, Duration) {
         let of = |grant: &Grant| match grant {
             Grant::Workspace => None,
             Grant::Command(name) => Some((self.commands.get(name)?.timeout, COMMAND_TIMEOUT.1)),
-            Grant::Model(name) => Some((self.models.get(name)?.timeout, MODEL_TIMEOUT.1)),
+            // A little longer, so that a model that takes too long is named as such.
+            Grant::Model(name) => {
+                Some(((self.models.get(name)?.timeout + GRACE).min(MODEL_TIMEOUT.1), MODEL_TIMEOUT.1))
+            }
         };
         let longest = |a: (Duration, Duration), b: (Duration, Duration)| (a.0.max(b.0), a.1.max(b.1));
         check.grants.iter().filter_map(of).reduce(longest).unwrap_or(PLAIN_TIMEOUT)

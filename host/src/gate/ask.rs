@@ -54,7 +54,7 @@ impl<J: Judge> Evaluation<'_, J> {
         // The verdict is that of the run that decided.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
             node.reason = if node.flaky { format!("its runs disagree: {}", words.join(", ")) } else { run.reason };
-            let Answer { verdict, files, reused, commands } = run.answer;
+            let Answer { verdict, files, reused, commands, models } = run.answer;
             let evidence = Evidence {
                 check: check.member.clone(),
                 verifier: check.verifier.clone(),
@@ -66,6 +66,7 @@ impl<J: Judge> Evaluation<'_, J> {
             node.files = files;
             node.reused = reused;
             node.verdict = Some(verdict);
+            node.models = models;
             return Done { node, waved: None, evidence: vec![evidence] };
         }
         Done { node, waved: None, evidence: Vec::new() }

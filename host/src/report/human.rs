@@ -4,7 +4,7 @@
 //! pass for a line of ours.
 
 use super::Report;
-use crate::outcome::{Node, NodeKind, Outcome};
+use crate::outcome::{ModelUse, Node, NodeKind, Outcome};
 use crate::verdict::{Finding, Level};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -65,6 +65,9 @@ impl Lines<'_> {
 
     fn explain(&mut self, node: &Node) -> io::Result<()> {
         let Some(verdict) = &node.verdict else { return Ok(()) };
+        if self.style.verbose {
+            node.models.iter().try_for_each(|used| self.text(4, &asked(used)))?;
+        }
         if let Some(failure) = &verdict.error {
             self.text(4, &format!("{}: {}", failure.kind, failure.message))?;
             if let Some(hint) = &failure.hint {
@@ -123,6 +126,9 @@ impl Lines<'_> {
         if report.gate.escalated {
             self.text(2, "asks for a person")?;
         }
+        if report.replayed {
+            self.text(2, "the models' answers are not of this run: they were recorded before")?;
+        }
         for relaxation in &report.gate.relaxed {
             let text =
                 format!("rests on a relaxation: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
@@ -130,6 +136,26 @@ impl Lines<'_> {
         }
         Ok(())
     }
+}
+
+/// Which model was asked, and what that took.
+fn asked(used: &ModelUse) -> String {
+    let mut text = format!("asked `{}`", used.name);
+    if let Some(model) = &used.model {
+        text += &format!(" ({model})");
+    }
+    if used.ended != "end" {
+        text += &format!(": {}", used.ended);
+    }
+    if let (Some(input), Some(output)) = (used.input_tokens, used.output_tokens) {
+        text += &format!("; {input} tokens in, {output} out");
+    }
+    match (used.replayed, used.requests) {
+        (true, _) => text += "; recorded before",
+        (false, 0 | 1) => {}
+        (false, requests) => text += &format!("; {requests} requests"),
+    }
+    text + &format!("; {}", duration(used.duration))
 }
 
 /// What stands behind a member's name.
@@ -205,7 +231,8 @@ mod tests {
 
     fn written(gate: &Node, style: Style) -> String {
         let mut out = Vec::new();
-        let report = Report { gate, plan: None, base: None, files: 2, duration: Duration::from_millis(7) };
+        let report =
+            Report { gate, plan: None, base: None, files: 2, replayed: false, duration: Duration::from_millis(7) };
         human(&mut out, &report, style).expect("written");
         String::from_utf8(out).expect("text")
     }

@@ -24,6 +24,9 @@ pub(crate) struct Document<'a> {
     base: Option<&'a str>,
     /// How many files were there to be judged.
     files: usize,
+    /// Whether the models' answers were recorded in another run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replayed: bool,
     /// How long it took.
     duration_ms: u64,
     /// What goes back to whoever did the work; nothing after a pass.
@@ -41,6 +44,7 @@ pub fn json(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         plan: report.plan,
         base: report.base,
         files: report.files,
+        replayed: report.replayed,
         duration_ms: u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
         feedback: (report.status() != Status::Pass).then(|| feedback(report.gate)),
         gate: report.gate,

@@ -15,6 +15,7 @@ use super::{Description, Runtime, convert};
 use crate::commands::{Commands, Ran};
 use crate::limits::Limits;
 use crate::models::Models;
+use crate::outcome::ModelUse;
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure, Verdict};
@@ -57,11 +58,20 @@ pub struct Answer {
     pub trace: Trace,
     /// What was run for it.
     pub ran: Vec<Ran>,
+    /// What was asked for it.
+    pub asked: Vec<ModelUse>,
 }
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, log: Vec::new(), log_dropped: 0, trace: Trace::new(), ran: Vec::new() }
+        Self {
+            verdict,
+            log: Vec::new(),
+            log_dropped: 0,
+            trace: Trace::new(),
+            ran: Vec::new(),
+            asked: Vec::new(),
+        }
     }
 }
 
@@ -194,14 +204,19 @@ fn too_large(size: u64, limits: &Limits) -> Failure {
 }
 
 fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
-    let Sandbox { mut log, wasi, workspace, commands, .. } = sandbox;
+    let Sandbox { mut log, wasi, workspace, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
+    let (asked, unanswered) = models.map(Asker::into_asked).unwrap_or_default();
+    // Whatever a guest makes of it: a question without an answer decides nothing, not even a failure, which a `not`
+    // would turn into a pass.
+    let verdict = verdict.and_then(|verdict| unanswered.map_or(Ok(verdict), Err));
     Answer {
         verdict: verdict.unwrap_or_else(Verdict::from),
         log,
         log_dropped,
         trace: workspace.map(Reader::into_trace).unwrap_or_default(),
         ran: commands.map(Runner::into_ran).unwrap_or_default(),
+        asked,
     }
 }

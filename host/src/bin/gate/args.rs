@@ -156,6 +156,12 @@ pub(crate) struct Run {
     /// Grant the verifiers a capability: `workspace`
     #[arg(long, value_name = "GRANT", requires = "verifier")]
     pub(crate) grant: Vec<Grant>,
+    /// Write down what models are asked and what they answer, to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
+    pub(crate) record_models: Option<PathBuf>,
+    /// Ask no model: answer from a file that `--record-models` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_models: Option<PathBuf>,
     /// How to print the verdict
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: RunFormat,

@@ -69,7 +69,8 @@ pub(crate) fn configuration(global: &Global) -> Result<Configured, Complaint> {
 }
 
 fn written(bytes: Vec<u8>, name: &str, folder: &Path, is_default: bool) -> Result<Configured, Complaint> {
-    let config = config::parse(&bytes).map_err(|problems| Complaint::problems(name, &problems))?;
+    let mut config = config::parse(&bytes).map_err(|problems| Complaint::problems(name, &problems))?;
+    config.read_settings_files(folder).map_err(|problems| Complaint::problems(name, &problems))?;
     Ok(Configured { config, name: name.to_owned(), folder: folder.to_owned(), is_default })
 }
 

@@ -11,6 +11,7 @@ use gatehost::feedback::feedback;
 use gatehost::gate::{self, Circumstances};
 use gatehost::input;
 use gatehost::judge::{Bench, Logged, Services, Subject};
+use gatehost::models::{BadTape, Tape};
 use gatehost::plan::Shape;
 use gatehost::report::{self, Report, Style};
 use gatehost::submission::{Claim, Submission, Task};
@@ -35,6 +36,7 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         plan::show(&prepared.plan, format)?;
         return Ok(Exit::Pass);
     }
+    let tape = tape(command)?;
     let hunks = prepared.plan.checks().any(|check| check.shape == Shape::Submission);
     let changes = changes::collect(&global.directory, &selection(command), hunks)?;
     let subject = subject(&changes, said);
@@ -45,7 +47,8 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let Prepared { plan, runtime, verifiers, tokio } = prepared;
     let progress = Progress::new(&plan, io::stderr().is_terminal() && !global.quiet);
     let observe = |event: gate::Event<'_>| progress.observe(event);
-    let services = Services::new(&plan, &subject);
+    let replayed = tape.as_ref().is_some_and(Tape::is_replayed);
+    let services = Services::new(&plan, &subject, tape);
     let bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
     let mut gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
     progress.finish();
@@ -59,7 +62,7 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 
     let digest = plan.digest();
     let base = changes.base.as_deref();
-    let report = Report { gate: &gate, plan: Some(&digest), base, files, duration: start.elapsed() };
+    let report = Report { gate: &gate, plan: Some(&digest), base, files, replayed, duration: start.elapsed() };
     let mut out = io::stdout().lock();
     match command.format {
         RunFormat::Json => report::json(&mut out, &report)?,
@@ -93,6 +96,23 @@ fn selection(command: &Run) -> Selection {
     } else {
         Selection::Changed
     }
+}
+
+/// What models are recorded on, or answer from.
+fn tape(command: &Run) -> Result<Option<Tape>, Complaint> {
+    let tape = match (&command.record_models, &command.replay_models) {
+        (Some(path), _) => Some(Tape::record(path)),
+        (None, Some(path)) => Some(Tape::replay(path)),
+        (None, None) => None,
+    };
+    tape.transpose().map_err(|error| {
+        let hint = match &error {
+            BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
+            BadTape::Invalid { .. } => Some("record it anew with `--record-models`".to_owned()),
+            _ => None,
+        };
+        Complaint::mistake(error).hint(hint)
+    })
 }
 
 /// The submission as far as it was said, in a document or in flags.

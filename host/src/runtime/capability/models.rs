@@ -2,22 +2,36 @@
 
 use super::Granted;
 use crate::models::{Models, NoAnswer, Part, Question, Stop};
+use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
 use crate::runtime::ending::Ended;
 use crate::runtime::sandbox::Sandbox;
 use crate::text;
-use crate::verdict::ErrorKind;
+use crate::verdict::{ErrorKind, Failure};
 
-/// The models that a guest may ask.
+/// The models that a guest may ask, and what came of those that it asked.
 pub(crate) struct Asker {
     granted: Granted<Models>,
-    nonce: String,
+    nonce: Option<String>,
+    asked: Vec<ModelUse>,
+    /// What becomes of the call: the first question that had no answer.
+    unanswered: Option<Failure>,
 }
 
 impl Asker {
     pub(crate) fn new(granted: Granted<Models>) -> Self {
         let nonce = granted.by.nonce();
-        Self { granted, nonce }
+        Self { granted, nonce, asked: Vec::new(), unanswered: None }
+    }
+
+    /// What was asked, and why a question was not answered, if one was not.
+    pub(crate) fn into_asked(self) -> (Vec<ModelUse>, Option<Failure>) {
+        (self.asked, self.unanswered)
+    }
+
+    fn nonce(&self) -> wasmtime::Result<String> {
+        let none = || Ended::error(ErrorKind::HostFailed, "the operating system gives no random numbers");
+        self.nonce.clone().ok_or_else(none)
     }
 }
 
@@ -36,18 +50,29 @@ impl wit::Host for Sandbox {
     }
 
     fn nonce(&mut self) -> wasmtime::Result<String> {
-        Ok(self.asker()?.nonce.clone())
+        self.asker()?.nonce()
     }
 
     async fn ask(&mut self, name: String, request: wit::Request) -> wasmtime::Result<Result<wit::Answer, wit::Error>> {
         let asker = self.asker()?;
         if !asker.granted.names.contains(&name) {
+            let message = format!(
+                "the verifier asked the model `{}`, and its check has no grant for it",
+                text::clean_line(&name, 60)
+            );
+            asker.unanswered.get_or_insert_with(|| Failure::new(ErrorKind::LinkCapabilityDenied, message));
             return Ok(Err(wit::Error::NotGranted));
         }
-        let question = question(request, asker.nonce.clone());
+        let question = question(request, asker.nonce()?);
         let models = asker.granted.by.clone();
         let _paused = self.time.pause();
-        Ok(match models.ask(&name, question).await {
+        let (used, came) = models.ask(&name, question).await;
+        let asker = self.asker()?;
+        asker.asked.push(used);
+        if let Err(why) = &came {
+            asker.unanswered.get_or_insert_with(|| why.failure(&name));
+        }
+        Ok(match came {
             Ok(answer) => Ok(wit::Answer {
                 text: answer.text,
                 stop: match answer.stop {

@@ -1,0 +1,136 @@
+//! `[model.*]`: models that a check can be granted by name.
+
+use super::MAX_DEADLINE;
+use super::check::must_be_declared;
+use super::command::{Command, timeout, variable};
+use super::read::{Table, Value};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a model may take, and how long if nothing else is said.
+pub(crate) const MODEL_TIMEOUT: (Duration, Duration) = (Duration::from_secs(3 * 60), Duration::from_secs(10 * 60));
+
+/// How a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Api {
+    /// The Anthropic API.
+    Anthropic,
+    /// The OpenAI API, or a compatible server.
+    Openai,
+    /// A command of the configuration.
+    Command,
+}
+
+/// A model that checks can be granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Model {
+    /// How it is asked.
+    pub api: Api,
+    /// Which model; present unless the API is a command.
+    pub model: Option<String>,
+    /// The name of the environment variable that holds the key.
+    pub key_env: Option<String>,
+    /// Where the API is, if not at its usual address.
+    pub url: Option<String>,
+    /// The command; present exactly when the API is one.
+    pub command: Option<String>,
+    /// The most tokens of one answer.
+    pub max_tokens: u32,
+    /// The most questions of one run.
+    pub max_requests: u32,
+    /// The most tokens of one run, of questions and answers together.
+    pub max_run_tokens: u64,
+    /// The most bytes of one run, sent and received together.
+    pub max_run_bytes: u64,
+    /// The most time of one run, of all questions together.
+    #[serde(rename = "max_run_time_ms", serialize_with = "crate::config::milliseconds")]
+    pub max_run_time: Duration,
+    /// How long an answer may take, with all retries.
+    #[serde(rename = "timeout_ms", serialize_with = "crate::config::milliseconds")]
+    pub timeout: Duration,
+    /// Whether it must be another model than the one that did the work.
+    pub distinct: bool,
+}
+
+impl Model {
+    /// Whether its key would travel so that others can read it.
+    pub(crate) fn sends_key_in_clear(&self) -> bool {
+        let Some(rest) = self.url.as_deref().and_then(|url| url.strip_prefix("http://")) else { return false };
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let bare = match host.strip_prefix('[') {
+            Some(v6) => v6.split(']').next().unwrap_or_default(),
+            None => host.rsplit_once(':').map_or(host, |(host, _)| host),
+        };
+        let loopback = bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        self.key_env.is_some() && !loopback
+    }
+}
+
+pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -> Model {
+    let apis = [("anthropic", Api::Anthropic), ("openai", Api::Openai), ("command", Api::Command)];
+    let api = table.need("api", "`anthropic`, `openai` or `command`").and_then(|value| value.word(&apis));
+    let by_command = api == Some(Api::Command);
+    let [model, key_env, url, command] = ["model", "key_env", "url", "command"].map(|key| table.get(key));
+    match (by_command, &command) {
+        (true, None) => table.here.problem("expected `command`: the name of a `[command.NAME]`"),
+        (false, Some(command)) if api.is_some() => {
+            command.problem("expected `command` only beside `api = \"command\"`")
+        }
+        _ => {}
+    }
+    if by_command {
+        for (key, value) in [("key_env", &key_env), ("url", &url)] {
+            if let Some(value) = value {
+                value.problem(format!("expected no `{key}` beside `api = \"command\"`"));
+            }
+        }
+    } else if api.is_some() && model.is_none() {
+        table.here.problem("expected `model`: the name that the API gives it");
+    }
+    let place_of_url = url.clone();
+    let model = Model {
+        api: api.unwrap_or(Api::Command),
+        model: model.and_then(|value| value.text("the name that the API gives the model")),
+        key_env: key_env.and_then(|value| variable(&value)),
+        url: url.and_then(|value| address(&value)),
+        command: command.filter(|_| by_command).and_then(|value| {
+            let name = value.text("the name of a `[command.NAME]`")?;
+            must_be_declared(&value, "command", &name, commands);
+            Some(name)
+        }),
+        max_tokens: table.get("max_tokens").and_then(|value| value.small(1..=1_000_000)).unwrap_or(4_096),
+        max_requests: table.get("max_requests").and_then(|value| value.small(1..=1_000)).unwrap_or(16),
+        max_run_tokens: table
+            .get("max_run_tokens")
+            .and_then(|value| value.number(1..=1_000_000_000))
+            .unwrap_or(1_000_000),
+        max_run_bytes: table.get("max_run_bytes").and_then(|value| value.size()).unwrap_or(16 << 20),
+        max_run_time: table
+            .get("max_run_time")
+            .and_then(|value| value.duration_up_to(MAX_DEADLINE))
+            .unwrap_or(MAX_DEADLINE),
+        timeout: timeout(&mut table, MODEL_TIMEOUT),
+        distinct: table.get("distinct").and_then(|value| value.flag()).unwrap_or(true),
+    };
+    if let Some(url) = place_of_url.filter(|_| !by_command && model.sends_key_in_clear()) {
+        url.problem(
+            "expected `https://`, since a key must not travel in clear; plain `http://` is for this machine only",
+        );
+    }
+    table.finish();
+    model
+}
+
+fn address(value: &Value<'_>) -> Option<String> {
+    let Some(url) = value.as_str().filter(|url| url.starts_with("https://") || url.starts_with("http://")) else {
+        return value.expected("an address that starts with `https://` or `http://`");
+    };
+    if url.contains(['@', '?', '#']) || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        // Not shown: it may hold a password.
+        value.problem("expected an address without `@`, `?`, `#` and spaces; a key belongs into `key_env`");
+        return None;
+    }
+    Some(url.to_owned())
+}

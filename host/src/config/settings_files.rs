@@ -1,0 +1,78 @@
+//! Settings whose text stands in a file beside gate.toml, such as the prompt of a reviewer.
+
+use super::read::Table;
+use super::{Config, Problem, Problems};
+use crate::text::clean_line;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A longer file is not read.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// The files of `settings_files`, by the setting that each is.
+pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) -> BTreeMap<String, String> {
+    let what = "a table such as `{ prompt = \"review.md\" }`";
+    let Some(files) = table.get("settings_files").and_then(|value| value.table(what)) else { return BTreeMap::new() };
+    let mut named = BTreeMap::new();
+    for (setting, value) in files.entries() {
+        if settings.is_some_and(|settings| settings.get(setting).is_some()) {
+            let shown = clean_line(setting, 60);
+            value.problem(format!("expected `{shown}` in `settings` or in `settings_files`, found it in both"));
+        }
+        if let Some(path) = value.text("the path of a text file, relative to this file") {
+            named.insert(setting.to_owned(), path);
+        }
+    }
+    named
+}
+
+impl Config {
+    /// Make the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
+    pub fn read_settings_files(&mut self, folder: &Path) -> Result<(), Problems> {
+        let mut problems: Vec<Problem> = Vec::new();
+        for check in self.checks.values_mut() {
+            for (setting, path) in std::mem::take(&mut check.settings_files) {
+                match text(&folder.join(&path)) {
+                    Ok(text) => check.settings[&setting] = text.into(),
+                    Err(why) => {
+                        let place = format!("check.{}.settings_files.{setting}", check.name);
+                        let message = format!("expected a text file, found `{}`: {why}", clean_line(&path, 60));
+                        problems.push(self.places.problem(&place, message));
+                    }
+                }
+            }
+        }
+        Problems::none_of(problems)
+    }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_BYTES { Err(format!("it has more than {MAX_BYTES} bytes")) } else { Ok(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+
+    #[test]
+    fn a_file_becomes_a_setting() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("review.md"), "Look closely.\n").expect("written");
+        let file = "[gate.g]\nall = [\"a\"]\n[check.a]\nverifier = \"a\"\nsettings = { strict = true }\n";
+        let named =
+            |path: &str| parse(format!("{file}settings_files = {{ prompt = \"{path}\" }}").as_bytes()).expect("valid");
+        let mut config = named("review.md");
+        config.read_settings_files(folder.path()).expect("read");
+        let expected = serde_json::json!({ "prompt": "Look closely.\n", "strict": true });
+        assert_eq!(config.checks["a"].settings, expected);
+
+        let problems = named("none.md").read_settings_files(folder.path()).expect_err("a problem").to_string();
+        let expected = "6:29: check.a.settings_files.prompt: expected a text file, found `none.md`: ";
+        assert!(problems.starts_with(expected), "{problems}");
+    }
+}

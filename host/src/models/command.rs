@@ -1,0 +1,87 @@
+//! A model behind a command of the configuration: the question on its standard input, the answer on its standard output.
+
+use super::prompt::Rendered;
+use super::{Exchange, NoAnswer, Reply, Stop, no_answer_within};
+use crate::commands::{Commands, Ending, NotStarted, Ran};
+use crate::config::Model;
+use crate::text::clean_line;
+use std::time::Duration;
+
+pub(super) async fn ask(commands: &Commands, model: &Model, rendered: &Rendered, within: Duration) -> Exchange {
+    let Some(name) = &model.command else {
+        return Exchange::none(NoAnswer::Unreachable("it has no command".to_owned()));
+    };
+    let running = commands.run(name, rendered.as_text().into_bytes());
+    let came = match tokio::time::timeout(within, running).await {
+        Ok(ran) => reply(ran, model.model.as_deref().unwrap_or(name)),
+        Err(_) => Err(no_answer_within(within)),
+    };
+    Exchange { came, attempts: 1 }
+}
+
+/// What a command says, if it came to its end and said something.
+fn reply(ran: Result<Ran, NotStarted>, model: &str) -> Result<Reply, NoAnswer> {
+    let ran = ran.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
+    match ran.ending {
+        Ending::Exited(0) => {}
+        Ending::Exited(code) => {
+            let said = clean_line(String::from_utf8_lossy(&ran.stderr.head).trim(), 200);
+            return Err(NoAnswer::Unreachable(format!("the command ended with code {code}: {said}")));
+        }
+        Ending::Signalled(signal) => {
+            return Err(NoAnswer::Unreachable(format!("the command was ended by signal {signal}")));
+        }
+        Ending::TimedOut => return Err(NoAnswer::Unreachable("the command was stopped at its time limit".to_owned())),
+    }
+    if ran.stdout.length != ran.stdout.head.len() as u64 {
+        return Err(NoAnswer::Malformed(format!("it has {} bytes, which is more than is kept", ran.stdout.length)));
+    }
+    let text = String::from_utf8(ran.stdout.head).map_err(|_| NoAnswer::Malformed("it is not UTF-8".to_owned()))?;
+    Ok(Reply { text, stop: Stop::End, model: model.to_owned(), tokens: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::Captured;
+    use crate::config::Sandbox;
+    use std::time::SystemTime;
+
+    fn ran(ending: Ending, stdout: &[u8], length: u64) -> Result<Ran, NotStarted> {
+        let captured = |head: &[u8], length| Captured { head: head.to_vec(), length, ..Captured::default() };
+        Ok(Ran {
+            argv: vec!["ask".into()],
+            ending,
+            stdout: captured(stdout, length),
+            stderr: captured(b"no credit\n", 10),
+            started: SystemTime::UNIX_EPOCH,
+            duration: Duration::ZERO,
+            sandbox: Sandbox::None,
+        })
+    }
+
+    #[test]
+    fn only_a_command_that_came_to_its_end_has_answered() {
+        let answer = reply(ran(Ending::Exited(0), b"yes\n", 4), "local").expect("an answer");
+        assert_eq!((answer.text.as_str(), answer.stop, answer.model.as_str()), ("yes\n", Stop::End, "local"));
+        for (ran, expected) in [
+            (
+                ran(Ending::Exited(1), b"yes", 3),
+                "the model could not be asked: the command ended with code 1: no credit",
+            ),
+            (ran(Ending::Signalled(9), b"yes", 3), "the model could not be asked: the command was ended by signal 9"),
+            (
+                ran(Ending::TimedOut, b"yes", 3),
+                "the model could not be asked: the command was stopped at its time limit",
+            ),
+            (
+                ran(Ending::Exited(0), b"yes", 9),
+                "the model's answer cannot be read: it has 9 bytes, which is more than is kept",
+            ),
+            (ran(Ending::Exited(0), b"\xff", 1), "the model's answer cannot be read: it is not UTF-8"),
+            (Err(NotStarted("no such program".into())), "the model could not be asked: no such program"),
+        ] {
+            assert_eq!(reply(ran, "local").expect_err("no answer").to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Whether a model is the one that did the work.
+//!
+//! Every question has a fresh context, and so is never the executor's own session. What is left to compare is the
+//! model: the same name, whoever serves it and however it is dated, is the same. An executor that does not say its
+//! model cannot be compared with, and is not.
+
+use crate::config::Model;
+use crate::submission::Executor;
+
+/// Whether the model of this name must not be asked about the work of this executor.
+pub(super) fn refused(model: &Model, name: Option<&str>, executor: &Executor) -> bool {
+    let same = |name: &str, other: &str| {
+        let (name, other) = (bare(name), bare(other));
+        !name.is_empty() && name == other
+    };
+    model.distinct && name.zip(executor.model.as_deref()).is_some_and(|(name, other)| same(name, other))
+}
+
+/// A name without who serves it (`anthropic/…`), which copy (`:tag`, `@date`) and of what day (`-20260101`, `-latest`).
+fn bare(name: &str) -> String {
+    let name = name.trim().to_lowercase();
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let mut name = name.split(['@', ':']).next().unwrap_or_default();
+    name = name.strip_suffix("-latest").unwrap_or(name);
+    let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((rest, end)) = name.rsplit_once('-') {
+        if digits(end, 8) {
+            name = rest;
+        } else if digits(end, 2)
+            && let Some((rest, month)) = rest.rsplit_once('-')
+            && digits(month, 2)
+            && let Some((rest, year)) = rest.rsplit_once('-')
+            && digits(year, 4)
+        {
+            name = rest;
+        }
+    }
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_model_by_another_name_is_the_same() {
+        for (name, expected) in [
+            ("large-4", "large-4"),
+            ("vendor/large-4", "large-4"),
+            ("Large-4-20260131", "large-4"),
+            ("large-4@20260131", "large-4"),
+            ("large-4-latest", "large-4"),
+            ("large-4-2026-01-31", "large-4"),
+            ("large:8b-q4", "large"),
+            ("large-4-1", "large-4-1"),
+            ("20260131", "20260131"),
+        ] {
+            assert_eq!(bare(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! One HTTP request, bounded in time and size. Redirects are not followed, and no proxy is used, so that a key goes to
+//! the address in the configuration and nowhere else.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use ureq::Agent;
+use ureq::http::header::{LOCATION, RETRY_AFTER};
+use ureq::tls::{RootCerts, TlsConfig};
+
+/// A client that is made when it is first needed: its TLS costs more than a whole run without models.
+#[derive(Debug, Default)]
+pub(super) struct Client(OnceLock<Agent>);
+
+/// What is sent.
+pub(super) struct Request {
+    pub(super) url: String,
+    /// Names and values. The values are never shown.
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+    pub(super) timeout: Duration,
+    /// The most bytes that the answer may have.
+    pub(super) limit: u64,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Why nothing came back, or not all of it.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The time is over.
+    Late,
+    /// It is longer than it may be.
+    TooLong,
+    /// The connection could not be made, or broke.
+    Connection(String),
+    /// It cannot be sent at all.
+    Unsendable(String),
+}
+
+impl Client {
+    /// The client, as one that a thread can take along.
+    pub(super) fn agent(&self) -> Agent {
+        self.0.get_or_init(make).clone()
+    }
+}
+
+fn make() -> Agent {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).unversioned_rustls_crypto_provider(provider);
+    Agent::config_builder()
+        .tls_config(tls.build())
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .proxy(None)
+        .max_idle_connections(0)
+        .user_agent(concat!("gatehost/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .new_agent()
+}
+
+/// Send a request and wait for the whole answer.
+pub(super) fn send(agent: &Agent, request: Request) -> Result<Response, Trouble> {
+    let mut builder = agent.post(&request.url).config().timeout_global(Some(request.timeout)).build();
+    for (name, value) in &request.headers {
+        builder = builder.header(*name, value);
+    }
+    let mut response = builder.send(&request.body[..]).map_err(trouble)?;
+    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let retry_after = header(RETRY_AFTER).and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    let location = header(LOCATION).map(str::to_owned);
+    let status = response.status().as_u16();
+    let body = response.body_mut().with_config().limit(request.limit).read_to_vec().map_err(trouble)?;
+    Ok(Response { status, retry_after, location, body })
+}
+
+fn trouble(error: ureq::Error) -> Trouble {
+    match error {
+        ureq::Error::Timeout(_) => Trouble::Late,
+        ureq::Error::BodyExceedsLimit(_) => Trouble::TooLong,
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::Late,
+        // What a header contains is a secret, and so the error is not shown.
+        ureq::Error::Http(_) => Trouble::Unsendable("the address or the key cannot be sent".to_owned()),
+        ureq::Error::BadUri(why) => Trouble::Unsendable(why),
+        other => Trouble::Connection(other.to_string()),
+    }
+}

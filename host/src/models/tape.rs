@@ -1,0 +1,229 @@
+//! What models were asked and what they answered, on a file: to be repeated without them.
+//!
+//! A tape is JSON Lines, an object for each exchange. Two questions are the same when everything about them is, except
+//! the nonce: on replay, this run's nonce stands where the recorded one stood. A tape holds what was under review, and
+//! never a key.
+
+use super::prompt::Rendered;
+use super::{NoAnswer, Reply};
+use crate::config::{Api, Model};
+use crate::text::clean_line;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+const VERSION: u32 = 1;
+/// A tape that is longer is not read.
+const MAX_BYTES: u64 = 256 << 20;
+/// What stands for the nonce in the digest of a question.
+const NONCE: &str = "{nonce}";
+
+/// A file with questions and answers.
+#[derive(Debug)]
+pub enum Tape {
+    /// What is asked is written down.
+    Record(Recorder),
+    /// What is asked is answered from what was written down.
+    Replay(Player),
+}
+
+/// Why a tape cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadTape {
+    /// There is a file already.
+    #[error("cannot record models on `{}`: it exists already", .0.display())]
+    Exists(PathBuf),
+    /// The file cannot be made or read.
+    #[error("cannot open the tape `{}`", .path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is too long.
+    #[error("the tape `{}` has more than {MAX_BYTES} bytes", .0.display())]
+    TooLong(PathBuf),
+    /// A line is no exchange.
+    #[error("the tape `{}`, line {line}: {message}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl Tape {
+    /// A new file to record on. One that exists is never overwritten.
+    pub fn record(path: &Path) -> Result<Self, BadTape> {
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        // It holds what is under review, which need not be everybody's to read.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(path) {
+            Ok(file) => Ok(Self::Record(Recorder(Mutex::new(file)))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadTape::Exists(path.to_owned())),
+            Err(source) => Err(BadTape::Unusable { path: path.to_owned(), source }),
+        }
+    }
+
+    /// A file to replay, read whole.
+    pub fn replay(path: &Path) -> Result<Self, BadTape> {
+        let unusable = |source| BadTape::Unusable { path: path.to_owned(), source };
+        let mut text = String::new();
+        let file = File::open(path).map_err(unusable)?;
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(unusable)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(BadTape::TooLong(path.to_owned()));
+        }
+        let mut answers: BTreeMap<Key, VecDeque<Played>> = BTreeMap::new();
+        for (line, exchange) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let invalid = |message| BadTape::Invalid { path: path.to_owned(), line, message };
+            let (key, played) = read(exchange).map_err(invalid)?;
+            answers.entry(key).or_default().push_back(played);
+        }
+        Ok(Self::Replay(Player(Mutex::new(answers))))
+    }
+
+    /// Whether answers come from it.
+    pub fn is_replayed(&self) -> bool {
+        matches!(self, Self::Replay(_))
+    }
+}
+
+/// One line of a tape.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exchange {
+    version: u32,
+    /// The model, as the configuration names it.
+    name: String,
+    digest: String,
+    nonce: String,
+    question: Asked,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Reply>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    no_answer: Option<NoAnswer>,
+}
+
+/// All that makes a question what it is.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    api: Api,
+    model: Option<String>,
+    max_tokens: u32,
+    system: String,
+    prompt: String,
+    schema: Option<Value>,
+}
+
+impl Asked {
+    fn new(model: &Model, question: &Rendered) -> Self {
+        let Rendered { system, prompt, schema, max_tokens, .. } = question.clone();
+        Self { api: model.api, model: model.model.clone(), max_tokens, system, prompt, schema }
+    }
+
+    fn digest(&self, nonce: &str) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default().replace(nonce, NONCE);
+        let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("sha256:{hex}")
+    }
+}
+
+/// The model's name and the question's digest.
+type Key = (String, String);
+
+/// What came of a recorded question, and the nonce that it had.
+#[derive(Debug)]
+struct Played {
+    nonce: String,
+    came: Result<Reply, NoAnswer>,
+}
+
+fn read(line: &str) -> Result<(Key, Played), String> {
+    let exchange: Exchange = serde_json::from_str(line)
+        .map_err(|error| format!("not an exchange: {}", clean_line(&error.to_string(), 200)))?;
+    let Exchange { version, name, digest, nonce, question, answer, no_answer } = exchange;
+    if version != VERSION {
+        return Err(format!("expected version {VERSION}, found {version}"));
+    }
+    if nonce.len() < 16 {
+        return Err("expected a nonce of at least 16 characters".to_owned());
+    }
+    let came = match (answer, no_answer) {
+        (Some(reply), None) => Ok(reply),
+        (None, Some(why)) => Err(why),
+        _ => return Err("expected either `answer` or `no_answer`".to_owned()),
+    };
+    if question.digest(&nonce) != digest {
+        return Err("the digest is not that of the question: one of them was changed".to_owned());
+    }
+    Ok(((name, digest), Played { nonce, came }))
+}
+
+/// Writes exchanges down.
+#[derive(Debug)]
+pub struct Recorder(Mutex<File>);
+
+impl Recorder {
+    /// Write an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
+    pub(super) fn record(
+        &self,
+        name: &str,
+        model: &Model,
+        question: &Rendered,
+        came: Result<Reply, NoAnswer>,
+    ) -> Result<Reply, NoAnswer> {
+        let asked = Asked::new(model, question);
+        let exchange = Exchange {
+            version: VERSION,
+            name: name.to_owned(),
+            digest: asked.digest(&question.nonce),
+            nonce: question.nonce.clone(),
+            question: asked,
+            answer: came.as_ref().ok().cloned(),
+            no_answer: came.as_ref().err().cloned(),
+        };
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = serde_json::to_string(&exchange).map_err(io::Error::from).and_then(|mut line| {
+            line.push('\n');
+            file.write_all(line.as_bytes())?;
+            file.sync_data()
+        });
+        written.map_err(|error| NoAnswer::Unreachable(format!("the answer cannot be recorded: {error}")))?;
+        came
+    }
+}
+
+/// Answers from what was written down.
+#[derive(Debug)]
+pub struct Player(Mutex<BTreeMap<Key, VecDeque<Played>>>);
+
+impl Player {
+    /// The recorded answer. Each is given once: a question that was asked three times has three.
+    pub(super) fn play(&self, name: &str, model: &Model, question: &Rendered) -> Result<Reply, NoAnswer> {
+        let key = (name.to_owned(), Asked::new(model, question).digest(&question.nonce));
+        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let played = answers.get_mut(&key).and_then(VecDeque::pop_front);
+        let Some(Played { nonce, came }) = played else {
+            let why = format!(
+                "the tape has no {}answer to this question",
+                if answers.contains_key(&key) { "further " } else { "" }
+            );
+            return Err(NoAnswer::Unreachable(why));
+        };
+        came.map(|reply| Reply { text: reply.text.replace(&nonce, &question.nonce), ..reply })
+    }
+}

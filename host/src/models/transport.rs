@@ -1,0 +1,175 @@
+//! Asking over HTTP, again where that may help: too many requests, a server's own failure, a broken connection. Never
+//! again after an answer, whatever it says.
+
+use super::budget::Spending;
+use super::http::{self, Client, Request, Response, Trouble};
+use super::prompt::Rendered;
+use super::{Exchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
+use crate::config::{Api, Model};
+use crate::text::clean_line;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// The most bytes of one answer.
+const MAX_BODY: u64 = 4 << 20;
+/// The most requests for one question.
+const MAX_ATTEMPTS: u32 = 5;
+/// The wait before the second request; each further one is twice as long.
+const BACKOFF: Duration = Duration::from_millis(250);
+/// The most that a server can make us wait between two requests.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+pub(super) async fn ask(
+    client: &Client,
+    model: &Model,
+    question: &Rendered,
+    within: Duration,
+    spending: &Spending<'_>,
+) -> Exchange {
+    let deadline = Instant::now() + within;
+    let mut attempts = 0;
+    let came = async {
+        let key = key(model)?;
+        let body = body(model, question);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(no_answer_within(within));
+            }
+            spending.sent(body.len() as u64)?;
+            attempts += 1;
+            let limit = spending.bytes_left().min(MAX_BODY);
+            let headers = headers(model, key.as_deref());
+            let request = Request { url: url(model), headers, body: body.clone(), timeout: left, limit };
+            let agent = client.agent();
+            let sent = tokio::task::spawn_blocking(move || http::send(&agent, request)).await;
+            let sent = sent.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
+            if let Ok(response) = &sent {
+                spending.received(response.body.len() as u64);
+            }
+            let (why, wait) = match understood(model, sent, within, limit) {
+                Understood::Done(came) => return came,
+                Understood::Again(why, wait) => (why, wait),
+            };
+            let wait = wait.unwrap_or_else(|| backoff(attempts));
+            let left = deadline.saturating_duration_since(Instant::now());
+            if attempts >= MAX_ATTEMPTS || wait > MAX_WAIT || wait >= left {
+                let requests = if attempts == 1 { "1 request".to_owned() } else { format!("{attempts} requests") };
+                return Err(NoAnswer::Unreachable(format!("{why} (after {requests})")));
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+    .await;
+    Exchange { came, attempts }
+}
+
+/// What to make of what came back.
+enum Understood {
+    Done(Result<Reply, NoAnswer>),
+    /// Why there is nothing yet, and how long the server wants to be left alone.
+    Again(String, Option<Duration>),
+}
+
+fn understood(model: &Model, sent: Result<Response, Trouble>, within: Duration, limit: u64) -> Understood {
+    use Understood::{Again, Done};
+    let unreachable = |why: String| Done(Err(NoAnswer::Unreachable(why)));
+    let response = match sent {
+        Ok(response) => response,
+        Err(Trouble::Late) => return Done(Err(no_answer_within(within))),
+        Err(Trouble::TooLong) if limit < MAX_BODY => return Done(Err(NoAnswer::Budget("bytes".to_owned()))),
+        Err(Trouble::TooLong) => {
+            return Done(Err(NoAnswer::Malformed(format!("it has more than {MAX_BODY} bytes"))));
+        }
+        Err(Trouble::Connection(why)) => return Again(clean_line(&why, 200), None),
+        Err(Trouble::Unsendable(why)) => return unreachable(why),
+    };
+    let status = response.status;
+    match status {
+        200..=299 => Done(read(model, &response.body)),
+        300..=399 => {
+            let to = clean_line(response.location.as_deref().unwrap_or("nowhere"), 100);
+            unreachable(format!("HTTP {status}: a redirect to {to}, which is not followed; set `url`"))
+        }
+        // The body may repeat a part of the key.
+        401 | 403 => match &model.key_env {
+            Some(variable) => unreachable(format!("HTTP {status}: the key in `{variable}` is refused")),
+            None => unreachable(format!("HTTP {status}: a key is needed; set `key_env`")),
+        },
+        408 | 429 | 500..=599 => Again(format!("HTTP {status}{}", said(&response.body)), response.retry_after),
+        _ => unreachable(format!("HTTP {status}{}", said(&response.body))),
+    }
+}
+
+fn read(model: &Model, body: &[u8]) -> Result<Reply, NoAnswer> {
+    let json = strict::parse(body).map_err(|error| {
+        let start = clean_line(&String::from_utf8_lossy(&body[..body.len().min(200)]), 60);
+        NoAnswer::Malformed(format!("expected JSON, found `{start}` ({error})"))
+    })?;
+    let mut reply = match model.api {
+        Api::Anthropic => anthropic::reply(&json),
+        Api::Openai | Api::Command => openai::reply(&json),
+    }?;
+    if reply.model.is_empty() {
+        reply.model = model.model.clone().unwrap_or_default();
+    }
+    Ok(reply)
+}
+
+/// What a server says of an error, in the form that both APIs have.
+fn said(body: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = body["error"]["message"].as_str().or_else(|| body["error"].as_str()).unwrap_or_default();
+    if message.is_empty() { String::new() } else { format!(": {}", clean_line(message, 200)) }
+}
+
+fn key(model: &Model) -> Result<Option<String>, NoAnswer> {
+    let Some(variable) = &model.key_env else { return Ok(None) };
+    let unreachable = |why: String| Err(NoAnswer::Unreachable(why));
+    match std::env::var(variable).map(|key| key.trim().to_owned()) {
+        Ok(key) if key.is_empty() => {
+            unreachable(format!("the environment variable `{variable}` is empty; set it to the key"))
+        }
+        Ok(key) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            unreachable(format!("what the environment variable `{variable}` holds is not a key"))
+        }
+        Ok(_) if model.sends_key_in_clear() => unreachable("a key is not sent over plain http".to_owned()),
+        Ok(key) => Ok(Some(key)),
+        Err(_) => unreachable(format!("set the environment variable `{variable}` to the key")),
+    }
+}
+
+fn url(model: &Model) -> String {
+    let (url, path) = match model.api {
+        Api::Anthropic => (anthropic::URL, anthropic::PATH),
+        Api::Openai | Api::Command => (openai::URL, openai::PATH),
+    };
+    format!("{}{path}", model.url.as_deref().unwrap_or(url).trim_end_matches('/'))
+}
+
+fn headers(model: &Model, key: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut headers = vec![("content-type", "application/json".to_owned()), ("accept", "application/json".to_owned())];
+    match model.api {
+        Api::Anthropic => {
+            headers.push(("anthropic-version", anthropic::VERSION.to_owned()));
+            headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
+        }
+        Api::Openai | Api::Command => headers.extend(key.map(|key| ("authorization", format!("Bearer {key}")))),
+    }
+    headers
+}
+
+fn body(model: &Model, question: &Rendered) -> Vec<u8> {
+    let request = match model.api {
+        Api::Anthropic => anthropic::request(model, question),
+        Api::Openai | Api::Command => openai::request(model, question),
+    };
+    request.to_string().into_bytes()
+}
+
+/// Twice as long each time, and up to half as much again, so that many who wait do not all come back at once.
+fn backoff(attempts: u32) -> Duration {
+    let wait = BACKOFF * 2u32.saturating_pow(attempts.saturating_sub(1));
+    let [jitter] = random::<1>().unwrap_or_default();
+    wait + wait * u32::from(jitter) / 512
+}

@@ -1,0 +1,58 @@
+//! Models, asked for real: a server on this machine speaks both APIs, and does wrong what a script tells it to.
+
+mod asking;
+mod faults;
+mod server;
+mod tapes;
+
+use gatehost::commands::Commands;
+use gatehost::config::{self, Model};
+use gatehost::models::{Answer, Models, NoAnswer, Part, Question, Tape};
+use gatehost::outcome::ModelUse;
+use gatehost::submission::Executor;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The key of the tests is what this variable holds, since cargo sets it.
+const KEY: &str = "CARGO_MANIFEST_DIR";
+const APIS: [&str; 2] = ["anthropic", "openai"];
+
+/// A model as gate.toml declares it.
+fn model(api: &str, url: &str, more: &str) -> Model {
+    let file = format!(
+        "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[model.m]\napi = \"{api}\"\nmodel = \"small\"\nurl = \"{url}\"\nkey_env = \"{KEY}\"\n{more}\n"
+    );
+    config::parse(file.as_bytes()).expect("valid").models.remove("m").expect("declared")
+}
+
+fn models(model: Model, executor: Executor, tape: Option<Tape>) -> Models {
+    let commands = Arc::new(Commands::new(BTreeMap::new(), ".".into()));
+    Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape)
+}
+
+fn tokio() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().expect("threads")
+}
+
+fn question(models: &Models, words: &str) -> Question {
+    Question {
+        system: "You are a reviewer.".to_owned(),
+        prompt: vec![Part::Text(words.to_owned())],
+        answer_schema: None,
+        max_tokens: None,
+        nonce: models.nonce().expect("randomness"),
+    }
+}
+
+/// Ask once, of a server at `url`.
+fn ask(api: &str, url: &str, more: &str) -> (ModelUse, Result<Answer, NoAnswer>) {
+    ask_all(&models(model(api, url, more), Executor::default(), None), 1).remove(0)
+}
+
+/// Ask as often, one after the other.
+fn ask_all(models: &Models, times: usize) -> Vec<(ModelUse, Result<Answer, NoAnswer>)> {
+    let tokio = tokio();
+    let answers = (0..times).map(|_| tokio.block_on(models.ask("m", question(models, "Is it good?")))).collect();
+    tokio.shutdown_timeout(std::time::Duration::ZERO);
+    answers
+}
