@@ -1,5 +1,6 @@
 //! What became of a gate: a tree in which every member is accounted for, whether it ran or not. Data only.
 
+use crate::submission::CommandEvidence;
 use crate::verdict::{Status, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -139,6 +140,9 @@ pub struct Node {
     /// What the verifier said, for a check that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// What was run for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandEvidence>,
     /// How long it took.
     #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
     #[schemars(with = "f64")]
@@ -165,6 +169,7 @@ impl Node {
             verifier: None,
             files: None,
             verdict: None,
+            commands: Vec::new(),
             duration: Duration::ZERO,
             children: Vec::new(),
         }

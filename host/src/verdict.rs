@@ -275,6 +275,8 @@ error_kinds! {
     AbiRange = "abi.range",
     /// The guest named a place that it may not name.
     AbiPlace = "abi.place",
+    /// A command could not be started or confined, or changed what it must not.
+    CommandNotStarted = "command.not-started",
     /// The host itself could not go on.
     HostFailed = "host.failed",
 }
