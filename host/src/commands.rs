@@ -1,7 +1,34 @@
 //! Running the commands that the configuration declares: confined, bounded, and with a record of what came of them.
+//!
+//! What a command may do is fixed by the configuration alone; what it runs, too: the author of the work has no part in
+//! its arguments. It gets the best confinement that the machine has:
+//! - `namespaces`: its own processes, users, network and file system, and what `landlock` does;
+//! - `landlock`: the files that it may see, no sockets, no signals to others;
+//! - `none`: its own session and environment; and, as everywhere, whatever it leaves behind is ended.
+
+#[cfg(target_os = "linux")]
+mod attend;
+#[cfg(target_os = "linux")]
+mod capture;
+#[cfg(target_os = "linux")]
+mod enclosure;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod protected;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod view;
 
 use crate::config::{Command, Sandbox};
-use crate::submission::CommandEvidence;
+use crate::submission::{CommandEvidence, Printed};
 use crate::text;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +39,12 @@ use std::time::{Duration, SystemTime};
 pub struct Commands {
     declared: BTreeMap<String, Command>,
     root: PathBuf,
+    at_most: Sandbox,
+    reserve: u64,
 }
+
+/// So much of the disk is left free: evidence must be kept of a command that fills it.
+const RESERVE: u64 = 256 << 20;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +73,8 @@ pub struct Captured {
 /// What came of a command.
 #[derive(Clone, Debug)]
 pub struct Ran {
+    /// Its name in the configuration.
+    pub name: String,
     /// What was run.
     pub argv: Vec<String>,
     /// How it ended.
@@ -57,7 +91,7 @@ pub struct Ran {
     pub sandbox: Sandbox,
 }
 
-/// Why a command was not run.
+/// Why there is no result of a command.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotStarted(pub String);
@@ -65,25 +99,73 @@ pub struct NotStarted(pub String);
 impl Commands {
     /// The commands of a configuration, to be run in the folder `root`.
     pub fn new(declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
-        Self { declared, root }
+        Self { declared, root, at_most: Sandbox::Namespaces, reserve: RESERVE }
+    }
+
+    /// Confine no better than this, whatever the machine offers.
+    pub fn with_at_most(self, at_most: Sandbox) -> Self {
+        Self { at_most, ..self }
+    }
+
+    /// End a command that leaves less than this of the disk, in bytes.
+    pub fn with_reserve(self, reserve: u64) -> Self {
+        Self { reserve, ..self }
     }
 
     /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
-        let _ = (&self.declared, &self.root, name, stdin);
-        Err(NotStarted("this version of gate cannot run commands".to_owned()))
+        let Some(command) = self.declared.get(name) else {
+            return Err(NotStarted(format!("no command `{name}` is declared")));
+        };
+        #[cfg(target_os = "linux")]
+        let ran = run::run(self, name, command, stdin).await;
+        #[cfg(not(target_os = "linux"))]
+        let ran = {
+            let _ = (command, stdin, &self.root, self.at_most, self.reserve);
+            Err(NotStarted("in this version, commands are run on Linux only".to_owned()))
+        };
+        ran.map_err(|NotStarted(why)| NotStarted(format!("the command `{name}`: {why}")))
     }
 }
 
-/// As much of a command's output as later tiers are told.
-const TOLD: usize = 4_000;
+/// As much is told of the beginning of an output, and as much of its end.
+const TOLD: usize = 2_000;
 
 impl From<&Ran> for CommandEvidence {
     fn from(ran: &Ran) -> Self {
-        let printed = [&ran.stdout.head, &ran.stdout.tail, &ran.stderr.head, &ran.stderr.tail];
-        let printed: Vec<_> = printed.into_iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
-        let exit_code = if let Ending::Exited(code) = ran.ending { Some(code) } else { None };
-        Self { argv: ran.argv.clone(), exit_code, output: text::clean(&printed.concat(), TOLD) }
+        let printed = |captured: &Captured| Printed { length: captured.length, sha256: captured.sha256.clone() };
+        let (exit_code, signal) = match ran.ending {
+            Ending::Exited(code) => (Some(code), None),
+            Ending::Signalled(signal) => (None, Some(signal)),
+            Ending::TimedOut => (None, None),
+        };
+        Self {
+            name: ran.name.clone(),
+            argv: ran.argv.clone(),
+            exit_code,
+            signal,
+            timed_out: ran.ending == Ending::TimedOut,
+            output: told(&ran.stdout) + &told(&ran.stderr),
+            stdout: printed(&ran.stdout),
+            stderr: printed(&ran.stderr),
+            started: text::timestamp(ran.started),
+            duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+            sandbox: ran.sandbox.as_str().to_owned(),
+        }
     }
+}
+
+/// An output as text, without its middle where it is long.
+fn told(captured: &Captured) -> String {
+    let head = String::from_utf8_lossy(&captured.head);
+    let tail = String::from_utf8_lossy(&captured.tail);
+    let whole: Vec<char> = head.chars().chain(tail.chars()).collect();
+    let left_out = captured.length > (captured.head.len() + captured.tail.len()) as u64;
+    let text = |chars: &[char]| text::clean(&chars.iter().collect::<String>(), chars.len());
+    if whole.len() <= 2 * TOLD && !left_out {
+        return text(&whole);
+    }
+    let (first, last) = (&whole[..TOLD.min(whole.len())], &whole[whole.len().saturating_sub(TOLD)..]);
+    format!("{}\n[…]\n{}", text(first), text(last))
 }

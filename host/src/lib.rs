@@ -8,8 +8,8 @@ pub mod text;
 pub mod limits;
 pub mod vault;
 pub mod verdict;
-pub mod outcome;
 pub mod submission;
+pub mod outcome;
 
 // What is to be done: the file as written, what it means, and the rules by which it is decided.
 pub mod config;

@@ -1,5 +1,6 @@
 //! What became of a gate: a tree in which every member is accounted for, whether it ran or not. Data only.
 
+use crate::submission::CommandEvidence;
 use crate::verdict::{Status, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -170,6 +171,9 @@ pub struct Node {
     /// What the verifier said, for a check that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// What was run for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandEvidence>,
     /// The models that were asked, for a check that ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,
@@ -200,6 +204,7 @@ impl Node {
             files: None,
             reused: None,
             verdict: None,
+            commands: Vec::new(),
             models: Vec::new(),
             duration: Duration::ZERO,
             children: Vec::new(),

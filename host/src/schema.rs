@@ -182,6 +182,8 @@ fn command() -> Value {
         "cwd": { "type": "string" },
         "network": { "type": "boolean", "default": false },
         "workspace": { "enum": ["read-only", "read-write"], "default": "read-only" },
+        "read": { "description": "What it sees besides: paths, relative to the work or to `~/`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
+        "write": { "description": "What it may change besides: paths as above.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "min_sandbox": { "enum": ["none", "landlock", "namespaces"], "default": "none" },
     })
 }

@@ -210,17 +210,60 @@ pub struct PriorFinding {
     pub finding: Finding,
 }
 
-/// A command that the host ran for an earlier check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// A command that the host ran for a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct CommandEvidence {
+    /// Its name in the configuration.
+    pub name: String,
     /// What was run.
     pub argv: Vec<String>,
-    /// How it ended; none for a signal or a time-out.
-    #[serde(default)]
+    /// Its exit code; none for a signal or a time-out.
     pub exit_code: Option<i32>,
-    /// What it printed, cut to a bound.
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Whether it was stopped at its time limit.
+    #[serde(skip_serializing_if = "is_false")]
+    pub timed_out: bool,
+    /// What it printed, cut to a bound: standard output, then standard error.
     pub output: String,
+    /// All of its standard output.
+    pub stdout: Printed,
+    /// All of its standard error.
+    pub stderr: Printed,
+    /// When it began, in UTC.
+    pub started: String,
+    /// How long it ran.
+    pub duration_ms: u64,
+    /// How it was confined: `none`, `landlock` or `namespaces`.
+    pub sandbox: String,
+}
+
+impl CommandEvidence {
+    /// How it ended, in words.
+    pub fn ending(&self) -> String {
+        match (self.timed_out, self.signal, self.exit_code) {
+            (true, ..) => "stopped at its time limit".to_owned(),
+            (_, Some(signal), _) => format!("ended by signal {signal}"),
+            (_, _, Some(code)) => format!("exit {code}"),
+            _ => "no known end".to_owned(),
+        }
+    }
+}
+
+/// An output that is kept only in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Printed {
+    /// How many bytes there were.
+    pub length: u64,
+    /// SHA-256 of all of them, in hexadecimal.
+    pub sha256: String,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What an earlier check of the same run established.

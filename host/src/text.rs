@@ -1,4 +1,7 @@
-//! Making foreign text safe to show: bounded, and without characters that could forge or hide something.
+//! Making foreign text safe to show: bounded, and without characters that could forge or hide something; and how a
+//! moment is written.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Bound `text` to `max` characters, and escape what must not reach a terminal, a log or a report as it is.
 ///
@@ -31,6 +34,23 @@ pub fn clean_line(text: &str, max: usize) -> String {
     line
 }
 
+/// A moment in UTC, to the millisecond, such as `2026-01-26T14:05:00.000Z`.
+pub fn timestamp(moment: SystemTime) -> String {
+    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // Years are counted from March, so that a leap day is the last of its year; 400 years have 146,097 days.
+    let days = days + 719_468;
+    let of_era = days % 146_097;
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = days / 146_097 * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second, milli) = (second / 3_600, second / 60 % 60, second % 60, since.subsec_millis());
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
+
 fn hides(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -41,6 +61,7 @@ fn hides(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn foreign_text_cannot_forge_or_hide() {
@@ -56,6 +77,20 @@ mod tests {
             assert_eq!(clean(text, 100), expected);
         }
         assert_eq!(clean_line("a\nb", 100), "a\\nb");
+    }
+
+    #[test]
+    fn moments_are_written_in_utc() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (951_868_800, "2000-03-01T00:00:00.000Z"),
+            (1_769_436_300, "2026-01-26T14:05:00.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+        }
     }
 
     #[test]

@@ -275,6 +275,8 @@ error_kinds! {
     AbiRange = "abi.range",
     /// The guest named a place that it may not name.
     AbiPlace = "abi.place",
+    /// A command could not be started or confined, or changed what it must not.
+    CommandNotStarted = "command.not-started",
     /// A model could not be reached, or answered with an error, after all retries.
     LlmUnreachable = "llm.unreachable",
     /// What came back from a model is not an answer.

@@ -2,6 +2,7 @@
 
 use super::read::{Table, Value};
 use serde::Serialize;
+use std::fmt;
 use std::path::{Component, Path};
 use std::time::Duration;
 
@@ -32,6 +33,23 @@ pub enum Sandbox {
     Namespaces,
 }
 
+impl Sandbox {
+    /// The word used in the configuration and in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+            Self::Namespaces => "namespaces",
+        }
+    }
+}
+
+impl fmt::Display for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 /// A command that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Command {
@@ -48,6 +66,10 @@ pub struct Command {
     pub network: bool,
     /// What it may do to the files of the work.
     pub workspace: Access,
+    /// What it sees besides: paths, relative to the root of the work or to the home (`~/`).
+    pub read: Vec<String>,
+    /// What it may change besides: paths as above. A folder inside the work is made if it is not there.
+    pub write: Vec<String>,
     /// The least confinement.
     pub min_sandbox: Sandbox,
 }
@@ -78,6 +100,8 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
         cwd,
         network: table.get("network").and_then(|value| value.flag()).unwrap_or(false),
         workspace: table.get("workspace").and_then(|value| value.word(&access)).unwrap_or_default(),
+        read: table.get("read").and_then(|value| paths(&value)).unwrap_or_default(),
+        write: table.get("write").and_then(|value| paths(&value)).unwrap_or_default(),
         min_sandbox: table.get("min_sandbox").and_then(|value| value.word(&sandboxes)).unwrap_or_default(),
     };
     table.finish();
@@ -86,6 +110,14 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
 
 pub(super) fn timeout(table: &mut Table<'_>, (default, max): (Duration, Duration)) -> Duration {
     table.get("timeout").and_then(|value| value.duration_up_to(max)).unwrap_or(default)
+}
+
+fn paths(value: &Value<'_>) -> Option<Vec<String>> {
+    let path = |value: &Value<'_>| {
+        let text = value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(str::to_owned);
+        text.or_else(|| value.expected("a path"))
+    };
+    Some(value.list_or_empty("a list of paths")?.iter().filter_map(path).collect())
 }
 
 fn variables(value: &Value<'_>) -> Option<Vec<String>> {

@@ -61,8 +61,9 @@ impl<J: Judge> Evaluation<'_, J> {
                 outcome: verdict.status,
                 summary: verdict.summary.clone(),
                 findings: verdict.findings.clone(),
-                commands,
+                commands: commands.clone(),
             };
+            node.commands = commands;
             node.files = files;
             node.reused = reused;
             node.verdict = Some(verdict);

@@ -50,6 +50,7 @@ mod tests {
     fn ran(ending: Ending, stdout: &[u8], length: u64) -> Result<Ran, NotStarted> {
         let captured = |head: &[u8], length| Captured { head: head.to_vec(), length, ..Captured::default() };
         Ok(Ran {
+            name: "ask".into(),
             argv: vec!["ask".into()],
             ending,
             stdout: captured(stdout, length),

@@ -64,14 +64,7 @@ pub struct Answer {
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            log: Vec::new(),
-            log_dropped: 0,
-            trace: Trace::new(),
-            ran: Vec::new(),
-            asked: Vec::new(),
-        }
+        Self { verdict, log: Vec::new(), log_dropped: 0, trace: Trace::new(), ran: Vec::new(), asked: Vec::new() }
     }
 }
 

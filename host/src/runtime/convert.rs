@@ -175,9 +175,17 @@ fn hunk(hunk: host::Hunk) -> wit::Hunk {
 
 fn evidence(evidence: host::Evidence) -> wit::Evidence {
     let commands = evidence.commands.into_iter().map(|command| wit::CommandEvidence {
+        name: command.name,
         argv: command.argv,
         exit_code: command.exit_code,
+        signal: command.signal,
+        timed_out: command.timed_out,
         output: command.output,
+        stdout: wit::Printed { length: command.stdout.length, sha256: command.stdout.sha256 },
+        stderr: wit::Printed { length: command.stderr.length, sha256: command.stderr.sha256 },
+        started: command.started,
+        duration_ms: command.duration_ms,
+        sandbox: command.sandbox,
     });
     wit::Evidence {
         check: evidence.check,

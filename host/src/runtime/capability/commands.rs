@@ -5,7 +5,6 @@ use crate::commands::{Captured, Commands, Ending, Ran};
 use crate::runtime::bindings::gatehost::verifier::commands as wit;
 use crate::runtime::ending::Ended;
 use crate::runtime::sandbox::Sandbox;
-use crate::text;
 use crate::verdict::ErrorKind;
 
 /// The commands that a guest may run, and what came of those that it ran.
@@ -51,7 +50,8 @@ impl wit::Host for Sandbox {
                 self.runner()?.ran.push(ran);
                 Ok(Ok(output))
             }
-            Err(error) => Ok(Err(wit::Error::NotStarted(text::clean_line(&error.to_string(), 500)))),
+            // No answer of the command is none of the guest's: whatever it would make of it, it could not judge.
+            Err(error) => Err(Ended::error(ErrorKind::CommandNotStarted, error.to_string())),
         }
     }
 }

@@ -1,0 +1,275 @@
+//! Attending to a command from its start to its end: its input, its outputs, its time, and what it does to the disk.
+
+use super::capture::Capture;
+use super::keeper::{Confinement, Said, Stage};
+use super::{Captured, Ending, NotStarted, sys};
+use libc::pollfd;
+use std::fs::File;
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an output is read that somebody holds who is not ours to end.
+const DRAIN: Duration = Duration::from_secs(2);
+/// How long it may take to end everything.
+const ENDING: Duration = Duration::from_secs(10);
+/// How often the disk is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The end of the lifeline that the host holds. Cutting it ends the command and all that it started.
+#[derive(Debug)]
+pub(super) struct Lifeline(Mutex<Option<PipeWriter>>);
+
+impl Lifeline {
+    pub(super) fn new(end: PipeWriter) -> Self {
+        Self(Mutex::new(Some(end)))
+    }
+
+    pub(super) fn cut(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// Why a command did not begin.
+pub(super) enum Refused {
+    /// It could not be confined; a lesser way may do.
+    Confining(Stage, io::Error),
+    /// It could not be run.
+    Running(io::Error),
+}
+
+/// A command that began.
+pub(super) struct Begun {
+    child: Child,
+    report: PipeReader,
+}
+
+/// Start a command, confined. `report` is the end to read of what the confinement writes to.
+pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, Refused> {
+    #[expect(unsafe_code, reason = "the one way to confine a child and not oneself")]
+    // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
+    unsafe {
+        command.pre_exec(move || confinement.enter());
+    }
+    let spawned = command.spawn();
+    // With it goes the confinement, and with that this process's copies of the ends that are the child's.
+    drop(command);
+    match spawned {
+        Ok(child) => Ok(Begun { child, report }),
+        Err(error) => {
+            let mut said = Vec::new();
+            let _ = report.read_to_end(&mut said);
+            Err(match Said::read(&said) {
+                Some(Said::Failed(stage, errno)) => Refused::Confining(stage, io::Error::from_raw_os_error(errno)),
+                _ => Refused::Running(error),
+            })
+        }
+    }
+}
+
+/// What came of a command.
+pub(super) struct Attended {
+    pub(super) ending: Ending,
+    pub(super) stdout: Captured,
+    pub(super) stderr: Captured,
+}
+
+/// How a command may behave.
+pub(super) struct Bounds<'a> {
+    pub(super) until: Instant,
+    /// Where it may write, and so fill the disk.
+    pub(super) disk: &'a Path,
+    /// So much of the disk is left free.
+    pub(super) reserve: u64,
+}
+
+impl Begun {
+    /// Stay with it to its end.
+    pub(super) fn attend(self, stdin: Vec<u8>, bounds: &Bounds<'_>, life: &Lifeline) -> Result<Attended, NotStarted> {
+        let Self { mut child, report } = self;
+        let mut streams = Streams::new(&mut child, stdin, report).map_err(broken)?;
+        let mut stopped = None;
+        let mut look = Instant::now() + LOOK;
+        // When everything must have ended, once it is to end.
+        let mut over = None;
+        while !streams.keeper_is_gone {
+            let now = Instant::now();
+            if over.is_none() {
+                if now >= bounds.until {
+                    stopped = Some(Stopped::Late);
+                } else if now >= look {
+                    look = now + LOOK;
+                    stopped = fills(bounds).then_some(Stopped::DiskFull);
+                }
+                if stopped.is_some() {
+                    life.cut();
+                }
+                if stopped.is_some() || !streams.said.is_empty() {
+                    over = Some(now + ENDING);
+                }
+            } else if over.is_some_and(|over| now >= over) {
+                let _ = child.kill();
+                return Err(NotStarted("it could not be ended".to_owned()));
+            }
+            let next = over.unwrap_or(bounds.until.min(look));
+            streams.wait(next.saturating_duration_since(now)).map_err(broken)?;
+        }
+        child.wait().map_err(broken)?;
+        streams.drain(Instant::now() + DRAIN).map_err(broken)?;
+        let ending = match (stopped, Said::read(&streams.said)) {
+            (Some(Stopped::DiskFull), _) => {
+                let left = bounds.reserve >> 20;
+                return Err(NotStarted(format!("it was ended, since less than {left} MiB of the disk were left")));
+            }
+            (Some(Stopped::Late), _) => Ending::TimedOut,
+            (None, Some(Said::Ended(status))) => ending(status),
+            (None, _) => return Err(NotStarted("the process that kept it was ended".to_owned())),
+        };
+        let [stdout, stderr] = streams.outputs.map(|output| output.capture.finish());
+        Ok(Attended { ending, stdout, stderr })
+    }
+}
+
+/// Why a command was stopped.
+enum Stopped {
+    Late,
+    DiskFull,
+}
+
+fn broken(error: io::Error) -> NotStarted {
+    NotStarted(format!("it could not be attended to: {error}"))
+}
+
+fn ending(status: i32) -> Ending {
+    let status = ExitStatus::from_raw(status);
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}
+
+/// Whether too little of the disk is left. Where that cannot be known, it is not the command's fault.
+fn fills(bounds: &Bounds<'_>) -> bool {
+    let free = rustix::fs::statvfs(bounds.disk).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    free.is_ok_and(|free| free < bounds.reserve)
+}
+
+/// The pipes to and from a command and its keeper.
+struct Streams {
+    stdin: Option<(File, Vec<u8>, usize)>,
+    outputs: [Output; 2],
+    report: PipeReader,
+    said: Vec<u8>,
+    keeper_is_gone: bool,
+    buffer: Vec<u8>,
+}
+
+/// One output; `None` when it was closed.
+struct Output {
+    pipe: Option<File>,
+    capture: Capture,
+}
+
+impl Streams {
+    fn new(child: &mut Child, stdin: Vec<u8>, report: PipeReader) -> io::Result<Self> {
+        sys::do_not_block(&report)?;
+        let open = |fd: Option<OwnedFd>| {
+            fd.map(|fd| {
+                sys::do_not_block(&fd)?;
+                Ok::<_, io::Error>(File::from(fd))
+            })
+            .transpose()
+        };
+        let output = |fd| Ok::<_, io::Error>(Output { pipe: open(fd)?, capture: Capture::default() });
+        Ok(Self {
+            stdin: open(child.stdin.take().map(OwnedFd::from))?.map(|pipe| (pipe, stdin, 0)),
+            outputs: [output(child.stdout.take().map(OwnedFd::from))?, output(child.stderr.take().map(OwnedFd::from))?],
+            report,
+            said: Vec::new(),
+            keeper_is_gone: false,
+            buffer: vec![0; 64 << 10],
+        })
+    }
+
+    /// Wait for something to happen, no longer than this, and deal with it.
+    fn wait(&mut self, most: Duration) -> io::Result<()> {
+        // Nothing is to be heard from a closed pipe, which is what a negative number says.
+        let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
+        let mut watched = [
+            watch(self.stdin.as_ref().map(|(pipe, ..)| pipe.as_raw_fd()), libc::POLLOUT),
+            watch(self.outputs[0].pipe.as_ref().map(AsRawFd::as_raw_fd), libc::POLLIN),
+            watch(self.outputs[1].pipe.as_ref().map(AsRawFd::as_raw_fd), libc::POLLIN),
+            watch((!self.keeper_is_gone).then(|| self.report.as_raw_fd()), libc::POLLIN),
+        ];
+        // Rounded up, so that a deadline has passed when it has been waited for.
+        sys::poll(&mut watched, i32::try_from(most.as_millis()).unwrap_or(i32::MAX - 1) + 1)?;
+        let [stdin, stdout, stderr, report] = watched.map(|watched| watched.revents != 0);
+        if stdin {
+            self.feed();
+        }
+        for (ready, output) in [stdout, stderr].into_iter().zip(&mut self.outputs) {
+            if ready {
+                output.take(&mut self.buffer)?;
+            }
+        }
+        if report {
+            let mut said = [0; 16];
+            match self.report.read(&mut said) {
+                Ok(0) => self.keeper_is_gone = true,
+                Ok(read) => self.said.extend_from_slice(&said[..read]),
+                Err(error) if is_no_matter(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Write as much of the input as there is room for. That nobody reads it is the reader's business.
+    fn feed(&mut self) {
+        let Some((pipe, bytes, written)) = &mut self.stdin else { return };
+        let finished = match pipe.write(&bytes[*written..]) {
+            Ok(more) => {
+                *written += more;
+                *written == bytes.len()
+            }
+            Err(error) => !is_no_matter(&error),
+        };
+        if finished {
+            self.stdin = None;
+        }
+    }
+
+    /// Read what is left of the outputs, until they are closed or it is too late.
+    fn drain(&mut self, until: Instant) -> io::Result<()> {
+        self.stdin = None;
+        while self.outputs.iter().any(|output| output.pipe.is_some()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            self.wait(left)?;
+        }
+        Ok(())
+    }
+}
+
+impl Output {
+    fn take(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let Some(pipe) = &mut self.pipe else { return Ok(()) };
+        match pipe.read(buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(read) => self.capture.add(&buffer[..read]),
+            Err(error) if is_no_matter(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn is_no_matter(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

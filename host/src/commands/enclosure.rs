@@ -1,0 +1,200 @@
+//! Namespaces: a command's own processes, network, users, and a file system in which there is only what it may see.
+
+use super::landlock::{path, text};
+use super::sys;
+use super::view::{Access, Place, View};
+use libc::{c_int, c_ulong};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where its own home is, inside.
+pub(super) const HOME: &str = "/home/gate";
+/// Where its temporary files are, inside.
+pub(super) const TEMPORARY: &str = "/tmp";
+/// How much all its own files may take together. They are in memory.
+const SPACE: &CStr = c"size=1073741824,nr_inodes=1000000,mode=0755";
+/// How many processes and threads there may be: the kernel counts their numbers, in the namespace, since 6.14.
+const MOST_PROCESSES: &[u8] = b"4096";
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// One step on the way to the new root.
+#[derive(Debug)]
+enum Step {
+    Folder(CString, libc::mode_t),
+    File(CString),
+    Link { path: CString, target: CString },
+    Bind { source: CString, target: CString, attributes: u64 },
+}
+
+/// Everything that is needed to enter namespaces, prepared.
+#[derive(Debug)]
+pub(super) struct Enclosure {
+    root: CString,
+    proc: CString,
+    steps: Vec<Step>,
+    uid_map: CString,
+    gid_map: CString,
+    network: bool,
+    cwd: CString,
+}
+
+impl Enclosure {
+    /// A root at `root`, an empty folder of the machine, with what is in the view.
+    pub(super) fn new(root: &Path, view: &View, cwd: &Path, network: bool) -> io::Result<Self> {
+        let mut plan = Steps { root, steps: Vec::new(), made: BTreeSet::new() };
+        for (folder, mode) in
+            [("/proc", 0o755), ("/dev", 0o755), ("/dev/shm", 0o777), (TEMPORARY, 0o777), (HOME, 0o700)]
+        {
+            plan.folder(Path::new(folder), mode)?;
+        }
+        for device in DEVICES {
+            let device = Path::new("/dev").join(device);
+            plan.bind(&Place { path: device, access: Access::Device, folder: false })?;
+        }
+        for (name, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
+            plan.link(&Path::new("/dev").join(name), Path::new(&format!("/proc/self/fd{target}")))?;
+        }
+        for (from, to) in &view.links {
+            plan.link(from, to)?;
+        }
+        for place in &view.places {
+            plan.bind(place)?;
+        }
+        for (inside, target) in &view.home {
+            plan.link(&Path::new(HOME).join(inside), target)?;
+        }
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        Ok(Self {
+            root: path(root)?,
+            proc: path(&root.join("proc"))?,
+            steps: plan.steps,
+            uid_map: text(format!("{uid} {uid} 1").as_ref())?,
+            gid_map: text(format!("{gid} {gid} 1").as_ref())?,
+            network,
+            cwd: path(cwd)?,
+        })
+    }
+
+    /// The namespaces to be made.
+    pub(super) fn flags(&self) -> c_int {
+        let network = if self.network { 0 } else { libc::CLONE_NEWNET };
+        libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network
+    }
+
+    /// Called by the first process of new namespaces, to make itself at home in them.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        sys::write_file(c"/proc/self/setgroups", b"deny")?;
+        sys::write_file(c"/proc/self/uid_map", self.uid_map.as_bytes())?;
+        sys::write_file(c"/proc/self/gid_map", self.gid_map.as_bytes())?;
+        if !self.network {
+            sys::loopback_up()?;
+        }
+        // Nothing that is mounted here is to be seen outside.
+        sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
+        sys::mount(c"gate", &self.root, c"tmpfs", libc::MS_NOSUID | libc::MS_NODEV, SPACE)?;
+        for step in &self.steps {
+            step.take()?;
+        }
+        self.mount_proc()?;
+        sys::chdir(&self.root)?;
+        sys::leave_old_root()?;
+        sys::chdir(&self.cwd)
+    }
+
+    /// Where the machine hides parts of `/proc` itself, as containers do, it lets nobody mount another: then there is
+    /// none.
+    fn mount_proc(&self) -> io::Result<()> {
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        match sys::mount(c"proc", &self.proc, c"proc", flags, c"") {
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => return Ok(()),
+            other => other?,
+        }
+        sys::chdir(&self.proc)?;
+        // Older kernels have one number for the whole machine, which is not ours to change.
+        let _ = sys::write_file(c"sys/kernel/pid_max", MOST_PROCESSES);
+        sys::restrict_mount(&self.proc, libc::MOUNT_ATTR_RDONLY)
+    }
+}
+
+impl Step {
+    fn take(&self) -> io::Result<()> {
+        match self {
+            Self::Folder(path, mode) => sys::make_folder(path, *mode),
+            Self::File(path) => sys::make_file(path),
+            Self::Link { path, target } => sys::make_link(path, target),
+            Self::Bind { source, target, attributes } => {
+                let flags: c_ulong = libc::MS_BIND | libc::MS_REC;
+                sys::mount(source, target, c"", flags, c"")?;
+                if *attributes != 0 {
+                    sys::restrict_mount(target, *attributes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Steps as they are put together: every folder on the way is made first, and once.
+struct Steps<'a> {
+    root: &'a Path,
+    steps: Vec<Step>,
+    made: BTreeSet<PathBuf>,
+}
+
+impl Steps<'_> {
+    fn inside(&self, place: &Path) -> io::Result<CString> {
+        path(&self.root.join(place.strip_prefix("/").map_err(io::Error::other)?))
+    }
+
+    fn folder(&mut self, folder: &Path, mode: libc::mode_t) -> io::Result<()> {
+        if folder != Path::new("/") && self.made.insert(folder.to_owned()) {
+            self.above(folder)?;
+            self.steps.push(Step::Folder(self.inside(folder)?, mode));
+        }
+        Ok(())
+    }
+
+    fn above(&mut self, path: &Path) -> io::Result<()> {
+        path.parent().map_or(Ok(()), |above| self.folder(above, 0o755))
+    }
+
+    fn link(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        self.above(from)?;
+        let step = Step::Link { path: self.inside(from)?, target: path(to)? };
+        self.steps.push(step);
+        Ok(())
+    }
+
+    fn bind(&mut self, place: &Place) -> io::Result<()> {
+        let target = self.inside(&place.path)?;
+        if place.folder {
+            self.folder(&place.path, 0o755)?;
+        } else {
+            self.above(&place.path)?;
+            self.steps.push(Step::File(target.clone()));
+        }
+        let attributes = match place.access {
+            Access::Read => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+            Access::Write => libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+            Access::Device => 0,
+        };
+        self.steps.push(Step::Bind { source: path(&place.path)?, target, attributes });
+        Ok(())
+    }
+}
+
+/// What is there beside the view, for whoever else restricts it.
+pub(super) fn own_places() -> Vec<Place> {
+    let own = |path: &str, access| Place { path: path.into(), access, folder: true };
+    let devices =
+        DEVICES.map(|name| Place { path: Path::new("/dev").join(name), access: Access::Device, folder: false });
+    let own = [
+        own(HOME, Access::Write),
+        own(TEMPORARY, Access::Write),
+        own("/dev/shm", Access::Write),
+        own("/proc", Access::Read),
+    ];
+    own.into_iter().chain(devices).collect()
+}

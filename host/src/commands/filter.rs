@@ -1,0 +1,99 @@
+//! The filter of system calls: what no test needs and much harm can be done with.
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    sock_filter,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Never allowed: they change the machine, reach what has no namespace, or do another's work unfiltered.
+const DENIED: &[libc::c_long] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_bpf,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pivot_root,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_umount2,
+    libc::SYS_userfaultfd,
+];
+
+/// Which sockets there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Any: a network namespace, and a view without others' sockets, keep them inside.
+    Any,
+    /// Those of the internet; no others, since a path or a name would lead to programs of this machine.
+    Internet,
+    /// None.
+    None,
+}
+
+/// A program for the kernel.
+pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|&call| (call, Vec::new())).collect();
+    match sockets {
+        Sockets::Any => {}
+        Sockets::None => drop(rules.insert(libc::SYS_socket, Vec::new())),
+        Sockets::Internet => {
+            let others = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
+                .map(|family| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64));
+            let others = others.into_iter().collect::<Result<_, _>>().map_err(io::Error::other)?;
+            rules.insert(libc::SYS_socket, vec![SeccompRule::new(others).map_err(io::Error::other)?]);
+        }
+    }
+    if sockets != Sockets::Any {
+        // Two connected ends are harmless, unless they can be sent to elsewhere, as datagrams can.
+        let datagrams = SeccompCmpOp::MaskedEq(0xf);
+        let datagrams = SeccompCondition::new(1, SeccompCmpArgLen::Dword, datagrams, libc::SOCK_DGRAM as u64);
+        let datagrams = SeccompRule::new(vec![datagrams.map_err(io::Error::other)?]).map_err(io::Error::other)?;
+        rules.insert(libc::SYS_socketpair, vec![datagrams]);
+    }
+    let refused = SeccompAction::Errno(libc::EPERM as u32);
+    let here = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, here).map_err(io::Error::other)?;
+    let program: BpfProgram = filter.try_into().map_err(io::Error::other)?;
+    Ok([other_numbers().as_slice(), &program].concat())
+}
+
+/// On x86-64 every call has a second number, by which it would pass the filter: those are refused first.
+fn other_numbers() -> Vec<sock_filter> {
+    if !cfg!(target_arch = "x86_64") {
+        return Vec::new();
+    }
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    const OTHERS: u32 = 0x4000_0000;
+    let refuse = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    vec![
+        sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
+        sock_filter { code: AT_LEAST, jt: 0, jf: 1, k: OTHERS },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: refuse },
+    ]
+}

@@ -1,0 +1,248 @@
+//! What happens between `fork` and `exec`: the child confines itself, and becomes two.
+//!
+//! One is the command. The other, the keeper, stays above it: it takes in whoever the command leaves behind, says how
+//! the command ended, and then ends everything that is left. It does so too when the host goes away, whatever the
+//! reason: both hold an end of the lifeline, a pipe that nobody writes to.
+//!
+//! In namespaces the keeper is the first process, whose end is the end of all others. Elsewhere orphans are given to
+//! it, and it ends them until there are none.
+
+use super::enclosure::Enclosure;
+use super::landlock::Landlock;
+use super::sys::{self, Fork};
+use crate::config::Sandbox;
+use libc::{c_ulong, pid_t, pollfd};
+use seccompiler::sock_filter;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+/// The most bytes of one file that a command writes.
+const MOST_OF_A_FILE: u64 = 4 << 30;
+
+/// Where confining went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(super) enum Stage {
+    Namespaces = 1,
+    Enclosure,
+    Landlock,
+    Filter,
+    Processes,
+}
+
+impl Stage {
+    const ALL: [Self; 5] = [Self::Namespaces, Self::Enclosure, Self::Landlock, Self::Filter, Self::Processes];
+
+    /// For a sentence: "the machine offers no …".
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Self::Namespaces => "namespaces",
+            Self::Enclosure => "file system of its own",
+            Self::Landlock => "Landlock",
+            Self::Filter => "filter of system calls",
+            Self::Processes => "processes",
+        }
+    }
+}
+
+/// What the keeper says: in eight bytes, since a pipe keeps those together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// The command ended with this wait status.
+    Ended(i32),
+    /// It never began.
+    Failed(Stage, i32),
+}
+
+impl Said {
+    fn bytes(self) -> [u8; 8] {
+        let (tag, value) = match self {
+            Self::Ended(status) => (0, status),
+            Self::Failed(stage, errno) => (stage as i32, errno),
+        };
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&tag.to_ne_bytes());
+        bytes[4..].copy_from_slice(&value.to_ne_bytes());
+        bytes
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (tag, value) = bytes.split_first_chunk::<4>()?;
+        let (tag, value) = (i32::from_ne_bytes(*tag), i32::from_ne_bytes(value.try_into().ok()?));
+        match tag {
+            0 => Some(Self::Ended(value)),
+            tag => Stage::ALL.into_iter().find(|stage| *stage as i32 == tag).map(|stage| Self::Failed(stage, value)),
+        }
+    }
+}
+
+/// How a child confines itself; everything in it was prepared by the parent.
+#[derive(Debug)]
+pub(super) struct Confinement {
+    pub(super) level: Sandbox,
+    pub(super) enclosure: Option<Enclosure>,
+    pub(super) landlock: Option<Landlock>,
+    pub(super) filter: Vec<sock_filter>,
+    /// How many processes and threads there may be of this user.
+    pub(super) most_processes: u64,
+    pub(super) lifeline: OwnedFd,
+    pub(super) report: OwnedFd,
+}
+
+impl Confinement {
+    /// Called in the child. Returns in the process that is to become the command, or where something went wrong.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        sys::new_session();
+        if let Some(enclosure) = &self.enclosure {
+            match self.stage(Stage::Namespaces, sys::fork(enclosure.flags()))? {
+                Fork::Parent(_) => wait_for_all(),
+                Fork::Child => {}
+            }
+            sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)?;
+            self.stage(Stage::Enclosure, enclosure.enter())?;
+        } else {
+            sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
+        }
+        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1)?;
+        // Before Landlock, which would hide it.
+        let descendants = sys::open(c"/proc/thread-self/children", libc::O_RDONLY).ok();
+        if let Some(landlock) = &self.landlock {
+            self.stage(Stage::Landlock, landlock.enter())?;
+        }
+        // Not to be traced by whom it keeps.
+        sys::prctl(libc::PR_SET_DUMPABLE, 0)?;
+        let children = self.stage(Stage::Processes, sys::children_as_descriptor())?;
+        match self.stage(Stage::Processes, sys::fork(0))? {
+            Fork::Parent(command) => self.keep(command, &children, descendants.as_ref()),
+            Fork::Child => self.become_command(),
+        }
+    }
+
+    fn become_command(&self) -> io::Result<()> {
+        sys::new_session();
+        sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)?;
+        sys::unblock_signals();
+        sys::limit(libc::RLIMIT_CORE as i32, 0);
+        sys::limit(libc::RLIMIT_FSIZE as i32, MOST_OF_A_FILE);
+        sys::limit(libc::RLIMIT_NPROC as i32, self.most_processes);
+        if self.level > Sandbox::None {
+            self.stage(Stage::Filter, sys::drop_capabilities())?;
+        }
+        if let Some(landlock) = &self.landlock {
+            self.stage(Stage::Landlock, landlock.enter_deeper())?;
+        }
+        if !self.filter.is_empty() {
+            self.stage(Stage::Filter, sys::filter(&self.filter))?;
+        }
+        sys::inherit_nothing();
+        Ok(())
+    }
+
+    /// Stay until the command has ended or the host is gone.
+    fn keep(&self, command: pid_t, children: &OwnedFd, descendants: Option<&OwnedFd>) -> ! {
+        let fds = [self.lifeline.as_raw_fd(), self.report.as_raw_fd(), children.as_raw_fd()];
+        let mut kept = [fds[0], fds[1], fds[2], descendants.map_or(fds[2], AsRawFd::as_raw_fd)];
+        kept.sort_unstable();
+        sys::close_all_but(&kept);
+        if let Some(status) = self.wait_for(command, children) {
+            self.say(Said::Ended(status));
+        }
+        if self.enclosure.is_none() {
+            self.end_all(command, descendants);
+        }
+        sys::exit(0)
+    }
+
+    fn wait_for(&self, command: pid_t, children: &OwnedFd) -> Option<i32> {
+        let mut ended = None;
+        while ended.is_none() {
+            let watch = |fd: RawFd| pollfd { fd, events: libc::POLLIN, revents: 0 };
+            let mut watched = [watch(self.lifeline.as_raw_fd()), watch(children.as_raw_fd())];
+            if sys::poll(&mut watched, -1).is_err() || watched[0].revents != 0 {
+                return None;
+            }
+            let _ = sys::read(children.as_raw_fd(), &mut [0; 1024]);
+            while let Ok(Some((pid, status))) = sys::reap(false) {
+                if pid == command {
+                    ended = Some(status);
+                }
+            }
+        }
+        ended
+    }
+
+    fn end_all(&self, command: pid_t, descendants: Option<&OwnedFd>) {
+        let all_at_once = self.landlock.as_ref().is_some_and(Landlock::keeps_signals_inside);
+        loop {
+            if all_at_once {
+                sys::kill(-1, libc::SIGKILL);
+            } else {
+                sys::kill(-command, libc::SIGKILL);
+                // Whose parent ends becomes a child of this process: layer by layer, all do.
+                if let Some(descendants) = descendants {
+                    kill_each(descendants);
+                }
+            }
+            loop {
+                match sys::reap(false) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => break,
+                    Err(_) => return,
+                }
+            }
+            let _ = sys::poll(&mut [], 1);
+        }
+    }
+
+    /// Pass a result on; if it is an error, say where it was.
+    fn stage<T>(&self, stage: Stage, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result {
+            self.say(Said::Failed(stage, error.raw_os_error().unwrap_or(0)));
+        }
+        result
+    }
+
+    fn say(&self, said: Said) {
+        let _ = sys::write(self.report.as_raw_fd(), &said.bytes());
+    }
+}
+
+/// All that is left for the process outside new namespaces: their first process is its only child.
+fn wait_for_all() -> ! {
+    sys::close_all_but(&[]);
+    while sys::reap(true).is_ok() {}
+    sys::exit(0)
+}
+
+/// End the processes that a file of `/proc` lists. What does not fit is for the next time.
+fn kill_each(list: &OwnedFd) {
+    let mut text = [0; 4096];
+    let read = sys::read_from_start(list.as_raw_fd(), &mut text).unwrap_or(0);
+    let mut pid: pid_t = 0;
+    for byte in &text[..read] {
+        match byte {
+            b'0'..=b'9' => pid = pid.wrapping_mul(10).wrapping_add(pid_t::from(byte - b'0')),
+            _ => {
+                if pid > 1 {
+                    sys::kill(pid, libc::SIGKILL);
+                }
+                pid = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_keeper_says_is_understood() {
+        for said in [Said::Ended(0), Said::Ended(256), Said::Failed(Stage::Filter, 1)] {
+            assert_eq!(Said::read(&said.bytes()), Some(said));
+        }
+        for garbage in [&b""[..], b"1234567", &[9; 8], &[0; 9]] {
+            assert_eq!(Said::read(garbage), None);
+        }
+    }
+}

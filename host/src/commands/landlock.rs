@@ -1,0 +1,99 @@
+//! Landlock: which files a command may touch, and nobody outside whom it may signal or trace.
+
+use super::sys::{self, RulesetAttr};
+use super::view::{Access, Place};
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+const EXECUTE: u64 = 1;
+const WRITE_FILE: u64 = 1 << 1;
+const READ_FILE: u64 = 1 << 2;
+const READ_DIR: u64 = 1 << 3;
+const MAKE_CHAR: u64 = 1 << 6;
+const MAKE_BLOCK: u64 = 1 << 11;
+const TRUNCATE: u64 = 1 << 14;
+const IOCTL_DEV: u64 = 1 << 15;
+/// Since this version, abstract sockets and signals can be kept inside.
+const SCOPES: u32 = 6;
+
+/// A ruleset, ready to be made and entered by a child.
+#[derive(Debug)]
+pub(super) struct Landlock {
+    version: u32,
+    rules: Vec<(CString, u64)>,
+}
+
+impl Landlock {
+    /// The rules for these places. `None`: the kernel has no Landlock.
+    pub(super) fn new(places: &[Place]) -> io::Result<Option<Self>> {
+        let version = sys::landlock_version();
+        if version == 0 {
+            return Ok(None);
+        }
+        let rule = |place: &Place| Ok((path(&place.path)?, rights(place) & handled(version)));
+        let rules = places.iter().map(rule).collect::<io::Result<_>>()?;
+        Ok(Some(Self { version, rules }))
+    }
+
+    /// Whether `kill(-1)` reaches those who entered, and nobody else.
+    pub(super) fn keeps_signals_inside(&self) -> bool {
+        self.version >= SCOPES
+    }
+
+    /// Submit to the rules.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        let attr = RulesetAttr { handled_fs: handled(self.version), handled_net: 0, scoped: self.scopes() };
+        let ruleset = sys::landlock_ruleset(&attr, self.version)?;
+        for (path, access) in &self.rules {
+            match sys::landlock_allow(&ruleset, path, *access) {
+                // What is not there need not be allowed.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EACCES)) => {}
+                other => other?,
+            }
+        }
+        sys::landlock_enter(&ruleset)
+    }
+
+    /// Submit to a second ruleset, of which whoever entered only the first is no part: it can be neither traced nor
+    /// signalled from within.
+    pub(super) fn enter_deeper(&self) -> io::Result<()> {
+        let attr = RulesetAttr { handled_fs: MAKE_CHAR | MAKE_BLOCK, handled_net: 0, scoped: self.scopes() };
+        sys::landlock_enter(&sys::landlock_ruleset(&attr, self.version)?)
+    }
+
+    fn scopes(&self) -> u64 {
+        if self.version >= SCOPES { 0b11 } else { 0 }
+    }
+}
+
+/// Every right that this version knows: what is not allowed is denied.
+fn handled(version: u32) -> u64 {
+    let rights = match version {
+        0 | 1 => 13,
+        2 => 14,
+        3 | 4 => 15,
+        _ => 16,
+    };
+    (1 << rights) - 1
+}
+
+fn rights(place: &Place) -> u64 {
+    let of_files = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
+    let rights = match place.access {
+        Access::Read => EXECUTE | READ_FILE | READ_DIR,
+        Access::Write => !(MAKE_CHAR | MAKE_BLOCK),
+        Access::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
+    };
+    if place.folder { rights } else { rights & of_files }
+}
+
+/// A path for the kernel.
+pub(super) fn path(path: &Path) -> io::Result<CString> {
+    text(path.as_os_str())
+}
+
+pub(super) fn text(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(io::Error::other)
+}

@@ -1,0 +1,276 @@
+//! One run of a command: prepared, begun with the best confinement there is, attended to on a thread of its own.
+
+use super::attend::{self, Attended, Begun, Bounds, Lifeline, Refused};
+use super::enclosure::{self, Enclosure};
+use super::filter::{self, Sockets};
+use super::keeper::Confinement;
+use super::landlock::Landlock;
+use super::view::{self, Access, Place, View};
+use super::{Commands, NotStarted, Ran, protected};
+use crate::config::{Command, Sandbox};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant, SystemTime};
+use std::{env, fs, io, thread};
+use tokio::sync::oneshot;
+
+/// How many processes and threads a command may have beside those that there are.
+const MOST_PROCESSES: u64 = 4_096;
+/// How long somebody who no longer wants a command waits for its end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Run a command, and end it when nobody waits for it any more.
+pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
+    let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
+    let lifeline = Arc::new(Lifeline::new(ours));
+    let (gone, is_gone) = mpsc::channel::<()>();
+    let _guard = Guard { lifeline: Arc::clone(&lifeline), is_gone };
+    let (send, receive) = oneshot::channel();
+    let run = Run {
+        command: command.clone(),
+        root: commands.root.clone(),
+        at_most: commands.at_most,
+        reserve: commands.reserve,
+        name: name.to_owned(),
+    };
+    let attendant = thread::Builder::new().name("gate command".to_owned()).spawn(move || {
+        // Dropped when everything else is: whoever waits for it knows that all has ended.
+        let _gone = gone;
+        let _ = send.send(run.all(theirs, &lifeline, stdin));
+    });
+    attendant.map_err(|error| impossible("a thread", &error))?;
+    receive.await.unwrap_or_else(|_| Err(NotStarted("it could not be attended to".to_owned())))
+}
+
+fn impossible(what: &str, error: &io::Error) -> NotStarted {
+    NotStarted(format!("{what} could not be made: {error}"))
+}
+
+/// When this is dropped, so is the command.
+struct Guard {
+    lifeline: Arc<Lifeline>,
+    is_gone: mpsc::Receiver<()>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.lifeline.cut();
+        // After a run this returns at once; otherwise it takes as long as it takes to end some processes.
+        let _ = self.is_gone.recv_timeout(PATIENCE);
+    }
+}
+
+struct Run {
+    name: String,
+    command: Command,
+    root: PathBuf,
+    at_most: Sandbox,
+    reserve: u64,
+}
+
+/// What every way to confine has in common.
+struct Prepared {
+    root: PathBuf,
+    cwd: PathBuf,
+    program: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    view: View,
+}
+
+impl Run {
+    fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
+        let prepared = self.prepare()?;
+        let before = protected::digest(&prepared.root);
+        let started = SystemTime::now();
+        let start = Instant::now();
+        let (begun, sandbox, _scratch) = self.begin(&prepared, &theirs, !stdin.is_empty())?;
+        drop(theirs);
+        let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
+        let Attended { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
+        if protected::digest(&prepared.root) != before {
+            return Err(NotStarted("it changed `gate.toml`, `gate.lock` or the repository's own files".to_owned()));
+        }
+        let argv = self.command.run.clone();
+        let duration = start.elapsed();
+        Ok(Ran { name: self.name.clone(), argv, ending, stdout, stderr, started, duration, sandbox })
+    }
+
+    fn prepare(&self) -> Result<Prepared, NotStarted> {
+        let there = |error: io::Error| NotStarted(format!("`{}`: {error}", self.root.display()));
+        let root = self.root.canonicalize().map_err(there)?;
+        let cwd = self.command.cwd.as_deref().unwrap_or("");
+        let full = root.join(cwd).canonicalize().map_err(|error| NotStarted(format!("its folder `{cwd}`: {error}")))?;
+        if !full.starts_with(&root) || !full.is_dir() {
+            return Err(NotStarted(format!("its folder `{cwd}` is not a folder inside the work")));
+        }
+        let environment = view::environment(&self.command);
+        let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+        let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
+        let view = View::new(&self.command, &root, &search)?;
+        Ok(Prepared { root, cwd: full, program, environment, view })
+    }
+
+    /// Begin with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
+    fn begin(
+        &self,
+        prepared: &Prepared,
+        theirs: &io::PipeReader,
+        has_input: bool,
+    ) -> Result<(Begun, Sandbox, Scratch), NotStarted> {
+        let mut lacking = Vec::new();
+        for level in [Sandbox::Namespaces, Sandbox::Landlock, Sandbox::None] {
+            if level > self.at_most {
+                lacking.push(format!("not asked for better than `{}`", self.at_most));
+                continue;
+            }
+            if level < self.command.min_sandbox {
+                break;
+            }
+            let scratch = Scratch::new(level, prepared).map_err(|error| impossible("a folder for it", &error))?;
+            match self.attempt(level, prepared, theirs, &scratch, has_input) {
+                Ok(begun) => return Ok((begun, level, scratch)),
+                Err(Refused::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
+                Err(Refused::Running(error)) => {
+                    let program = prepared.program.display();
+                    return Err(NotStarted(format!("`{program}` cannot be run: {error}")));
+                }
+            }
+        }
+        lacking.dedup();
+        let (least, why) = (self.command.min_sandbox, lacking.join("; "));
+        Err(NotStarted(format!(
+            "it is to be confined by `{least}` at least, and the machine does not offer it ({why})"
+        )))
+    }
+
+    fn attempt(
+        &self,
+        level: Sandbox,
+        prepared: &Prepared,
+        theirs: &io::PipeReader,
+        scratch: &Scratch,
+        has_input: bool,
+    ) -> Result<Begun, Refused> {
+        let (report, say) = io::pipe().map_err(Refused::Running)?;
+        let confinement = Confinement {
+            level,
+            enclosure: self.enclosure(level, prepared, scratch).map_err(Refused::Running)?,
+            landlock: self.landlock(level, prepared, scratch)?,
+            filter: self.filter(level).map_err(Refused::Running)?,
+            most_processes: if level == Sandbox::Namespaces { MOST_PROCESSES } else { MOST_PROCESSES + processes() },
+            lifeline: theirs.try_clone().map_err(Refused::Running)?.into(),
+            report: say.into(),
+        };
+        let mut command = process::Command::new(&prepared.program);
+        command.args(self.command.run.iter().skip(1)).current_dir(&prepared.cwd).env_clear();
+        command.env("HOME", &scratch.home).env("TMPDIR", &scratch.temporary);
+        // So that looking at a repository does not write to it.
+        command.env("GIT_OPTIONAL_LOCKS", "0").envs(&prepared.environment);
+        command.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        attend::begin(command, confinement, report)
+    }
+
+    fn enclosure(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> io::Result<Option<Enclosure>> {
+        if level < Sandbox::Namespaces {
+            return Ok(None);
+        }
+        Enclosure::new(scratch.folder.path(), &prepared.view, &prepared.cwd, self.command.network).map(Some)
+    }
+
+    fn landlock(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> Result<Option<Landlock>, Refused> {
+        let mut places = prepared.view.places.clone();
+        match level {
+            Sandbox::None => return Ok(None),
+            Sandbox::Namespaces => places.extend(enclosure::own_places()),
+            Sandbox::Landlock => places.extend(scratch.places()),
+        }
+        match Landlock::new(&places).map_err(Refused::Running)? {
+            None if level == Sandbox::Landlock => {
+                Err(Refused::Confining(super::keeper::Stage::Landlock, io::ErrorKind::Unsupported.into()))
+            }
+            landlock => Ok(landlock),
+        }
+    }
+
+    fn filter(&self, level: Sandbox) -> io::Result<Vec<seccompiler::sock_filter>> {
+        match (level, self.command.network) {
+            (Sandbox::None, _) => Ok(Vec::new()),
+            (Sandbox::Landlock, false) => filter::program(Sockets::None),
+            (Sandbox::Landlock, true) => filter::program(Sockets::Internet),
+            (Sandbox::Namespaces, _) => filter::program(Sockets::Any),
+        }
+    }
+}
+
+/// The command's own home and temporary files, gone when it is.
+struct Scratch {
+    /// In namespaces, only where its root is mounted; elsewhere, where the files are.
+    folder: tempfile::TempDir,
+    home: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Scratch {
+    fn new(level: Sandbox, prepared: &Prepared) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("gate-command-").tempdir()?;
+        if level == Sandbox::Namespaces {
+            let (home, temporary) = (enclosure::HOME.into(), enclosure::TEMPORARY.into());
+            return Ok(Self { folder, home, temporary });
+        }
+        let root = folder.path().canonicalize()?;
+        let (home, temporary) = (root.join("home"), root.join("tmp"));
+        fs::create_dir(&home)?;
+        fs::create_dir(&temporary)?;
+        for (inside, target) in &prepared.view.home {
+            let link = home.join(inside);
+            fs::create_dir_all(link.parent().unwrap_or(&home))?;
+            std::os::unix::fs::symlink(target, link)?;
+        }
+        Ok(Self { folder, home, temporary })
+    }
+
+    /// What is seen beside the view where there is no file system of its own.
+    fn places(&self) -> Vec<Place> {
+        let own = [&self.home, &self.temporary];
+        let own = own.map(|path| Place { path: path.clone(), access: Access::Write, folder: true });
+        let devices = enclosure::DEVICES.iter().map(|name| Path::new("/dev").join(name));
+        let devices = devices.map(|path| Place { path, access: Access::Device, folder: false });
+        // Of the machine, and of no process.
+        let facts = ["cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "uptime", "sys"];
+        let facts = facts.map(|name| Path::new("/proc").join(name));
+        let facts = facts.map(|path| Place { folder: path.is_dir(), path, access: Access::Read });
+        own.into_iter().chain(devices).chain(facts).collect()
+    }
+}
+
+/// How many processes and threads there are on this machine, since the limit counts all of a user's.
+fn processes() -> u64 {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let total = load.split_whitespace().nth(3).and_then(|running| running.split('/').nth(1));
+    total.and_then(|total| total.parse().ok()).unwrap_or(0)
+}
+
+/// Where a program is: a name is looked for in the search path, a path is relative to the work.
+fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NotStarted> {
+    let is_program =
+        |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);
+    if program.contains('/') {
+        let path = root.join(program);
+        return match path.metadata() {
+            Ok(_) if is_program(&path) => Ok(path),
+            Ok(_) => Err(NotStarted(format!("`{program}` is not a file that can be executed"))),
+            Err(error) => Err(NotStarted(format!("the program `{program}`: {error} (relative to the work)"))),
+        };
+    }
+    let folders = env::split_paths(search).filter(|folder| folder.is_absolute());
+    let found = folders.map(|folder| folder.join(program)).find(|path| is_program(path));
+    found.ok_or_else(|| {
+        let search = search.to_string_lossy();
+        NotStarted(format!("there is no program `{program}` in the search path ({search})"))
+    })
+}
