@@ -2,6 +2,8 @@
 
 mod asking;
 mod faults;
+mod injection;
+mod reviewers;
 mod server;
 mod tapes;
 
