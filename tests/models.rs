@@ -3,6 +3,7 @@
 mod asking;
 mod faults;
 mod injection;
+mod recorded;
 mod reviewers;
 mod server;
 mod tapes;

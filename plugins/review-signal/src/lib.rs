@@ -141,7 +141,7 @@ mod tests {
         let text = "## Findings\n- odd\n\n## Feedback for Revision\n\n- src/a.rs:1: check the input\n- add a test\n  for it\n\nREVIEW_FAIL NONCE";
         let verdict = said(text);
         let messages: Vec<&str> = verdict.findings.iter().map(|finding| finding.message.as_str()).collect();
-        assert_eq!(messages, ["src/a.rs:1: check the input", "add a test for it"]);
+        assert_eq!(messages, ["check the input", "add a test for it"]);
         assert_eq!(verdict.findings[0].place.as_ref().and_then(|place| place.line), Some(1));
         assert_eq!(verdict.class.as_deref(), Some("review-rejection"));
         let verdict = said("It does not build.\nREVIEW_FAIL NONCE");

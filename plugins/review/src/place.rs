@@ -18,11 +18,18 @@ impl Paths {
 
     /// Put a finding where its message says that it is.
     pub fn locate(&self, finding: Finding) -> Finding {
-        match self.0.iter().find_map(|path| named(&finding.message, path)) {
-            Some(place) => finding.at(place),
-            None => finding,
-        }
+        let Some(place) = self.0.iter().find_map(|path| named(&finding.message, path)) else { return finding };
+        let message = without(&finding.message, &place).unwrap_or(&finding.message).to_owned();
+        Finding { message, ..finding }.at(place)
     }
+}
+
+/// A message that begins with its place, without it: it is shown beside it anyway.
+fn without<'m>(message: &'m str, place: &Place) -> Option<&'m str> {
+    let numbers: String = [place.line, place.column].iter().flatten().map(|number| format!(":{number}")).collect();
+    let rest = message.trim_start_matches('`').strip_prefix(&*place.path)?.strip_prefix(&*numbers)?;
+    let rest = rest.trim_start_matches(['`', ':', ' ', '-']);
+    (!rest.is_empty()).then_some(rest)
 }
 
 /// The place of a path in a text: `path`, `path:12` or `path:12:3`.
@@ -48,6 +55,20 @@ fn named(text: &str, path: &str) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_is_not_said_twice() {
+        let paths = Paths(vec!["src/a.rs".to_owned()]);
+        for (message, expected) in [
+            ("src/a.rs:12: no check", "no check"),
+            ("`src/a.rs:12:3` - no check", "no check"),
+            ("no check in src/a.rs:12", "no check in src/a.rs:12"),
+            ("src/a.rs:12", "src/a.rs:12"),
+        ] {
+            let finding = paths.locate(Finding::error("x", message));
+            assert_eq!((finding.message.as_str(), finding.place.is_some()), (expected, true));
+        }
+    }
 
     #[test]
     fn a_path_that_was_shown_becomes_a_place() {
