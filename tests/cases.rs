@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A verifier that says what its settings tell it to, for gates to make something of.
 const SCRIPTED: &str = include_str!("../fixtures/scripted.wat");
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cases").canonicalize().expect("the cases")
 }
 
@@ -107,7 +107,7 @@ fn check(case: &Path) -> Result<(), String> {
 }
 
 /// An environment in which nothing of the developer's own can be seen.
-fn quiet<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
+pub(crate) fn quiet<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
     command
         .current_dir(folder)
         .env_clear()
@@ -139,7 +139,7 @@ fn normal(output: &[u8], root: &Path) -> String {
     text
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
         let target = to.join(entry.file_name());

@@ -2,6 +2,9 @@
 
 mod asking;
 mod faults;
+mod injection;
+mod recorded;
+mod reviewers;
 mod server;
 mod tapes;
 

@@ -1,4 +1,8 @@
-//! Reading a submission document: JSON or YAML, strictly.
+//! Reading a submission document: JSON or YAML, strictly; and the transcript of an evaluator.
+
+mod evaluator;
+
+pub use evaluator::transcript;
 
 use crate::submission::Submission;
 use crate::text::clean_line;
@@ -19,6 +23,9 @@ pub enum Error {
     /// It is not text.
     #[error("the document is not UTF-8 from byte {0} on")]
     NotUtf8(usize),
+    /// It is not the transcript of an evaluator.
+    #[error("no line is an event that an evaluator's transcript ends with or speaks in")]
+    NoTranscript,
     /// It is not a submission.
     #[error("line {line}, column {column}: {message}")]
     Invalid {

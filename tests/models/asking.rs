@@ -146,6 +146,21 @@ fn a_key_that_is_missing_or_would_travel_in_clear_is_not_sent() {
     assert!(server.asked().is_empty());
 }
 
+/// A command that repeats its input has been asked all of it.
+#[test]
+#[ignore = "this version runs no commands yet"]
+fn a_command_is_asked_by_its_standard_input() {
+    let file = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[command.ask]\nrun = [\"cat\"]\n[model.m]\napi = \"command\"\ncommand = \"ask\"\n";
+    let config = config::parse(file.as_bytes()).expect("valid");
+    let folder = tempfile::tempdir().expect("a folder");
+    let commands = Arc::new(Commands::new(config.commands, folder.path().to_owned()));
+    let models = Models::new(config.models, commands, Executor::default(), None);
+    let (used, answer) = ask_all(&models, 1).remove(0);
+    let answer = answer.expect("an answer");
+    assert_eq!((answer.text.as_str(), answer.stop), ("You are a reviewer.\n\nIs it good?\n", Stop::End));
+    assert_eq!(used.model.as_deref(), Some("ask"));
+}
+
 /// The guest asks, does not care, and passes: that counts only if there was an answer.
 #[test]
 fn a_guest_cannot_pass_on_a_question_without_an_answer() {

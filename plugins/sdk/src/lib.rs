@@ -31,6 +31,7 @@ mod verdict;
 
 pub use arena::Arena;
 pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, File};
+pub use bindings::imports::gatehost::verifier::models;
 pub use bindings::imports::gatehost::verifier::{log, submission, types, workspace};
 pub use submission::Submission;
 pub use types::{Finding, Level, Place, Status, Verdict};

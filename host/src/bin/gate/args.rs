@@ -135,6 +135,10 @@ pub(crate) struct Run {
     /// What the executor says that it did: a file, or - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) claim: Option<PathBuf>,
+    /// What a separate evaluator said: the JSON Lines that `claude -p --output-format stream-json` or `codex exec
+    /// --json` printed; a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) evaluator: Option<PathBuf>,
     /// Verify up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,

@@ -29,7 +29,16 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         _ => prepare::ad_hoc(global, command)?,
     };
     // What was said is read before anything runs.
-    let said = said(command)?;
+    let mut said = said(command)?;
+    if let Some(path) = &command.evaluator {
+        if said.evaluator.is_some() {
+            let twice = anyhow!("the submission has an `evaluator` already, and `--evaluator` names another");
+            return Err(Complaint::mistake(twice));
+        }
+        let evaluator = input::transcript(&read(path, "transcript")?);
+        let evaluator = evaluator.with_context(|| format!("`{}` is not an evaluator's transcript", path.display()));
+        said.evaluator = Some(evaluator.map_err(Complaint::mistake)?);
+    }
     let prepared = prepare::plan(&configured, command.gate.as_deref())?;
     if command.dry_run {
         let format = if command.format == RunFormat::Json { Format::Json } else { Format::Human };

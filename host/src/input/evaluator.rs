@@ -1,0 +1,83 @@
+//! Reading what a separate evaluator said from the transcript that coding agents print: JSON Lines, an event each.
+//!
+//! Known are the events of `claude -p --output-format stream-json` (`assistant`, `result`) and of `codex exec --json`
+//! (`item.completed`, `turn.completed`). The evaluator came to an end by itself only if the last event says so.
+
+use super::{Error, MAX_BYTES, invalid};
+use crate::submission::Evaluator;
+use serde_json::Value;
+
+/// Read a transcript.
+pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
+    if bytes.len() > MAX_BYTES {
+        return Err(Error::TooLarge);
+    }
+    let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
+    let mut evaluator = Evaluator { completed: false, text: String::new() };
+    let mut known = 0;
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let event: Value = serde_json::from_str(line)
+            .map_err(|error| invalid(number, error.column() as u64, "expected a JSON object on each line"))?;
+        // What follows an end takes it back.
+        evaluator.completed = false;
+        let (said, ends) = understood(&event);
+        known += usize::from(said.is_some() || ends);
+        evaluator.text = said.unwrap_or(evaluator.text);
+        evaluator.completed = ends;
+    }
+    if known == 0 {
+        return Err(Error::NoTranscript);
+    }
+    Ok(evaluator)
+}
+
+/// What the evaluator says in an event, and whether it has come to its end with it.
+fn understood(event: &Value) -> (Option<String>, bool) {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    match event["type"].as_str().unwrap_or_default() {
+        "assistant" => {
+            let blocks = event["message"]["content"].as_array().into_iter().flatten();
+            let words: String = blocks.filter_map(|block| block["text"].as_str()).collect();
+            (Some(words).filter(|words| !words.is_empty()), false)
+        }
+        "result" => {
+            let ends = event["subtype"] == "success" && event["is_error"] == false;
+            (text(&event["result"]), ends)
+        }
+        "item.completed" if event["item"]["type"] == "agent_message" => (text(&event["item"]["text"]), false),
+        "turn.completed" => (None, true),
+        _ => (None, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_event_says_whether_it_ended() {
+        let said = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"FAIL: no tests"}]}}"#;
+        let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"PASS"}"#;
+        let stopped = r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#;
+        let item = r#"{"type":"item.completed","item":{"type":"agent_message","text":"PASS"}}"#;
+        let turn = r#"{"type":"turn.completed","usage":{}}"#;
+        for (lines, completed, text) in [
+            (vec![said, result], true, "PASS"),
+            (vec![r#"{"type":"system"}"#, said], false, "FAIL: no tests"),
+            (vec![said, stopped], false, "FAIL: no tests"),
+            (vec![result, said], false, "FAIL: no tests"),
+            (vec![item, turn, ""], true, "PASS"),
+            (vec![item], false, "PASS"),
+            (vec![item, turn, r#"{"type":"error"}"#], false, "PASS"),
+        ] {
+            let found = transcript(lines.join("\n").as_bytes()).expect("a transcript");
+            assert_eq!((found.completed, found.text.as_str()), (completed, text), "{lines:?}");
+        }
+        assert_eq!(transcript(b""), Err(Error::NoTranscript));
+        assert_eq!(transcript(b"{\"type\":\"system\"}\n"), Err(Error::NoTranscript));
+        assert_eq!(
+            transcript(b"{}\nPASS").expect_err("refused").to_string(),
+            "line 2, column 1: expected a JSON object on each line"
+        );
+    }
+}

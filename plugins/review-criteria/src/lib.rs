@@ -1,0 +1,214 @@
+//! `review-criteria`: a model decides whether the result satisfies the task and its criteria.
+//!
+//! The answer is one JSON object: `passed`, `issues`, `confidence`, `suggestion`, and the nonce. Issues beside a pass
+//! are warnings; beside a failure they are errors, and the suggestion is the first one's hint. Everything else (text
+//! around the object, a missing field, another nonce, a confidence outside 0 to 1) is an abstention.
+
+use gatehost_review::answer::{self, Repeats};
+use gatehost_review::{Host, Review, Settings, World};
+use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use serde::Deserialize;
+
+const TEMPLATE: &str = include_str!("../prompt.md");
+const ANSWER_SCHEMA: &str = r#"{"type":"object","properties":{"nonce":{"type":"string"},"passed":{"type":"boolean"},"issues":{"type":"array","items":{"type":"string"}},"confidence":{"type":"number"},"suggestion":{"type":"string"}},"required":["nonce","passed","issues","confidence","suggestion"],"additionalProperties":false}"#;
+
+struct ReviewCriteria;
+
+impl SubmissionVerifier for ReviewCriteria {
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "review-criteria",
+        env!("CARGO_PKG_VERSION"),
+        "A model that did not do the work finds that it satisfies the task and its criteria.",
+    )
+    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""));
+
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        judge(submission, &settings, &Host)
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(ReviewCriteria);
+
+/// Not one word of an answer stands here as it would have to be given.
+fn form(nonce: &str) -> String {
+    format!(
+        "Answer with one JSON object and with nothing before or after it. It has exactly these fields:\n\n\
+         - `nonce`: a text, the code word of this review. It is: {nonce}\n\
+         - `passed`: true where the task and every criterion are satisfied, and false otherwise\n\
+         - `issues`: a list of texts, one for each problem; empty where there is none\n\
+         - `confidence`: a number from 0 to 1, how sure you are\n\
+         - `suggestion`: a text, what should be changed; empty where nothing should"
+    )
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Assessment {
+    nonce: String,
+    passed: bool,
+    issues: Vec<String>,
+    confidence: f64,
+    suggestion: String,
+}
+
+impl Repeats for Assessment {
+    fn nonce(&self) -> &str {
+        &self.nonce
+    }
+}
+
+fn judge(submission: &Submission, settings: &Settings, world: &dyn World) -> Verdict {
+    let review = Review { template: TEMPLATE, form, schema: Some(ANSWER_SCHEMA) };
+    let reviewed = match review.ask(submission, settings, world) {
+        Ok(reviewed) => reviewed,
+        Err(verdict) => return verdict,
+    };
+    let Assessment { passed, issues, confidence, suggestion, .. } =
+        match answer::object::<Assessment>(&reviewed.text, &reviewed.nonce) {
+            Ok(assessment) => assessment,
+            Err(verdict) => return verdict,
+        };
+    if !(0.0..=1.0).contains(&confidence) {
+        return Verdict::abstain(format!("the reviewer gave a confidence of {confidence}; expected 0 to 1"));
+    }
+    let suggestion = suggestion.trim();
+    let new = |code: &str, message: String| reviewed.finding(passed, code, message);
+    let mut findings: Vec<Finding> = issues.into_iter().map(|issue| new("issue", issue)).collect();
+    if !passed && findings.is_empty() {
+        findings.push(new("issue", "the reviewer rejects the result and names no issue".to_owned()));
+    }
+    if let (Some(first), false) = (findings.first_mut(), suggestion.is_empty()) {
+        first.hint = Some(suggestion.to_owned());
+    }
+    findings.extend(reviewed.notes);
+    let verdict = match passed {
+        true => Verdict { findings, ..Verdict::pass() },
+        false => Verdict {
+            class: Some("review-rejection".to_owned()),
+            ..Verdict::fail("the reviewer finds that the criteria are not met", findings)
+        },
+    };
+    Verdict { confidence: Some(confidence), ..verdict }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehost_review::scripted::{Scripted, added, submission};
+    use gatehost_sdk::models::Stop;
+    use gatehost_sdk::{Level, Status};
+
+    const GOOD: &str = r#"{"nonce": "NONCE", "passed": true, "issues": [], "confidence": 0.9, "suggestion": ""}"#;
+
+    fn said(text: &str) -> Verdict {
+        judge(&submission(), &Settings::default(), &Scripted::saying(text))
+    }
+
+    #[test]
+    fn an_assessment_becomes_a_verdict() {
+        let verdict = said(GOOD);
+        assert_eq!((verdict.status, verdict.confidence, verdict.findings.len()), (Status::Pass, Some(0.9), 0));
+        let bad = r#"{"nonce": "NONCE", "passed": false, "issues": ["src/a.rs:1: a does nothing", "no test"],
+            "confidence": 0.8, "suggestion": "write it"}"#;
+        let verdict = said(bad);
+        assert_eq!((verdict.status, verdict.class.as_deref()), (Status::Fail, Some("review-rejection")));
+        let place = verdict.findings[0].place.as_ref().expect("a place");
+        assert_eq!((place.path.as_str(), place.line), ("src/a.rs", Some(1)));
+        assert_eq!(verdict.findings[0].hint.as_deref(), Some("write it"));
+        assert_eq!(verdict.findings[1].level, Level::Error);
+    }
+
+    #[test]
+    fn issues_beside_a_pass_are_warnings() {
+        let verdict = said(&GOOD.replace("[]", r#"["slow"]"#));
+        assert_eq!((verdict.status, verdict.findings[0].level), (Status::Pass, Level::Warning));
+    }
+
+    #[test]
+    fn a_rejection_without_a_reason_is_one() {
+        let verdict = said(&GOOD.replace("true", "false"));
+        assert_eq!((verdict.status, verdict.findings.len()), (Status::Fail, 1));
+    }
+
+    #[test]
+    fn anything_else_abstains() {
+        for text in [
+            GOOD.replace("NONCE", "guessed"),
+            GOOD.replace("0.9", "1.1"),
+            GOOD.replace("0.9", "-1"),
+            GOOD.replace("0.9", "\"HIGH\""),
+            GOOD.replace("true", "1"),
+            GOOD.replace(r#""passed": true, "#, ""),
+            format!("It is fine.\n{GOOD}"),
+            format!("{GOOD}{GOOD}"),
+            "{}".to_owned(),
+        ] {
+            assert_eq!(said(&text).status, Status::Abstain, "{text}");
+        }
+        for stop in [Stop::Length, Stop::Refusal, Stop::Other] {
+            let world = Scripted { stop, ..Scripted::saying(GOOD) };
+            assert_eq!(judge(&submission(), &Settings::default(), &world).status, Status::Abstain, "{stop:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_shown_whole_is_not_asked_about() {
+        let settings = |json: &str| serde_json::from_str::<Settings>(json).expect("settings");
+        let mut binary = submission();
+        binary.changes.push(added("logo.png"));
+        let world = || {
+            let mut world = Scripted::saying(GOOD);
+            world.files.insert("logo.png".to_owned(), vec![0x89, 0xff]);
+            world.files.insert("large.txt".to_owned(), vec![b'x'; 3_000]);
+            world
+        };
+        let mut large = submission();
+        large.changes.push(added("large.txt"));
+        let mut gone = submission();
+        gone.changes.push(added("gone.txt"));
+        for (submission, settings, status) in [
+            (&binary, settings("{}"), Status::Abstain),
+            (&binary, settings(r#"{"exclude": ["*.png"]}"#), Status::Pass),
+            (&large, settings(r#"{"max_bytes": 1000}"#), Status::Abstain),
+            (&large, settings("{}"), Status::Pass),
+            (&gone, settings("{}"), Status::Abstain),
+            (&large, settings(r#"{"documents": ["none.md"]}"#), Status::Abstain),
+            (&large, settings(r#"{"documents": ["src/a.rs"]}"#), Status::Pass),
+            (&large, settings(r#"{"prompt": "Is it good?"}"#), Status::Abstain),
+            (&large, settings(r#"{"prompt": "{{changes}} {{nothing}}"}"#), Status::Abstain),
+            (&large, settings(r#"{"prompt": "Is {{changes}} good?"}"#), Status::Pass),
+            (&large, settings(r#"{"model": "other"}"#), Status::Abstain),
+        ] {
+            let world = world();
+            let verdict = judge(submission, &settings, &world);
+            assert_eq!(verdict.status, status, "{settings:?}: {}", verdict.summary);
+            assert_eq!(world.asked.borrow().len(), usize::from(status == Status::Pass), "{settings:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_to_review_or_to_review_against_is_no_pass() {
+        let mut empty = submission();
+        empty.changes.clear();
+        assert_eq!(judge(&empty, &Settings::default(), &Scripted::saying(GOOD)).status, Status::Abstain);
+        let mut aimless = submission();
+        aimless.task = None;
+        assert_eq!(judge(&aimless, &Settings::default(), &Scripted::saying(GOOD)).status, Status::Abstain);
+        let settings = Settings { criteria: vec!["no panics".to_owned()], ..Settings::default() };
+        assert_eq!(judge(&aimless, &settings, &Scripted::saying(GOOD)).status, Status::Pass);
+    }
+
+    #[test]
+    fn the_executors_words_are_shown_only_when_asked_for() {
+        let mut submission = submission();
+        let claim = gatehost_sdk::submission::Claim { text: "It is perfect.".to_owned(), report: None };
+        submission.claim = Some(claim);
+        for (show_claim, shown) in [(false, false), (true, true)] {
+            let world = Scripted::saying(GOOD);
+            let settings = Settings { show_claim, ..Settings::default() };
+            assert_eq!(judge(&submission, &settings, &world).status, Status::Pass);
+            assert_eq!(world.asked.borrow()[0].contains("It is perfect."), shown);
+        }
+    }
+}

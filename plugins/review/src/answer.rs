@@ -1,0 +1,81 @@
+//! Reading an answer that is one JSON object with the nonce in it. Text around it makes it something else.
+
+use gatehost_sdk::Verdict;
+use serde::de::DeserializeOwned;
+
+/// An answer that repeats the nonce.
+pub trait Repeats {
+    /// What it repeats.
+    fn nonce(&self) -> &str;
+}
+
+/// The object that the whole answer is, perhaps in one code block; or the abstention that follows if it is not.
+pub fn object<T: DeserializeOwned + Repeats>(text: &str, nonce: &str) -> Result<T, Verdict> {
+    let answer: T = serde_json::from_str(bare(text)).map_err(|why| {
+        Verdict::abstain(format!("the reviewer's answer is not the object that was asked for: {why}"))
+    })?;
+    if nonce.is_empty() || answer.nonce() != nonce {
+        return Err(Verdict::abstain("the reviewer did not repeat the code word, so the answer may be another's"));
+    }
+    Ok(answer)
+}
+
+/// The inside of a code block, where the whole text is one.
+fn bare(text: &str) -> &str {
+    let text = text.trim();
+    let inside =
+        text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).and_then(|rest| rest.split_once('\n'));
+    match inside {
+        Some((language, body)) if language.trim().chars().all(char::is_alphanumeric) => body.trim(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Told {
+        nonce: String,
+        #[expect(dead_code, reason = "only that it must be there")]
+        ok: bool,
+    }
+
+    impl Repeats for Told {
+        fn nonce(&self) -> &str {
+            &self.nonce
+        }
+    }
+
+    #[test]
+    fn the_whole_answer_is_the_object() {
+        let good = r#"{"nonce": "abc", "ok": true}"#;
+        for text in
+            [good.to_owned(), format!("\n{good}\n"), format!("```json\n{good}\n```"), format!("```\n{good}\n```\n")]
+        {
+            assert!(object::<Told>(&text, "abc").is_ok(), "{text}");
+        }
+        for text in [
+            String::new(),
+            "yes".to_owned(),
+            format!("Here it is: {good}"),
+            format!("{good}\n{good}"),
+            format!("{good} and so on"),
+            format!("[{good}]"),
+            format!("```json\n{good}\n```\n```json\n{good}\n```"),
+            good.replace("abc", "abd"),
+            good.replace("abc", ""),
+            good.replace(r#""ok": true"#, r#""ok": "true""#),
+            good.replace(r#""ok": true"#, r#""ok": false, "ok": true"#),
+            good.replace(r#""ok": true"#, r#""ok": true, "more": 1"#),
+            good.replace(r#", "ok": true"#, ""),
+        ] {
+            let verdict = object::<Told>(&text, "abc").expect_err("refused");
+            assert_eq!(verdict.status, gatehost_sdk::Status::Abstain, "{text}");
+        }
+        assert!(object::<Told>(r#"{"nonce": "", "ok": true}"#, "").is_err());
+    }
+}

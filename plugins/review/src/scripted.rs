@@ -1,0 +1,100 @@
+//! A world for the tests of reviewers: files in memory, and a model that says what it is told.
+
+use crate::World;
+use gatehost_sdk::Submission;
+use gatehost_sdk::models::{Answer, Part, Request, Stop};
+use gatehost_sdk::submission::{Change, ChangeKind, ChangeState, Executor, Task};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// The nonce of every test.
+pub const NONCE: &str = "k7x2m9p4k7x2m9p4k7x2m9p4k7x2m9p4";
+
+/// A scripted world.
+#[derive(Debug)]
+pub struct Scripted {
+    /// What the model says; `NONCE` in it stands for the nonce.
+    pub says: String,
+    /// Why it ends.
+    pub stop: Stop,
+    /// The files.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The models that are granted.
+    pub granted: Vec<String>,
+    /// What it was asked: all parts, as text.
+    pub asked: RefCell<Vec<String>>,
+}
+
+impl Scripted {
+    /// A model that says this.
+    pub fn saying(text: &str) -> Self {
+        Self {
+            says: text.to_owned(),
+            stop: Stop::End,
+            files: BTreeMap::from([("src/a.rs".to_owned(), b"fn a() {}\n".to_vec())]),
+            granted: vec!["reviewer".to_owned()],
+            asked: RefCell::default(),
+        }
+    }
+}
+
+impl World for Scripted {
+    fn granted(&self) -> Vec<String> {
+        self.granted.clone()
+    }
+
+    fn nonce(&self) -> String {
+        NONCE.to_owned()
+    }
+
+    fn ask(&self, _: &str, request: &Request) -> Result<Answer, String> {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Untrusted(part) => format!("<{}>{}</>", part.label, part.content),
+        };
+        self.asked.borrow_mut().push(request.prompt.iter().map(part).collect());
+        let text = self.says.replace("NONCE", NONCE);
+        Ok(Answer { text, stop: self.stop, model: "scripted".to_owned() })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.files.get(path).cloned().ok_or_else(|| "there is nothing at that path".to_owned())
+    }
+}
+
+/// A submission with a task and one new file, `src/a.rs`.
+pub fn submission() -> Submission {
+    let text = |text: &str| text.to_owned();
+    Submission {
+        task: Some(Task {
+            id: text("2.3"),
+            title: text("Add a"),
+            description: text("Add the function a."),
+            acceptance_criteria: vec![text("a exists")],
+            done_criteria: Vec::new(),
+            verify: None,
+            phase: None,
+            previous_phase: None,
+            index: None,
+            total: None,
+            expected_outputs: Vec::new(),
+            files: Vec::new(),
+            tier: None,
+        }),
+        claim: None,
+        tool_calls: Vec::new(),
+        changes: vec![added("src/a.rs")],
+        attempt: 1,
+        executor: Executor { name: None, model: None, family: None, session: None },
+        prior_findings: Vec::new(),
+        evidence: Vec::new(),
+        evaluator: None,
+        base: None,
+    }
+}
+
+/// A new file.
+pub fn added(path: &str) -> Change {
+    let (kind, state) = (ChangeKind::Added, ChangeState::Untracked);
+    Change { path: path.to_owned(), kind, state, old_path: None, size: Some(10), hunks: None }
+}
