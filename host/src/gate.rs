@@ -45,6 +45,7 @@ pub trait Judge: Sync {
 
 /// What a judge says.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each check, and it is moved once")]
 pub enum Judged {
     /// There is no file for this check to judge.
     NoFiles,
