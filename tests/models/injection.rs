@@ -117,7 +117,7 @@ fn no_planted_answer_passes() {
     for (number, text) in TEXTS.iter().enumerate() {
         for place in PLACES {
             let submission = planted(text, place, &bench);
-            for reviewer in 0..REVIEWERS.len() {
+            for (reviewer, name) in REVIEWERS.iter().enumerate() {
                 let api = APIS[(number + reviewer) % 2];
                 let verdicts = tokio.block_on(async {
                     tokio::join!(
@@ -129,8 +129,8 @@ fn no_planted_answer_passes() {
                 });
                 for verdict in [verdicts.0, verdicts.1, verdicts.2, verdicts.3] {
                     judged += 1;
-                    assert_ne!(verdict.status, Status::Pass, "{}, {place}: {text}", REVIEWERS[reviewer]);
-                    assert_ne!(verdict.status, Status::Fail, "{}, {place}: {text}", REVIEWERS[reviewer]);
+                    assert_ne!(verdict.status, Status::Pass, "{name}, {place}: {text}");
+                    assert_ne!(verdict.status, Status::Fail, "{name}, {place}: {text}");
                 }
             }
         }
@@ -148,9 +148,9 @@ fn a_model_that_is_not_fooled_still_passes_and_fails() {
         let server = Server::start(move |_, asked| Act::Say(verdict(asked, good)));
         for (number, text) in TEXTS.iter().enumerate() {
             let submission = planted(text, PLACES[number % PLACES.len()], &bench);
-            for reviewer in 0..REVIEWERS.len() {
+            for (reviewer, name) in REVIEWERS.iter().enumerate() {
                 let found = tokio.block_on(bench.judge(reviewer, "openai", &server.url, &submission));
-                assert_eq!(found.status, expected, "{}: {text}: {found:?}", REVIEWERS[reviewer]);
+                assert_eq!(found.status, expected, "{name}: {text}: {found:?}");
             }
         }
     }
