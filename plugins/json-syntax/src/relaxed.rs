@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn depth_needs_no_stack() {
-        let deep = "[".repeat(100_000) + "1,".repeat(1).as_str() + &"]".repeat(100_000);
+        let deep = "[".repeat(100_000) + "1," + &"]".repeat(100_000);
         assert_eq!(problem(&deep, Dialect::Json5), None);
         assert_eq!(problem(&"{\"a\":".repeat(100_000), Dialect::Jsonc), Some(("unexpected-end", 500_000)));
     }

@@ -4,6 +4,7 @@ use crate::{File, Finding, Place};
 
 impl File {
     /// The text of a file whose format must be UTF-8; otherwise the finding to report. `format` names it: `JSON`.
+    #[expect(clippy::result_large_err, reason = "a verifier takes this way once, and then it is done")]
     pub fn utf8(&self, format: &str) -> Result<&str, Finding> {
         if let Some(text) = self.text() {
             return Ok(text);
