@@ -1,22 +1,65 @@
-//! `json-syntax`: every matching file is one JSON text (RFC 8259). Takes no settings.
+//! `json-syntax`: every matching file is one JSON text (RFC 8259), or one of JSONC or JSON5 where its name is well
+//! known for that, or the settings say so.
 //!
-//! The parser is serde_json's; it stops at the first error and needs no stack for nested values, so a file of any
-//! depth gets an answer. A quick look (`quick.rs`) saves it the files in which there is nothing to find.
+//! The parser of JSON is serde_json's, that of the others is our own (`relaxed.rs`). Both stop at the first error and
+//! need no stack for nested values, so a file of any depth gets an answer. A quick look (`quick.rs`) saves them the
+//! files in which there is nothing to find: what is JSON is JSONC and JSON5 too.
 
+mod dialect;
 mod quick;
+mod relaxed;
+
+use dialect::Dialect;
 
 use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Verdict};
+use serde::Deserialize;
 use serde::de::IgnoredAny;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "dialect": {
+      "description": "What counts as JSON. `auto`: RFC 8259, and JSONC or JSON5 for names that are well known for it.",
+      "enum": ["auto", "json", "jsonc", "json5"],
+      "default": "auto"
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    dialect: Dialect,
+}
 
 struct JsonSyntax;
 
 impl FileVerifier for JsonSyntax {
-    type Settings = ();
-    const ABOUT: About = About::new("json-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid JSON (RFC 8259).")
-        .files(&["**/*.json", "**/*.geojson", "**/*.webmanifest"]);
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "json-syntax",
+        env!("CARGO_PKG_VERSION"),
+        "Every file is valid JSON (RFC 8259), or JSONC or JSON5 where its name says so.",
+    )
+    .files(&[
+        "**/*.json",
+        "**/*.geojson",
+        "**/*.webmanifest",
+        "**/*.jsonc",
+        "**/*.json5",
+        "**/*.code-workspace",
+        "**/*.code-snippets",
+        "**/.babelrc",
+        "**/.jshintrc",
+        "**/.parcelrc",
+        "**/.swcrc",
+    ])
+    .settings_schema(SETTINGS_SCHEMA);
 
-    fn check(file: &File, (): ()) -> Verdict {
-        first_error(file).map_or_else(Verdict::pass, Verdict::from)
+    fn check(file: &File, settings: Settings) -> Verdict {
+        first_error(file, settings.dialect).map_or_else(Verdict::pass, Verdict::from)
     }
 }
 
@@ -24,18 +67,18 @@ gatehost_sdk::export_file_verifier!(JsonSyntax);
 // The parser allocates nothing but a place to remember what is open.
 gatehost_sdk::use_arena!();
 
-fn first_error(file: &File) -> Option<Finding> {
+fn first_error(file: &File, dialect: Dialect) -> Option<Finding> {
     let at_start = Place::file(&file.path).position(1, 1);
-    let Some(text) = file.text() else {
-        let (code, message) = match file.bytes() {
-            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => ("utf-16", "the file is UTF-16; JSON is UTF-8"),
-            _ => ("not-utf-8", "the file is not UTF-8; JSON is UTF-8"),
-        };
-        let valid = file.bytes().utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
-        return Some(Finding::error(code, message).at(place_in_bytes(file, valid)));
+    let text = match file.utf8("JSON") {
+        Ok(text) => text,
+        Err(finding) => return Some(finding),
     };
     if quick::is_json(text) {
         return None;
+    }
+    let dialect = dialect.of(&file.path);
+    if dialect != Dialect::Json {
+        return relaxed_error(file, text, dialect);
     }
     if text.starts_with('\u{FEFF}') {
         return Some(
@@ -59,6 +102,15 @@ fn first_error(file: &File) -> Option<Finding> {
     Some(Finding::error(code, message).at(file.place_of(offset)))
 }
 
+fn relaxed_error(file: &File, text: &str, dialect: Dialect) -> Option<Finding> {
+    let problem = relaxed::first_problem(text, dialect)?;
+    if text.trim_ascii().is_empty() {
+        let message = format!("the file is empty; expected a {} value", dialect.name());
+        return Some(Finding::error("empty", message).at(file.place_of(0)));
+    }
+    Some(Finding::error(problem.code, problem.message).at(file.place_of(problem.at)))
+}
+
 /// serde_json's text without the position that it ends in; the finding has a place of its own.
 fn message_of(error: &serde_json::Error) -> String {
     let whole = error.to_string();
@@ -79,26 +131,21 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
     text.floor_char_boundary(line_start + error.column().saturating_sub(before))
 }
 
-fn place_in_bytes(file: &File, offset: usize) -> Place {
-    let before = &file.bytes()[..offset];
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
-    let bounded = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Place::file(&file.path).position(bounded(line), bounded(column))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use gatehost_sdk::Content;
 
     fn error_in(bytes: &[u8]) -> Option<(String, u32, u32)> {
+        error_in_file("a.json", bytes)
+    }
+
+    fn error_in_file(path: &str, bytes: &[u8]) -> Option<(String, u32, u32)> {
         let content = match str::from_utf8(bytes) {
             Ok(text) => Content::Text(text.to_owned()),
             Err(_) => Content::Binary(bytes.to_vec()),
         };
-        let finding = first_error(&File { path: "a.json".into(), content })?;
+        let finding = first_error(&File { path: path.into(), content }, Dialect::Auto)?;
         let place = finding.place.expect("every finding has a place");
         Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
     }
@@ -133,6 +180,16 @@ mod tests {
             let expected = Some((code.to_owned(), line, column));
             assert_eq!(error_in(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn the_name_decides_what_is_allowed() {
+        let commented = b"{\n  // a comment\n  \"a\": 1,\n}";
+        assert_eq!(error_in_file(".vscode/settings.json", commented), None);
+        assert_eq!(error_in_file("a.json", commented), Some(("syntax".to_owned(), 2, 3)));
+        assert_eq!(error_in_file("a.json5", b"{a: 'b'}"), None);
+        assert_eq!(error_in_file("tsconfig.json", b"{a: 'b'}"), Some(("syntax".to_owned(), 1, 2)));
+        assert_eq!(error_in_file("tsconfig.json", b" \n"), Some(("empty".to_owned(), 1, 1)));
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod arena;
 mod bindings;
 pub mod glob;
 pub mod markdown;
+pub mod text;
 mod verdict;
 
 pub use arena::Arena;

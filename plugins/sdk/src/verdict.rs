@@ -22,8 +22,15 @@ impl Verdict {
 impl From<Finding> for Verdict {
     /// The verdict that rests on one finding: a failure if it is an error.
     fn from(finding: Finding) -> Self {
-        let status = if finding.level == Level::Error { Status::Fail } else { Status::Pass };
-        Self { status, findings: vec![finding], ..Self::pass() }
+        vec![finding].into()
+    }
+}
+
+impl From<Vec<Finding>> for Verdict {
+    /// The verdict that rests on what was found: a failure if there is an error among it.
+    fn from(findings: Vec<Finding>) -> Self {
+        let wrong = findings.iter().any(|finding| finding.level == Level::Error);
+        Self { status: if wrong { Status::Fail } else { Status::Pass }, findings, ..Self::pass() }
     }
 }
 

@@ -1,0 +1,71 @@
+//! For verifiers of formats that are text: what to say of bytes that are not, and how to read UTF-16.
+
+use crate::{File, Finding, Place};
+
+impl File {
+    /// The text of a file whose format must be UTF-8; otherwise the finding to report. `format` names it: `JSON`.
+    #[expect(clippy::result_large_err, reason = "a verifier takes this way once, and then it is done")]
+    pub fn utf8(&self, format: &str) -> Result<&str, Finding> {
+        if let Some(text) = self.text() {
+            return Ok(text);
+        }
+        let (code, what) = match self.bytes() {
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => ("utf-16", "UTF-16"),
+            _ => ("not-utf-8", "not UTF-8"),
+        };
+        let valid = self.bytes().utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
+        Err(Finding::error(code, format!("the file is {what}; {format} is UTF-8"))
+            .at(place_in_bytes(self, valid))
+            .hint("save the file as UTF-8"))
+    }
+}
+
+fn place_in_bytes(file: &File, offset: usize) -> Place {
+    let before = &file.bytes()[..offset];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
+    let bounded = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Place::file(&file.path).position(bounded(line), bounded(column))
+}
+
+/// The text of bytes that start with a byte order mark of UTF-16, without the mark; `None` where they have none, or
+/// are not UTF-16 after all.
+pub fn from_utf16(bytes: &[u8]) -> Option<String> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let (pairs, []) = bytes[2..].as_chunks() else { return None };
+    char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect::<Result<_, _>>().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Content;
+
+    #[test]
+    fn what_is_not_utf8_has_a_code_and_a_place() {
+        for (bytes, code, line, column) in [
+            (&b"a\n\xC3\xB6\xFFb"[..], "not-utf-8", 2, 2),
+            (b"\xFF\xFEa\0", "utf-16", 1, 1),
+            (b"\xFE\xFF\0a", "utf-16", 1, 1),
+        ] {
+            let file = File { path: "a".into(), content: Content::Binary(bytes.to_vec()) };
+            let finding = file.utf8("JSON").expect_err("not UTF-8");
+            let place = finding.place.expect("a place");
+            assert_eq!((&*finding.code, place.line, place.column), (code, Some(line), Some(column)));
+        }
+    }
+
+    #[test]
+    fn utf16_of_either_order_is_read() {
+        assert_eq!(from_utf16(b"\xFF\xFEa\0\xF6\0").as_deref(), Some("aö"));
+        assert_eq!(from_utf16(b"\xFE\xFF\0a\xD8\x34\xDD\x1E").as_deref(), Some("a𝄞"));
+        for wrong in [&b""[..], b"a\0", b"\xFF\xFEa", b"\xFF\xFE\x34\xD8"] {
+            assert_eq!(from_utf16(wrong), None, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `sql-syntax`: every matching file is SQL of a dialect: PostgreSQL's, SQLite's, or whichever of them takes it.
+//!
+//! PostgreSQL is read by its own grammar (`postgresql-cst-parser`: the tables of PostgreSQL 17's `gram.y`), SQLite by
+//! `turso_parser`. What they cannot read for a reason of their own makes the verifier abstain. Without a dialect in the
+//! settings, a file that neither takes may be of a third: then it fails only for what is wrong in all of them
+//! (`lexed.rs`).
+
+mod lexed;
+mod postgresql;
+mod sqlite;
+
+use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use lexed::Fault;
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "dialect": {
+      "description": "Whose SQL it is. `auto`: it passes if either takes it, and fails only for what is wrong in every dialect.",
+      "enum": ["auto", "postgresql", "sqlite"],
+      "default": "auto"
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+/// How many findings are reported.
+const MOST_FINDINGS: usize = 50;
+/// How deep brackets may be nested: what both parsers' stacks are sure to hold.
+const MOST_NESTING: usize = 200;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    dialect: Dialect,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Dialect {
+    #[default]
+    Auto,
+    Postgresql,
+    Sqlite,
+}
+
+struct SqlSyntax;
+
+impl FileVerifier for SqlSyntax {
+    type Settings = Settings;
+    const ABOUT: About =
+        About::new("sql-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid SQL (PostgreSQL's or SQLite's).")
+            .files(&["**/*.sql", "**/*.psql", "**/*.pgsql"])
+            .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(file: &File, settings: Settings) -> Verdict {
+        match file.utf8("SQL here") {
+            Ok(text) => judge(file, text, settings.dialect),
+            Err(finding) => finding.into(),
+        }
+    }
+}
+
+gatehost_sdk::export_file_verifier!(SqlSyntax);
+
+/// What a parser says of a text.
+#[derive(Debug)]
+enum Answer {
+    Right,
+    Wrong(Vec<Fault>),
+    /// Not a matter that this parser can judge.
+    Unsure(String),
+}
+
+fn judge(file: &File, text: &str, dialect: Dialect) -> Verdict {
+    match dialect {
+        Dialect::Postgresql => verdict(file, postgresql::answer(text), "PostgreSQL"),
+        Dialect::Sqlite => verdict(file, sqlite::answer(text), "SQLite"),
+        Dialect::Auto => of_any_dialect(file, text),
+    }
+}
+
+fn verdict(file: &File, answer: Answer, dialect: &str) -> Verdict {
+    match answer {
+        Answer::Right => Verdict::pass(),
+        Answer::Wrong(faults) => findings(file, faults),
+        Answer::Unsure(why) => Verdict::abstain(format!("cannot be judged as {dialect}: {why}")),
+    }
+}
+
+fn findings(file: &File, faults: Vec<Fault>) -> Verdict {
+    let findings = faults.into_iter().take(MOST_FINDINGS);
+    findings
+        .map(|fault| Finding::error(fault.code, fault.message).at(file.place_of(fault.at)))
+        .collect::<Vec<_>>()
+        .into()
+}
+
+fn of_any_dialect(file: &File, text: &str) -> Verdict {
+    let postgresql = postgresql::answer(text);
+    if matches!(postgresql, Answer::Right) || matches!(sqlite::answer(text), Answer::Right) {
+        return Verdict::pass();
+    }
+    let (_, faults) = lexed::statements(text);
+    // In MySQL a backslash escapes a quote, and so everything behind it would be read wrongly here.
+    if !faults.is_empty() && !text.contains("\\'") && !text.contains("\\\"") {
+        return findings(file, faults);
+    }
+    let why = match postgresql {
+        Answer::Wrong(faults) => faults.first().map_or_else(String::new, |fault| {
+            let line = text[..fault.at].matches('\n').count() + 1;
+            format!("PostgreSQL has a {} in line {line}", fault.message)
+        }),
+        Answer::Unsure(why) => why,
+        Answer::Right => String::new(),
+    };
+    Verdict::abstain(format!("neither PostgreSQL nor SQLite takes it, and no `dialect` is set ({why})"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! PostgreSQL, statement by statement.
+
+use crate::lexed::{Fault, Statement, statements};
+use crate::{Answer, MOST_FINDINGS, MOST_NESTING};
+use postgresql_cst_parser::ParserError;
+
+/// How many words and marks a statement may have: a list is nested as deep as it is long, and twice this many fit the
+/// stack.
+const MOST_TOKENS: usize = 4_000;
+/// Behind a statement that is complete this is an error, and nowhere before. So the parser never builds its tree, which
+/// would take more stack than the parsing.
+const SENTINEL: &str = "\n;)";
+
+pub(crate) fn answer(text: &str) -> Answer {
+    let (statements, faults) = statements(text);
+    if !faults.is_empty() {
+        return Answer::Wrong(faults);
+    }
+    let mut wrong = Vec::new();
+    for statement in &statements {
+        match judge(statement) {
+            Answer::Right => {}
+            Answer::Wrong(faults) => wrong.extend(faults),
+            // One error is enough to know; otherwise not all of the file is judged.
+            Answer::Unsure(_) if !wrong.is_empty() => {}
+            unsure => return unsure,
+        }
+        if wrong.len() >= MOST_FINDINGS {
+            break;
+        }
+    }
+    if wrong.is_empty() { Answer::Right } else { Answer::Wrong(wrong) }
+}
+
+fn judge(statement: &Statement) -> Answer {
+    if statement.tokens > MOST_TOKENS {
+        return Answer::Unsure(format!("a statement has more than {MOST_TOKENS} words and marks"));
+    }
+    if statement.depth > MOST_NESTING {
+        return Answer::Unsure(format!("brackets are nested deeper than {MOST_NESTING} levels"));
+    }
+    if let Some(what) = beyond_the_lexer(statement) {
+        return Answer::Unsure(format!("the parser does not know {what}"));
+    }
+    // On such a mark the parser would panic.
+    let stray = statement.stray.map(|at| (at, near(&statement.text[at..at + 1])));
+    let Some((at, message)) = stray.or_else(|| problem(statement.text)) else { return Answer::Right };
+    if let Some(what) = not_sql(statement.text) {
+        return Answer::Unsure(format!("a statement contains {what}"));
+    }
+    Answer::Wrong(vec![Fault { code: "syntax", message, at: statement.at + at }])
+}
+
+fn problem(statement: &str) -> Option<(usize, String)> {
+    let text = format!("{statement}{SENTINEL}");
+    let sentinel = text.len() - 1;
+    match postgresql_cst_parser::parse(&text).err()? {
+        ParserError::ParseError { start_byte_pos, .. } if start_byte_pos >= sentinel => None,
+        ParserError::ParseError { start_byte_pos, end_byte_pos, .. } => {
+            let at = start_byte_pos.min(statement.len());
+            let message = match statement.get(at..end_byte_pos.min(statement.len())) {
+                None | Some("") => "syntax error at the end of the statement".to_owned(),
+                Some(token) => near(token),
+            };
+            Some((at, message))
+        }
+        ParserError::ScanReport(report) => Some((report.position_in_bytes.min(statement.len()), report.message)),
+        ParserError::ScanError { message } => Some((0, message)),
+    }
+}
+
+fn near(token: &str) -> String {
+    format!("syntax error at or near `{}`", shortened(token))
+}
+
+/// What makes the parser's lexer panic.
+fn beyond_the_lexer(statement: &Statement) -> Option<&'static str> {
+    let has = |wanted: fn(&[u8]) -> bool| statement.text.as_bytes().windows(3).any(wanted);
+    if has(|bytes| matches!(bytes, [b'u' | b'U', b'&', b'\'' | b'"'])) {
+        Some("strings and names of the form `U&'…'`")
+    } else if has(|bytes| matches!(bytes, [b'0', b'b' | b'B', b'0' | b'1' | b'_'])) {
+        Some("numbers that start with `0b`")
+    } else if has(|bytes| matches!(bytes, [b'\\', b'u' | b'U', next] if next.is_ascii_hexdigit())) {
+        Some("escapes of the form `\\u0061`")
+    } else if statement.glued {
+        Some("a letter beyond ASCII right behind a string")
+    } else {
+        None
+    }
+}
+
+/// What is replaced before PostgreSQL sees the statement.
+fn not_sql(statement: &str) -> Option<&'static str> {
+    let bytes = statement.as_bytes();
+    let is_variable = |at: usize| {
+        bytes[at] == b':'
+            && (at == 0 || bytes[at - 1] != b':')
+            && bytes.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'_' | b'\'' | b'"'))
+    };
+    if ["{{", "{%", "${"].iter().any(|mark| statement.contains(mark)) {
+        Some("a mark of a template")
+    } else if (0..bytes.len()).any(is_variable) {
+        Some("a variable of psql or a named parameter")
+    } else if statement.contains('?') {
+        Some("a parameter `?`")
+    } else {
+        None
+    }
+}
+
+fn shortened(token: &str) -> String {
+    match token.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &token[..end]),
+        None => token.to_owned(),
+    }
+}

@@ -1,0 +1,80 @@
+use super::*;
+use gatehost_sdk::{Content, Status};
+
+fn verdict_of(text: &str, dialect: Dialect) -> Verdict {
+    SqlSyntax::check(&File { path: "a.sql".into(), content: Content::Text(text.to_owned()) }, Settings { dialect })
+}
+
+fn places(text: &str, dialect: Dialect) -> Vec<(String, u32, u32)> {
+    let findings = verdict_of(text, dialect).findings.into_iter();
+    findings
+        .map(|finding| {
+            let place = finding.place.expect("every finding has a place");
+            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
+        })
+        .collect()
+}
+
+#[test]
+fn each_dialect_takes_its_own() {
+    let postgresql = "select distinct on (a) a::text from t where b @> '{1}';\ncreate function f() returns int language sql as $$ select 1; $$;";
+    let sqlite = "create trigger t after insert on a begin select 1; select 2; end; insert or ignore into a values (1); pragma foreign_keys = on;";
+    for (text, is_postgresql, is_sqlite) in [
+        ("", Status::Pass, Status::Pass),
+        ("-- nothing\n", Status::Pass, Status::Pass),
+        ("select 1; select 'ö'", Status::Pass, Status::Pass),
+        (postgresql, Status::Pass, Status::Fail),
+        (sqlite, Status::Fail, Status::Pass),
+    ] {
+        assert_eq!(verdict_of(text, Dialect::Postgresql).status, is_postgresql, "{text}");
+        assert_eq!(verdict_of(text, Dialect::Sqlite).status, is_sqlite, "{text}");
+        assert_eq!(verdict_of(text, Dialect::Auto).status, Status::Pass, "{text}");
+    }
+}
+
+#[test]
+fn every_error_has_its_place() {
+    for (text, dialect, expected) in [
+        ("select 1;\nselect from where;\nselec 2;", Dialect::Postgresql, &[("syntax", 2, 13), ("syntax", 3, 1)][..]),
+        ("insert into t values (1", Dialect::Postgresql, &[("unbalanced-bracket", 1, 22)]),
+        ("update t set", Dialect::Postgresql, &[("syntax", 1, 13)]),
+        ("select 'ö' 'b' from;", Dialect::Postgresql, &[("syntax", 1, 12)]),
+        ("select 1;\nselec 2;", Dialect::Sqlite, &[("syntax", 2, 1)]),
+        ("select 'a", Dialect::Sqlite, &[("unclosed-string", 1, 8)]),
+        ("update t set", Dialect::Sqlite, &[("unexpected-end", 1, 13)]),
+        ("select (1;\nselect 2", Dialect::Auto, &[("unbalanced-bracket", 1, 8)]),
+        ("select a..b", Dialect::Postgresql, &[("syntax", 1, 9)]),
+        ("select `a`", Dialect::Postgresql, &[("syntax", 1, 8)]),
+        ("select 1 /* a", Dialect::Postgresql, &[("unclosed-comment", 1, 10)]),
+    ] {
+        let expected: Vec<_> = expected.iter().map(|&(code, line, column)| (code.to_owned(), line, column)).collect();
+        assert_eq!(places(text, dialect), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_may_be_of_another_dialect_is_not_judged() {
+    for (text, dialect) in [
+        ("create table `a` (b int) engine=innodb default charset=utf8;", Dialect::Auto),
+        ("select 'it\\'s (fine';", Dialect::Auto),
+        ("selec 1", Dialect::Auto),
+        ("select :name from t where a = :'b';", Dialect::Postgresql),
+        ("select * from {{ ref('a') }}", Dialect::Postgresql),
+        ("select U&'\\0061'", Dialect::Postgresql),
+        ("select 0b11", Dialect::Postgresql),
+        ("select 'a'ö", Dialect::Postgresql),
+    ] {
+        assert_eq!(verdict_of(text, dialect).status, Status::Abstain, "{text}");
+    }
+}
+
+#[test]
+fn what_is_too_deep_or_too_long_is_not_judged() {
+    let deep = format!("select {}1{}", "(".repeat(100_000), ")".repeat(100_000));
+    let long = format!("select {}1", "1,".repeat(100_000));
+    for dialect in [Dialect::Postgresql, Dialect::Sqlite, Dialect::Auto] {
+        assert_eq!(verdict_of(&deep, dialect).status, Status::Abstain);
+    }
+    assert_eq!(verdict_of(&long, Dialect::Postgresql).status, Status::Abstain);
+    assert_eq!(verdict_of(&long, Dialect::Auto).status, Status::Pass);
+}

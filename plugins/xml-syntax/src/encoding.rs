@@ -1,0 +1,68 @@
+//! From bytes to text, by the byte order mark or by what the XML declaration says.
+
+use gatehost_sdk::text::from_utf16;
+use gatehost_sdk::{File, Finding};
+use std::borrow::Cow;
+
+/// What the bytes of a file are.
+pub(crate) enum Encoded<'a> {
+    Text(Cow<'a, str>),
+    /// Not what they claim to be.
+    Wrong(Box<Finding>),
+    /// In an encoding that this verifier does not know.
+    Unknown(String),
+}
+
+pub(crate) fn decode(file: &File) -> Encoded<'_> {
+    let bytes = file.bytes();
+    if let Some(text) = from_utf16(bytes) {
+        return Encoded::Text(text.into());
+    }
+    let declared = declared(bytes);
+    let name = declared.to_ascii_lowercase();
+    match (file.text(), &*name) {
+        (Some(_), "utf-16" | "utf-16le" | "utf-16be" | "ucs-2" | "utf-32") => Encoded::Wrong(Box::new(
+            Finding::error("wrong-encoding", format!("the declaration says {declared}, and the file is UTF-8"))
+                .at(file.place_of(0))
+                .hint("declare `encoding=\"UTF-8\"`, or nothing"),
+        )),
+        (Some(text), "" | "utf-8" | "utf8" | "us-ascii" | "ascii") => Encoded::Text(text.into()),
+        // What happens to be UTF-8 as well has the same marks at the same places.
+        (Some(text), name) if is_above_ascii(name) => Encoded::Text(text.into()),
+        (None, name) if is_above_ascii(name) => {
+            Encoded::Text(bytes.iter().map(|&byte| letter(byte)).collect::<String>().into())
+        }
+        (None, "" | "utf-8" | "utf8" | "us-ascii" | "ascii") => match file.utf8("XML without another declaration") {
+            Ok(text) => Encoded::Text(text.into()),
+            Err(finding) => Encoded::Wrong(Box::new(finding)),
+        },
+        _ => Encoded::Unknown(declared),
+    }
+}
+
+/// Whether an encoding has ASCII below 0x80 and something else above, so that all marks of XML are where they seem.
+fn is_above_ascii(name: &str) -> bool {
+    ["iso-8859-", "iso_8859-", "latin", "windows-125", "cp125", "koi8-", "ibm8", "euc-"]
+        .iter()
+        .any(|family| name.starts_with(family))
+        || matches!(name, "tis-620" | "gb2312" | "macintosh" | "windows-874")
+}
+
+/// Which letter it is does not matter.
+fn letter(byte: u8) -> char {
+    if byte.is_ascii() { char::from(byte) } else { 'é' }
+}
+
+/// The encoding that the XML declaration names; empty where it names none.
+fn declared(bytes: &[u8]) -> String {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
+    let name = start.strip_prefix("<?xml").and_then(|rest| {
+        let (declaration, _) = rest.split_once("?>")?;
+        let (_, value) = declaration.split_once("encoding")?;
+        let value = value.trim_start().strip_prefix('=')?.trim_start();
+        let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+        value[1..].split_once(quote).map(|(name, _)| name.to_owned())
+    });
+    name.unwrap_or_default()
+}

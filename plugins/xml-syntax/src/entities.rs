@@ -1,0 +1,101 @@
+//! The entities that a document declares. None is ever expanded.
+
+use crate::Problem;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Entity<'a> {
+    /// Its text.
+    Internal(&'a str),
+    External,
+    /// Of a notation: not text, so it cannot be referred to.
+    Unparsed,
+}
+
+enum Fault<'a> {
+    Loop,
+    Unknown(&'a str),
+}
+
+fn is_predefined(name: &str) -> bool {
+    matches!(name, "lt" | "gt" | "amp" | "apos" | "quot")
+}
+
+/// What is declared, and whether there may be more.
+#[derive(Default)]
+pub(crate) struct Entities<'a> {
+    pub(crate) declared: BTreeMap<&'a str, Entity<'a>>,
+    /// The document says that nothing outside of it matters.
+    pub(crate) standalone: bool,
+    /// There is an external subset, or a reference to a parameter entity: either may declare more.
+    pub(crate) elsewhere: bool,
+    /// Entities that were looked through before.
+    known: BTreeSet<&'a str>,
+}
+
+impl<'a> Entities<'a> {
+    /// What is wrong with a reference.
+    pub(crate) fn problem(&mut self, name: &'a str, in_attribute: bool, at: usize) -> Option<Problem> {
+        let problem = |code, message| Some(Problem { code, message, at });
+        if is_predefined(name) {
+            return None;
+        }
+        match self.declared.get(name).copied() {
+            None if self.elsewhere && !self.standalone => None,
+            None => {
+                let html = "XML itself knows `lt`, `gt`, `amp`, `apos` and `quot`";
+                problem("unknown-entity", format!("the entity `{name}` is not declared; {html}"))
+            }
+            Some(Entity::Unparsed) => problem("syntax", format!("the entity `{name}` is not text")),
+            Some(Entity::External) if in_attribute => {
+                problem("syntax", format!("the external entity `{name}` may not stand in an attribute"))
+            }
+            Some(_) => match self.fault_within(name)? {
+                Fault::Loop => problem("entity-loop", format!("the entity `{name}` refers to itself")),
+                Fault::Unknown(inner) => {
+                    let message = format!("the entity `{name}` refers to `{inner}`, which is not declared");
+                    problem("unknown-entity", message)
+                }
+            },
+        }
+    }
+
+    /// What is wrong with what an entity refers to, however far away. Each entity is looked through once.
+    fn fault_within(&mut self, name: &'a str) -> Option<Fault<'a>> {
+        if self.known.contains(name) {
+            return None;
+        }
+        // An entity is `open` while what it refers to is looked through.
+        let mut open: Vec<(&'a str, Vec<&'a str>)> = vec![(name, self.references(name))];
+        let mut names = BTreeSet::from([name]);
+        while let Some((current, left)) = open.last_mut() {
+            match left.pop() {
+                Some(next) if names.contains(next) => return Some(Fault::Loop),
+                Some(next) if self.known.contains(next) || is_predefined(next) => {}
+                Some(next) if self.declared.contains_key(next) => {
+                    names.insert(next);
+                    let references = self.references(next);
+                    open.push((next, references));
+                }
+                Some(_) if self.elsewhere && !self.standalone => {}
+                Some(next) => return Some(Fault::Unknown(next)),
+                None => {
+                    names.remove(current);
+                    self.known.insert(current);
+                    open.pop();
+                }
+            }
+        }
+        None
+    }
+
+    fn references(&self, name: &str) -> Vec<&'a str> {
+        let Some(Entity::Internal(text)) = self.declared.get(name) else { return Vec::new() };
+        let behind = text.split('&').skip(1);
+        behind
+            .filter_map(|rest| rest.split_once(';'))
+            .map(|(name, _)| name)
+            .filter(|name| !name.starts_with('#'))
+            .collect()
+    }
+}

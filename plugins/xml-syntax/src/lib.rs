@@ -1,0 +1,108 @@
+//! `xml-syntax`: every matching file is a well-formed XML 1.0 document.
+//!
+//! A checker of our own: it keeps open elements in a list and builds nothing, so neither depth nor size is a matter, and
+//! it never expands an entity. The parsers that there are build trees, expand, or take what is not well-formed.
+//! `document.rs` reads elements, `doctype.rs` the declarations of an internal subset, `text.rs` what both are made of.
+//! Nothing is fetched: of an external subset it is only known that it may declare what is not declared here.
+
+mod attributes;
+mod doctype;
+mod document;
+mod encoding;
+mod entities;
+mod text;
+
+use encoding::Encoded;
+use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, TextPosition, Verdict};
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "unbound_prefixes": {
+      "description": "What a prefix weighs that no `xmlns:` declares. XML allows it; readers that know namespaces do not.",
+      "enum": ["error", "warning", "note", "ignore"],
+      "default": "warning"
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+/// How many findings are reported.
+const MOST_FINDINGS: usize = 50;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    unbound_prefixes: Weight,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Weight {
+    Error,
+    #[default]
+    Warning,
+    Note,
+    Ignore,
+}
+
+struct XmlSyntax;
+
+impl FileVerifier for XmlSyntax {
+    type Settings = Settings;
+    const ABOUT: About = About::new("xml-syntax", env!("CARGO_PKG_VERSION"), "Every file is well-formed XML (1.0).")
+        .files(&[
+            "**/*.xml",
+            "**/*.svg",
+            "**/*.xsd",
+            "**/*.xsl",
+            "**/*.xslt",
+            "**/*.wsdl",
+            "**/*.plist",
+            "**/*.{cs,vb,fs,vcx}proj",
+            "**/*.{props,targets,nuspec,resx,xaml,axaml}",
+            "**/*.{rss,atom,kml,gpx,xliff,xlf,xhtml,rdf,opml,rng,xul,storyboard,xib,pom}",
+        ])
+        .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(file: &File, settings: Settings) -> Verdict {
+        match encoding::decode(file) {
+            Encoded::Text(text) => judge(&file.path, &text, settings.unbound_prefixes),
+            Encoded::Wrong(finding) => (*finding).into(),
+            Encoded::Unknown(name) => Verdict::abstain(format!(
+                "the encoding is `{name}`, which this verifier cannot read; UTF-8 would be sure"
+            )),
+        }
+    }
+}
+
+gatehost_sdk::export_file_verifier!(XmlSyntax);
+
+/// What is wrong, and at which byte.
+#[derive(Debug)]
+struct Problem {
+    code: &'static str,
+    message: String,
+    at: usize,
+}
+
+fn judge(path: &str, text: &str, prefixes: Weight) -> Verdict {
+    let mut problems = document::problems(text, prefixes != Weight::Ignore);
+    problems.sort_by_key(|problem| problem.at);
+    let level = |code| match (code, prefixes) {
+        ("unbound-prefix", Weight::Warning) => Level::Warning,
+        ("unbound-prefix", Weight::Note) => Level::Note,
+        _ => Level::Error,
+    };
+    let findings = problems.into_iter().map(|problem| {
+        let TextPosition { line, column } = TextPosition::of(text, problem.at);
+        let finding = Finding::error(problem.code, problem.message).at(Place::file(path).position(line, column));
+        Finding { level: level(problem.code), ..finding }
+    });
+    findings.collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! `yaml-syntax`: every matching file is a stream of YAML documents.
+//!
+//! The parser is granit-parser's (YAML 1.2): it hands out events and expands no alias. Where it takes more than libyaml,
+//! which most programs read YAML with, `stream.rs` looks closer. After an error the next document is read as well.
+//! A template of YAML (Helm, Jinja) is not YAML before it is rendered, so there the verifier abstains (`template.rs`).
+
+mod kind;
+mod stream;
+mod template;
+
+use gatehost_sdk::text::from_utf16;
+use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, TextPosition, Verdict};
+use serde::Deserialize;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "duplicate_keys": {
+      "description": "What a key weighs that a mapping has twice. YAML forbids it; most readers take the last.",
+      "enum": ["error", "warning", "note", "ignore"],
+      "default": "warning"
+    },
+    "empty_keys": {
+      "description": "What `: value` without a key weighs. YAML 1.2 allows it; libyaml refuses it.",
+      "enum": ["error", "warning", "note", "ignore"],
+      "default": "error"
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+/// After how many findings no further document is read.
+const MOST_FINDINGS: usize = 50;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    duplicate_keys: Weight,
+    empty_keys: Weight,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { duplicate_keys: Weight::Warning, empty_keys: Weight::Error }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Weight {
+    Error,
+    Warning,
+    Note,
+    Ignore,
+}
+
+impl Weight {
+    fn level(self) -> Option<Level> {
+        match self {
+            Self::Error => Some(Level::Error),
+            Self::Warning => Some(Level::Warning),
+            Self::Note => Some(Level::Note),
+            Self::Ignore => None,
+        }
+    }
+}
+
+struct YamlSyntax;
+
+impl FileVerifier for YamlSyntax {
+    type Settings = Settings;
+    const ABOUT: About =
+        About::new("yaml-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid YAML, in one document or more.")
+            .files(&["**/*.yaml", "**/*.yml"])
+            .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(file: &File, settings: Settings) -> Verdict {
+        // YAML may be UTF-16, though few readers know.
+        let decoded = from_utf16(file.bytes());
+        let text = match &decoded {
+            Some(text) => text,
+            None => match file.utf8("YAML") {
+                Ok(text) => text,
+                Err(finding) => return finding.into(),
+            },
+        };
+        judge(&file.path, text, &settings)
+    }
+}
+
+gatehost_sdk::export_file_verifier!(YamlSyntax);
+
+fn judge(path: &str, text: &str, settings: &Settings) -> Verdict {
+    let mut findings = Vec::new();
+    let mut start = 0;
+    while let Some(at) = stream::read(text, start, settings, &mut findings) {
+        // A directive holds for the document behind it, so a stream that has one cannot be entered in the middle.
+        if findings.len() >= MOST_FINDINGS || text.lines().any(|line| line.starts_with('%')) {
+            break;
+        }
+        match next_document(text, at.max(start + 1)) {
+            Some(next) => start = next,
+            None => break,
+        }
+    }
+    let wrong = findings.iter().any(|found| found.level == Level::Error);
+    if wrong && let Some(line) = template::first_line(text) {
+        return Verdict::abstain(format!(
+            "line {line} looks like a template (Helm, Jinja), which is YAML only when it is rendered; exclude templates"
+        ));
+    }
+    findings.into_iter().map(|found| found.at(path, text)).collect::<Vec<_>>().into()
+}
+
+/// The next line from `at` on that starts a document, whatever was open.
+fn next_document(text: &str, at: usize) -> Option<usize> {
+    // The error may be that a document starts here.
+    let mut from = text.floor_char_boundary(at.saturating_sub(1));
+    loop {
+        from += text[from..].find("\n---")? + 1;
+        if from >= at && text[from + 3..].chars().next().is_none_or(char::is_whitespace) {
+            return Some(from);
+        }
+    }
+}
+
+/// Something that was found, at a byte of the text.
+struct Found {
+    level: Level,
+    code: &'static str,
+    message: String,
+    hint: Option<&'static str>,
+    at: usize,
+}
+
+impl Found {
+    fn at(self, path: &str, text: &str) -> Finding {
+        let TextPosition { line, column } = TextPosition::of(text, self.at);
+        let finding = match self.level {
+            Level::Error => Finding::error(self.code, self.message),
+            Level::Warning => Finding::warning(self.code, self.message),
+            Level::Note => Finding::note(self.code, self.message),
+        };
+        let finding = finding.at(Place::file(path).position(line, column));
+        match self.hint {
+            Some(hint) => finding.hint(hint),
+            None => finding,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

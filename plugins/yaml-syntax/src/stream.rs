@@ -1,0 +1,140 @@
+//! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice.
+
+use crate::{Found, Settings, kind};
+use gatehost_sdk::Level;
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// As libyaml has it.
+const MOST_NESTING: usize = 1_000;
+
+/// Read the stream from `start` on. Returns where it could not be read any further.
+pub(crate) fn read(text: &str, start: usize, settings: &Settings, found: &mut Vec<Found>) -> Option<usize> {
+    let mut options = Options::default();
+    options.flow_nesting_limit = MOST_NESTING;
+    options.block_nesting_limit = MOST_NESTING;
+    let mut parser = Parser::new_from_str_with_options(&text[start..], options);
+    let mut keys = Keys { text, start, settings, open: Vec::new() };
+    while let Some(event) = parser.next_event() {
+        match event {
+            Ok((event, span)) => {
+                let odd = keys.see(event, &span);
+                // An error that comes after many odd keys must still find a place.
+                found.extend(odd.filter(|_| found.len() < crate::MOST_FINDINGS));
+            }
+            Err(error) => {
+                let error = problem(&error, text, start);
+                let at = error.at;
+                found.push(error);
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+fn problem(error: &ScanError, text: &str, start: usize) -> Found {
+    let (code, hint) = kind::code(error.kind());
+    let at = start + error.marker().byte_offset().unwrap_or_default();
+    let message = match code {
+        "too-deep" => format!("nested deeper than {MOST_NESTING} levels; libyaml reads no deeper"),
+        _ => error.info(),
+    };
+    Found { level: Level::Error, code, message, hint, at: at.min(text.len()) }
+}
+
+/// The collections that are open, and the keys of those that are mappings.
+struct Keys<'a> {
+    text: &'a str,
+    start: usize,
+    settings: &'a Settings,
+    open: Vec<Open<'a>>,
+}
+
+enum Open<'a> {
+    Sequence,
+    Mapping {
+        /// Whether the next node is a key.
+        key: bool,
+        /// The keys so far, and whether each is plain: `1` and `"1"` are two.
+        seen: BTreeSet<(Cow<'a, str>, bool)>,
+    },
+}
+
+impl<'a> Keys<'a> {
+    fn see(&mut self, event: Event<'a>, span: &Span) -> Option<Found> {
+        match event {
+            Event::Scalar(value, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain;
+                let is_missing = plain && anchor == 0 && tag.is_none() && self.is_missing(span);
+                let seen = self.keys_for_node()?;
+                if is_missing {
+                    let level = self.settings.empty_keys.level()?;
+                    let hint = Some("write the key; an empty one is written `\"\"`");
+                    return self.odd(level, "empty-key", "expected a key before `:`".to_owned(), hint, span);
+                }
+                // `<<` merges, and may do so twice.
+                if value == "<<" || seen.insert((value.clone(), plain)) {
+                    return None;
+                }
+                let message = format!("the key `{}` is there twice in one mapping", shortened(&value));
+                self.odd(self.settings.duplicate_keys.level()?, "duplicate-key", message, None, span)
+            }
+            Event::Alias(_) => {
+                self.keys_for_node();
+                None
+            }
+            Event::SequenceStart(..) => {
+                self.keys_for_node();
+                self.open.push(Open::Sequence);
+                None
+            }
+            Event::MappingStart(..) => {
+                self.keys_for_node();
+                self.open.push(Open::Mapping { key: true, seen: BTreeSet::new() });
+                None
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                self.open.pop();
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A node is here: where it is a key, the keys before it.
+    fn keys_for_node(&mut self) -> Option<&mut BTreeSet<(Cow<'a, str>, bool)>> {
+        match self.open.last_mut() {
+            Some(Open::Mapping { key, seen }) => {
+                *key = !*key;
+                (!*key).then_some(seen)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a node that is a key is not written: `: value`, and not `?` followed by nothing, which libyaml takes.
+    fn is_missing(&self, span: &Span) -> bool {
+        let Some(at) = span.start.byte_offset().map(|offset| self.start + offset) else { return false };
+        self.text[at..].starts_with(':') && span.is_empty() && !self.text[..at].trim_end().ends_with('?')
+    }
+
+    fn odd(
+        &self,
+        level: Level,
+        code: &'static str,
+        message: String,
+        hint: Option<&'static str>,
+        span: &Span,
+    ) -> Option<Found> {
+        Some(Found { level, code, message, hint, at: self.start + span.start.byte_offset()? })
+    }
+}
+
+fn shortened(key: &str) -> String {
+    match key.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &key[..end]),
+        None => key.to_owned(),
+    }
+}

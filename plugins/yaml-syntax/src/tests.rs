@@ -1,0 +1,114 @@
+use super::*;
+use gatehost_sdk::{Content, Status};
+
+fn verdict(bytes: &[u8], settings: Settings) -> Verdict {
+    let content = match str::from_utf8(bytes) {
+        Ok(text) => Content::Text(text.to_owned()),
+        Err(_) => Content::Binary(bytes.to_vec()),
+    };
+    YamlSyntax::check(&File { path: "a.yaml".into(), content }, settings)
+}
+
+fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
+    let findings = verdict(bytes, Settings::default()).findings.into_iter();
+    findings
+        .map(|finding| {
+            let place = finding.place.expect("every finding has a place");
+            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
+        })
+        .collect()
+}
+
+#[test]
+fn valid_yaml_has_no_error() {
+    for text in [
+        "",
+        "# nothing\n",
+        "a: 1\r\nb:\r\n  - c\r\n",
+        "--- a\n--- b\n...\n",
+        "\u{FEFF}a: 1\n",
+        "{a: [1, 2], \"b\": {}}",
+        "a: &x {b: c}\nd: *x\ne:\n  <<: *x\n  <<: *x\n",
+        "? \n: v\n",
+        "run: |\n  {{ not: a: template }}\n",
+        "1: a\n\"1\": b\n",
+        "'': a\n",
+    ] {
+        assert_eq!(places(text.as_bytes()), [], "{text:?}");
+    }
+    assert_eq!(places(b"\xFF\xFEa\0:\0 \01\0"), []);
+}
+
+#[test]
+fn every_error_has_its_place() {
+    for (bytes, code, line, column) in [
+        (&b"a: b: c\n"[..], "unexpected-colon", 1, 5),
+        (b"a: [1, 2\n", "unclosed-bracket", 1, 4),
+        (b"a: [1}\n", "unexpected-bracket", 1, 4),
+        (b"a: ]\n", "unexpected-bracket", 1, 4),
+        (b"a: \"b\n", "unclosed-string", 2, 1),
+        (b"a:\n\tb: c\n", "tab", 2, 2),
+        (b"a: 1\n  b: 2\n", "unexpected-colon", 2, 4),
+        (b"a:\n  b: 1\n c: 2\n", "expected-key", 3, 2),
+        ("ö: *b\n".as_bytes(), "unknown-anchor", 1, 4),
+        (b"a: @b\n", "unexpected-character", 1, 4),
+        (b"a: \"\\q\"\n", "bad-escape", 1, 4),
+        (b"a: \0\n", "control-character", 1, 4),
+        (b"a: !x!y z\n", "unknown-tag-handle", 1, 4),
+        (b"a: 1\n: 2\n", "empty-key", 2, 1),
+        (b"[{: a}]", "empty-key", 1, 3),
+        (b"a: \xFF\n", "not-utf-8", 1, 4),
+        (b"a: 1\nb: 2\na: 3\n", "duplicate-key", 3, 1),
+    ] {
+        assert_eq!(places(bytes), [(code.to_owned(), line, column)], "{:?}", String::from_utf8_lossy(bytes));
+    }
+}
+
+#[test]
+fn the_next_document_is_read_after_an_error() {
+    let text = b"a: b: c\n--- fine\n---- not a start\n---\nd: 'e\n--- [\n";
+    let codes: Vec<_> = places(text).into_iter().map(|(code, line, _)| (code, line)).collect();
+    let expected = [("unexpected-colon", 1), ("unclosed-string", 6), ("unclosed-bracket", 6)];
+    assert_eq!(codes, expected.map(|(code, line)| (code.to_owned(), line)));
+    assert_eq!(places("---\na: b: c\n".repeat(200).as_bytes()).len(), MOST_FINDINGS);
+}
+
+#[test]
+fn an_error_after_many_warnings_is_an_error() {
+    let text = "a: 1\n".repeat(1_000) + "b: [\n";
+    assert_eq!(verdict(text.as_bytes(), Settings::default()).status, Status::Fail);
+    assert_eq!(places(text.as_bytes()).len(), MOST_FINDINGS + 1);
+}
+
+#[test]
+fn a_template_is_not_judged() {
+    let text = b"{{- if .Values.on }}\na: b\n{{- end }}\n";
+    assert_eq!(verdict(text, Settings::default()).status, Status::Abstain);
+    assert_eq!(verdict(b"a: {{ b }}\n", Settings::default()).status, Status::Pass);
+    assert_eq!(verdict(b"on: ${{ x\n  a: b: c\n", Settings::default()).status, Status::Fail);
+}
+
+#[test]
+fn the_settings_weigh_odd_keys() {
+    let settings = || Settings { duplicate_keys: Weight::Error, empty_keys: Weight::Ignore };
+    assert_eq!(verdict(b"{a: 1, a: 2}", settings()).status, Status::Fail);
+    assert_eq!(verdict(b": 1\n", settings()).status, Status::Pass);
+    assert_eq!(verdict(b"{a: 1, a: 2}", Settings::default()).status, Status::Pass);
+}
+
+#[test]
+fn depth_needs_no_stack_and_has_an_end() {
+    assert_eq!(places(("[".repeat(900) + &"]".repeat(900)).as_bytes()), []);
+    for deep in ["[".repeat(100_000), "- ".repeat(100_000), "{a: ".repeat(100_000), "? ".repeat(100_000)] {
+        assert_eq!(places(deep.as_bytes())[0].0, "too-deep");
+    }
+}
+
+#[test]
+fn an_alias_is_not_expanded() {
+    let mut text = String::from("a0: &a0 [x, x]\n");
+    for n in 1..200 {
+        text += &format!("a{n}: &a{n} [*a{m}, *a{m}, *a{m}]\n", m = n - 1);
+    }
+    assert_eq!(places(text.as_bytes()), []);
+}
