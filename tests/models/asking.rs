@@ -148,7 +148,6 @@ fn a_key_that_is_missing_or_would_travel_in_clear_is_not_sent() {
 
 /// A command that repeats its input has been asked all of it.
 #[test]
-#[ignore = "this version runs no commands yet"]
 fn a_command_is_asked_by_its_standard_input() {
     let file = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[command.ask]\nrun = [\"cat\"]\n[model.m]\napi = \"command\"\ncommand = \"ask\"\n";
     let config = config::parse(file.as_bytes()).expect("valid");
