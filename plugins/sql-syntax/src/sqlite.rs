@@ -1,7 +1,7 @@
 //! SQLite, by a parser that reads the whole text.
 
 use crate::lexed::{Fault, statements};
-use crate::{Answer, MOST_NESTING};
+use crate::{Answer, MOST_NESTING, shortened};
 use turso_parser::error::Error;
 use turso_parser::parser::Parser;
 
@@ -44,12 +44,12 @@ fn of_error(error: &Error, text: &str) -> Answer {
         Error::UnterminatedBlockComment { .. } => Answer::Right,
         Error::ParseUnexpectedEOF => wrong("unexpected-end", "the file ends within a statement".to_owned(), text.len()),
         Error::ParseUnexpectedToken { token_text, offset, .. } => {
-            wrong("syntax", format!("syntax error near `{token_text}`"), *offset)
+            wrong("syntax", format!("syntax error near `{}`", shortened(token_text)), *offset)
         }
         Error::UnrecognizedToken { token_text, offset, .. } => {
-            wrong("syntax", format!("unrecognized token `{token_text}`"), *offset)
+            wrong("syntax", format!("unrecognized token `{}`", shortened(token_text)), *offset)
         }
         // Limits and rules of the parser's own, which SQLite need not share.
-        other => Answer::Unsure(other.to_string()),
+        other => Answer::Unsure(shortened(&other.to_string())),
     }
 }
