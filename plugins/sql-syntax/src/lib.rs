@@ -119,13 +119,5 @@ fn of_any_dialect(file: &File, text: &str) -> Verdict {
     Verdict::abstain(format!("neither PostgreSQL nor SQLite takes it, and no `dialect` is set ({why})"))
 }
 
-/// A token, cut to what a person reads.
-fn shortened(token: &str) -> String {
-    match token.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &token[..end]),
-        None => token.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! PostgreSQL, statement by statement.
 
 use crate::lexed::{Fault, Statement, statements};
-use crate::{Answer, MOST_FINDINGS, MOST_NESTING, shortened};
+use crate::{Answer, MOST_FINDINGS, MOST_NESTING};
+use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
 
 /// How many words and marks a statement may have: a list is nested as deep as it is long, and twice this many fit the
@@ -109,7 +110,7 @@ fn problem(statement: &str) -> Option<(usize, String)> {
 }
 
 fn near(token: &str) -> String {
-    format!("syntax error at or near `{}`", shortened(token))
+    format!("syntax error at or near `{}`", one_line(token))
 }
 
 /// What makes the parser's lexer panic.
