@@ -1,9 +1,9 @@
 //! Finds the report, beside the claim or in it, and reads it.
 
-use crate::line;
 use crate::report::Report;
 use gatehost_sdk::markdown;
 use gatehost_sdk::submission::Claim;
+use gatehost_sdk::text::one_line;
 use serde_json::Value;
 
 const KEYS: [&str; 3] = ["status", "verification", "done_criteria_met"];
@@ -70,7 +70,7 @@ fn value(text: &str) -> Result<Value, Unreadable> {
     } else {
         serde_saphyr::from_str(text).map_err(|error| error.to_string())
     };
-    read.map_err(|why: String| unreadable("malformed-report", format!("the report cannot be read: {}", line(&why))))
+    read.map_err(|why: String| unreadable("malformed-report", format!("the report cannot be read: {}", one_line(&why))))
 }
 
 /// The report itself: read again from the text, because a value has already forgotten a key that stood twice.
@@ -87,7 +87,7 @@ fn read(text: &str, value: Value) -> Result<Report, Unreadable> {
         }
         Some(Value::String(status)) if ["success", "failure", "blocked"].contains(&status.as_str()) => {}
         Some(other) => {
-            let found = line(&other.to_string());
+            let found = one_line(&other.to_string());
             let message = format!("the report's `status` is {found}; expected `success`, `failure` or `blocked`");
             return Err(unreadable("unknown-status", message));
         }
@@ -97,5 +97,5 @@ fn read(text: &str, value: Value) -> Result<Report, Unreadable> {
     } else {
         serde_saphyr::from_str(text).map_err(|error| error.to_string())
     };
-    read.map_err(|why| unreadable("malformed-report", format!("the report cannot be read: {}", line(&why))))
+    read.map_err(|why| unreadable("malformed-report", format!("the report cannot be read: {}", one_line(&why))))
 }

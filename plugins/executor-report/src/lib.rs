@@ -23,6 +23,7 @@ mod find;
 mod report;
 
 use gatehost_sdk::submission::{Claim, Task};
+use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
 use report::{Report, Reported, is_nothing};
 use serde::Deserialize;
@@ -127,7 +128,7 @@ fn success(report: &Report, task: Option<&Task>, settings: &Settings) -> Verdict
         }
     }
     if let Some(error) = report.error.as_deref().filter(|error| !is_nothing(error)) {
-        let message = format!("the report says `success` and carries an error: {}", line(error));
+        let message = format!("the report says `success` and carries an error: {}", one_line(error));
         found.push(("malformed", Finding::error("error-beside-success", message)));
     }
     found.extend(verification(report, task, settings).map(|finding| ("verify-failure", finding)));
@@ -158,15 +159,15 @@ fn verification(report: &Report, task: Option<&Task>, settings: &Settings) -> Op
     };
     match verification.and_then(|run| run.exit_code) {
         None => {
-            let message = format!("the report does not say how `{}` ended; expected `exit_code: 0`", line(command));
+            let message = format!("the report does not say how `{}` ended; expected `exit_code: 0`", one_line(command));
             return Some(Finding::error("no-exit-code", message).hint(run_it));
         }
         Some(0) => {}
         Some(code) => {
-            let summary = verification.and_then(|run| run.output_summary.as_deref()).map(line).unwrap_or_default();
+            let summary = verification.and_then(|run| run.output_summary.as_deref()).map(one_line).unwrap_or_default();
             let separator = if summary.is_empty() { "" } else { ": " };
             let message =
-                format!("the report says `success`, and `{}` ended with {code}{separator}{summary}", line(command));
+                format!("the report says `success`, and `{}` ended with {code}{separator}{summary}", one_line(command));
             return Some(
                 Finding::error("verify-failed", message).hint("repair what the command finds, then run it again"),
             );
@@ -176,7 +177,7 @@ fn verification(report: &Report, task: Option<&Task>, settings: &Settings) -> Op
     match expected {
         Some(expected) if settings.same_command && words(expected) != words(command) => {
             let message =
-                format!("the report verifies with `{}`; the task asks for `{}`", line(command), line(expected));
+                format!("the report verifies with `{}`; the task asks for `{}`", one_line(command), one_line(expected));
             Some(Finding::error("other-verify-command", message).hint(run_it))
         }
         _ => None,
@@ -185,20 +186,9 @@ fn verification(report: &Report, task: Option<&Task>, settings: &Settings) -> Op
 
 fn told(what: &str, report: &Report) -> String {
     match report.error.as_deref().filter(|error| !is_nothing(error)) {
-        Some(error) => format!("{what}: {}", line(error)),
+        Some(error) => format!("{what}: {}", one_line(error)),
         None => format!("{what} and no reason"),
     }
-}
-
-/// A text of the executor's on one line, cut to what a person reads.
-fn line(text: &str) -> String {
-    const MOST: usize = 400;
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = joined.chars().take(MOST).collect();
-    if short.len() < joined.len() {
-        short.push('…');
-    }
-    short
 }
 
 fn classed(class: &str, summary: &str, findings: Vec<Finding>) -> Verdict {

@@ -47,6 +47,8 @@ impl Parser<'_> {
                 let message = format!("the file ends where {what} is expected");
                 Problem { code: "unexpected-end", message, at: self.at }
             }
+            // Nobody escapes this one.
+            Some('\'') => self.problem("syntax", format!("expected {what}, found `'`")),
             Some(found) => self.problem("syntax", format!("expected {what}, found `{}`", found.escape_debug())),
         }
     }

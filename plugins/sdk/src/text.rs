@@ -1,4 +1,4 @@
-//! For verifiers of formats that are text: what to say of bytes that are not, and how to read UTF-16.
+//! For verifiers of text: what to say of bytes that are none, how to read UTF-16, and how to quote a piece of it.
 
 use crate::{File, Finding, Place};
 
@@ -41,6 +41,17 @@ pub fn from_utf16(bytes: &[u8]) -> Option<String> {
     char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect::<Result<_, _>>().ok()
 }
 
+/// A text on one line, cut to what a person reads: what a message may quote.
+pub fn one_line(text: &str) -> String {
+    const MOST: usize = 400;
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(MOST) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +78,12 @@ mod tests {
         for wrong in [&b""[..], b"a\0", b"\xFF\xFEa", b"\xFF\xFE\x34\xD8"] {
             assert_eq!(from_utf16(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_quotation_is_one_short_line() {
+        assert_eq!(one_line("a\n\t b "), "a b");
+        assert_eq!(one_line(&"ö".repeat(400)), "ö".repeat(400));
+        assert_eq!(one_line(&"ö".repeat(401)), "ö".repeat(400) + "…");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::lexed::{Fault, Statement, statements};
 use crate::{Answer, MOST_FINDINGS, MOST_NESTING};
+use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
 
 /// How many words and marks a statement may have: a list is nested as deep as it is long, and twice this many fit the
@@ -11,25 +12,64 @@ const MOST_TOKENS: usize = 4_000;
 /// would take more stack than the parsing.
 const SENTINEL: &str = "\n;)";
 
+/// What a text may have: the parser compares each word with every keyword, which takes its time.
+const MOST_BYTES: usize = 2 << 20;
+/// How many words and marks are parsed in one go. Starting the parser costs more than a short statement.
+const BATCH: usize = 1_000;
+
 pub(crate) fn answer(text: &str) -> Answer {
+    if text.len() > MOST_BYTES {
+        return Answer::Unsure("larger than 2 MiB".to_owned());
+    }
     let (statements, faults) = statements(text);
     if !faults.is_empty() {
         return Answer::Wrong(faults);
     }
     let mut wrong = Vec::new();
-    for statement in &statements {
-        match judge(statement) {
-            Answer::Right => {}
-            Answer::Wrong(faults) => wrong.extend(faults),
-            // One error is enough to know; otherwise not all of the file is judged.
-            Answer::Unsure(_) if !wrong.is_empty() => {}
-            unsure => return unsure,
+    for batch in batches(&statements) {
+        if batch.len() > 1 && are_right(batch) {
+            continue;
+        }
+        for statement in batch {
+            match judge(statement) {
+                Answer::Right => {}
+                Answer::Wrong(faults) => wrong.extend(faults),
+                // One error is enough to know; otherwise not all of the file is judged.
+                Answer::Unsure(_) if !wrong.is_empty() => {}
+                unsure => return unsure,
+            }
         }
         if wrong.len() >= MOST_FINDINGS {
             break;
         }
     }
     if wrong.is_empty() { Answer::Right } else { Answer::Wrong(wrong) }
+}
+
+/// The statements in groups of up to [`BATCH`] words and marks; a longer one is alone.
+fn batches<'s, 'a>(statements: &'s [Statement<'a>]) -> Vec<&'s [Statement<'a>]> {
+    let mut batches = Vec::new();
+    let mut rest = statements;
+    while !rest.is_empty() {
+        let mut tokens = 0;
+        let fitting = rest.iter().take_while(|statement| {
+            tokens += statement.tokens;
+            tokens <= BATCH
+        });
+        let (batch, behind) = rest.split_at(fitting.count().max(1));
+        batches.push(batch);
+        rest = behind;
+    }
+    batches
+}
+
+/// Whether a group of statements is right for certain. What is not sure is looked at one by one.
+fn are_right(batch: &[Statement]) -> bool {
+    let odd = |statement: &Statement| {
+        statement.depth > MOST_NESTING || statement.stray.is_some() || beyond_the_lexer(statement).is_some()
+    };
+    let texts: Vec<&str> = batch.iter().map(|statement| statement.text).collect();
+    !batch.iter().any(odd) && problem(&texts.join("\n;\n")).is_none()
 }
 
 fn judge(statement: &Statement) -> Answer {
@@ -70,7 +110,7 @@ fn problem(statement: &str) -> Option<(usize, String)> {
 }
 
 fn near(token: &str) -> String {
-    format!("syntax error at or near `{}`", shortened(token))
+    format!("syntax error at or near `{}`", one_line(token))
 }
 
 /// What makes the parser's lexer panic.
@@ -105,12 +145,5 @@ fn not_sql(statement: &str) -> Option<&'static str> {
         Some("a parameter `?`")
     } else {
         None
-    }
-}
-
-fn shortened(token: &str) -> String {
-    match token.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &token[..end]),
-        None => token.to_owned(),
     }
 }

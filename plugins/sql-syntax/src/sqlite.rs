@@ -2,6 +2,7 @@
 
 use crate::lexed::{Fault, statements};
 use crate::{Answer, MOST_NESTING};
+use gatehost_sdk::text::one_line;
 use turso_parser::error::Error;
 use turso_parser::parser::Parser;
 
@@ -44,12 +45,12 @@ fn of_error(error: &Error, text: &str) -> Answer {
         Error::UnterminatedBlockComment { .. } => Answer::Right,
         Error::ParseUnexpectedEOF => wrong("unexpected-end", "the file ends within a statement".to_owned(), text.len()),
         Error::ParseUnexpectedToken { token_text, offset, .. } => {
-            wrong("syntax", format!("syntax error near `{token_text}`"), *offset)
+            wrong("syntax", format!("syntax error near `{}`", one_line(token_text)), *offset)
         }
         Error::UnrecognizedToken { token_text, offset, .. } => {
-            wrong("syntax", format!("unrecognized token `{token_text}`"), *offset)
+            wrong("syntax", format!("unrecognized token `{}`", one_line(token_text)), *offset)
         }
         // Limits and rules of the parser's own, which SQLite need not share.
-        other => Answer::Unsure(other.to_string()),
+        other => Answer::Unsure(one_line(&other.to_string())),
     }
 }

@@ -53,6 +53,16 @@ fn every_error_has_its_place() {
 }
 
 #[test]
+fn an_error_among_many_statements_is_found() {
+    let text = "select 1;\n".repeat(1_000) + "selec 2;\n" + &"select 3;\n".repeat(1_000);
+    assert_eq!(places(&text, Dialect::Postgresql), [("syntax".to_owned(), 1_001, 1)]);
+    assert_eq!(places("select 1; -- a\nselect 2 -- b\n;", Dialect::Postgresql), []);
+    // Two halves do not make a whole.
+    assert_eq!(places("select (1; select 2)", Dialect::Postgresql)[0].0, "syntax");
+    assert_eq!(places("create table a; (b int)", Dialect::Postgresql).len(), 2);
+}
+
+#[test]
 fn what_may_be_of_another_dialect_is_not_judged() {
     for (text, dialect) in [
         ("create table `a` (b int) engine=innodb default charset=utf8;", Dialect::Auto),

@@ -4,6 +4,7 @@
 //! that nobody wrote down what it called, look the same from here.
 
 use gatehost_sdk::submission::ToolCall;
+use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
@@ -89,7 +90,7 @@ fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
     let mut findings = Vec::new();
     for &(number, call) in judged.iter().filter(|(_, call)| !call.success) {
         let why = match call.error.as_deref().map(str::trim) {
-            Some(error) if !error.is_empty() => format!(": {}", shortened(error)),
+            Some(error) if !error.is_empty() => format!(": {}", one_line(error)),
             _ => " and gave no reason".to_owned(),
         };
         let message = format!("call {number} of {}, `{}`, failed{why}", calls.len(), call.tool);
@@ -118,17 +119,6 @@ fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
     }
     let class = Some("execution-failure".to_owned());
     Verdict { class, ..Verdict::fail("not every tool call succeeded", findings) }
-}
-
-/// On one line, and no longer than a person reads.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 400;
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = joined.chars().take(MOST).collect();
-    if short.len() < joined.len() {
-        short.push('…');
-    }
-    short
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ impl<'a> Cursor<'a> {
     pub(crate) fn expected(&self, what: &str) -> Problem {
         match self.next() {
             None => self.problem("unexpected-end", format!("the file ends where {what} is expected")),
+            // Nobody escapes this one.
+            Some('\'') => self.problem("syntax", format!("expected {what}, found `'`")),
             Some(found) => self.problem("syntax", format!("expected {what}, found `{}`", found.escape_debug())),
         }
     }

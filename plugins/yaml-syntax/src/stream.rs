@@ -2,6 +2,7 @@
 
 use crate::{Found, Settings, kind};
 use gatehost_sdk::Level;
+use gatehost_sdk::text::one_line;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -78,7 +79,7 @@ impl<'a> Keys<'a> {
                 if value == "<<" || seen.insert((value.clone(), plain)) {
                     return None;
                 }
-                let message = format!("the key `{}` is there twice in one mapping", shortened(&value));
+                let message = format!("the key `{}` is there twice in one mapping", one_line(&value));
                 self.odd(self.settings.duplicate_keys.level()?, "duplicate-key", message, None, span)
             }
             Event::Alias(_) => {
@@ -129,12 +130,5 @@ impl<'a> Keys<'a> {
         span: &Span,
     ) -> Option<Found> {
         Some(Found { level, code, message, hint, at: self.start + span.start.byte_offset()? })
-    }
-}
-
-fn shortened(key: &str) -> String {
-    match key.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &key[..end]),
-        None => key.to_owned(),
     }
 }
