@@ -1,9 +1,10 @@
 //! Asking the language models that the configuration declares: one question, a fresh context, within budgets.
 
-use crate::commands::Commands;
+use crate::commands::{Commands, Script};
 use crate::config::Model;
 use crate::submission::Executor;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The models of a configuration, and what is left of their budgets in this run.
@@ -12,6 +13,8 @@ pub struct Models {
     declared: BTreeMap<String, Model>,
     commands: Arc<Commands>,
     executor: Executor,
+    /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
+    script: Option<(String, Script<Result<Answer, NoAnswer>>)>,
 }
 
 /// A part of a prompt.
@@ -87,16 +90,31 @@ pub enum NoAnswer {
 impl Models {
     /// The models of a configuration, for judging the work of `executor`.
     pub fn new(declared: BTreeMap<String, Model>, commands: Arc<Commands>, executor: Executor) -> Self {
-        Self { declared, commands, executor }
+        Self { declared, commands, executor, script: None }
+    }
+
+    /// Models that are not asked: for each name, the answers in order. `{nonce}` in an answer stands for `nonce`.
+    pub fn scripted(nonce: String, answers: BTreeMap<String, Vec<Result<Answer, NoAnswer>>>) -> Self {
+        let nobody = Arc::new(Commands::new(BTreeMap::new(), PathBuf::new()));
+        let script = Some((nonce, Script::new(answers)));
+        Self { script, ..Self::new(BTreeMap::new(), nobody, Executor::default()) }
     }
 
     /// An unguessable word for one call of a verifier.
     pub fn nonce(&self) -> String {
+        if let Some((nonce, _)) = &self.script {
+            return nonce.clone();
+        }
         String::new()
     }
 
     /// Ask a model. When the future is dropped, nobody waits for the answer any more.
     pub async fn ask(&self, name: &str, question: Question) -> Result<Answer, NoAnswer> {
+        if let Some((nonce, script)) = &self.script {
+            let none_left = || Err(NoAnswer::Unreachable(format!("the script has no further answer of `{name}`")));
+            let answer = script.next(name).unwrap_or_else(none_left)?;
+            return Ok(Answer { text: answer.text.replace("{nonce}", nonce), ..answer });
+        }
         let _ = (&self.declared, &self.commands, &self.executor, name, question);
         Err(NoAnswer::Unreachable("this version of gate cannot ask models".to_owned()))
     }
