@@ -2,6 +2,7 @@
 
 mod architecture;
 mod asking;
+mod author;
 mod baseline;
 mod cache;
 mod cases;
@@ -9,5 +10,6 @@ mod determinism;
 mod guests;
 mod hostile;
 mod memory;
+mod programs;
 mod released;
 mod schemas;

@@ -9,7 +9,7 @@ mod script;
 mod trial;
 
 pub use bench::{Estimate, Measured, TRIVIAL, measure};
-pub use case::{Case, read_all};
+pub use case::{Case, Given, read_all};
 pub use conformance::{Promise, conformance};
 pub use project::{MANIFEST, Project};
 pub use trial::{Judged, Outcome, Trial};

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// `fixtures/bench/trivial.wat` as a component; a test keeps them the same.
-pub const TRIVIAL: &[u8] = include_bytes!("trivial.wasm");
+pub const TRIVIAL: &[u8] = include_bytes!("../../../fixtures/bench/trivial.wasm");
 
 /// A median, and where the true one is with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -96,9 +96,7 @@ async fn measure_case(trial: &Trial, trivial: &Trial, case: &Case) -> Result<Mea
 }
 
 async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {
-    let start = Instant::now();
-    trial.judge(case).await?;
-    Ok(start.elapsed().as_secs_f64())
+    Ok(trial.judge(case).await?.time.as_secs_f64())
 }
 
 /// The trivial verifier judges files: in place of a submission it gets a file of the same size.

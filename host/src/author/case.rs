@@ -16,8 +16,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PARTS: &[&str] =
-    &["input", "submission.json", "settings.json", "commands.json", "models.json", "expected.json"];
+const PARTS: &[&str] = &["input", "submission.json", "settings.json", "commands.json", "models.json", "expected.json"];
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -101,12 +100,10 @@ impl Case {
         let files = if folder.join("input").exists() { files_below(&folder.join("input")) } else { Ok(Vec::new()) };
         let files = files.map_err(wrong)?;
         let given = match fs::read(folder.join("submission.json")) {
-            Ok(bytes) => {
-                Given::Submission(Box::new(input::parse(&bytes).map_err(|error| {
-                    wrong(format!("`submission.json` is not a submission: {error}"))
-                        .hint("`gate schema submission` shows what one looks like")
-                })?))
-            }
+            Ok(bytes) => Given::Submission(Box::new(input::parse(&bytes).map_err(|error| {
+                wrong(format!("`submission.json` is not a submission: {error}"))
+                    .hint("`gate schema submission` shows what one looks like")
+            })?)),
             Err(_) if files.is_empty() => {
                 return Err(wrong("nothing to judge".to_owned())
                     .hint("put files into its `input/` for a file verifier, or a `submission.json` beside it"));

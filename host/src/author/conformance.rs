@@ -150,7 +150,9 @@ fn no_settings(trial: &Trial, cases: &[Case]) -> Promise {
     let required = serde_json::from_str::<Value>(schema).ok().and_then(|schema| schema.get("required").cloned());
     let fits = |case: &&Case| settings::validate(schema, &case.settings).is_ok();
     match (required, cases.iter().find(fits)) {
-        (Some(required), Some(_)) => Promise::kept(name, format!("required: {}", clean_line(&required.to_string(), 200))),
+        (Some(required), Some(_)) => {
+            Promise::kept(name, format!("required: {}", clean_line(&required.to_string(), 200)))
+        }
         (None, _) => Promise::broken(
             name,
             "`{}` does not fit, and nothing is `required`",
@@ -243,13 +245,7 @@ async fn answers(trial: &Trial, like: &Case, name: &str, given: &Given, settings
     }
 }
 
-async fn ask(
-    trial: &Trial,
-    like: &Case,
-    given: &Given,
-    settings: &Value,
-    limits: &Limits,
-) -> Result<Judged, Failure> {
+async fn ask(trial: &Trial, like: &Case, given: &Given, settings: &Value, limits: &Limits) -> Result<Judged, Failure> {
     let folder = like.files();
     let commands = like.commands.commands();
     let models = like.models.models();

@@ -50,9 +50,8 @@ fn component_of(folder: &Path, shown: &str) -> Result<String, Mistake> {
     let manifest = Path::new(shown).join(MANIFEST);
     let manifest = manifest.display();
     let text = fs::read_to_string(folder.join(MANIFEST)).map_err(|error| {
-        Mistake::new(format!("cannot read `{manifest}`: {error}")).hint(format!(
-            "name a folder with a {MANIFEST} (`gate new` makes one), or a component with `--cases DIR`"
-        ))
+        Mistake::new(format!("cannot read `{manifest}`: {error}"))
+            .hint(format!("name a folder with a {MANIFEST} (`gate new` makes one), or a component with `--cases DIR`"))
     })?;
     let table = DeTable::parse(&text)
         .map_err(|error| Mistake::new(format!("`{manifest}` is not TOML: {}", error.message())))?;

@@ -154,9 +154,7 @@ impl TryFrom<AnswerText> for ScriptedAnswer {
             (None, None, None, Some(why), None) => Err(NoAnswer::Unreachable(why)),
             (None, None, None, None, Some(why)) => Err(NoAnswer::Malformed(why)),
             _ => {
-                return Err(
-                    "expected one of `text`, `not_distinct: true`, `budget`, `unreachable` and `malformed`",
-                );
+                return Err("expected one of `text`, `not_distinct: true`, `budget`, `unreachable` and `malformed`");
             }
         }))
     }

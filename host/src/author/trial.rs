@@ -15,6 +15,7 @@ use serde_json::Value;
 use similar::TextDiff;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A verifier that is tried.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(super) struct Asked<'a> {
 pub struct Judged {
     /// The answers, each with the path of the file; the path is empty for a submission.
     pub answers: Vec<(String, Answer)>,
+    /// How long all calls took, without what had to be prepared for them.
+    pub(super) time: Duration,
 }
 
 /// What became of a case.
@@ -136,19 +139,25 @@ impl Trial {
             ..Terms::new(&settings, asked.limits)
         };
         let mut answers = Vec::new();
+        let mut time = Duration::ZERO;
         match asked.given {
             Given::Files(files) => {
                 for (path, bytes) in files {
-                    let answer = self.runtime.check_file(&self.verifier, &terms, path, bytes.clone()).await;
+                    let bytes = bytes.clone();
+                    let start = Instant::now();
+                    let answer = self.runtime.check_file(&self.verifier, &terms, path, bytes).await;
+                    time += start.elapsed();
                     answers.push((path.clone(), answer));
                 }
             }
             Given::Submission(submission) => {
+                let start = Instant::now();
                 let answer = self.runtime.check_submission(&self.verifier, &terms, submission).await;
+                time += start.elapsed();
                 answers.push((String::new(), answer));
             }
         }
-        Ok(Judged { answers })
+        Ok(Judged { answers, time })
     }
 }
 

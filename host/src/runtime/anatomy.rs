@@ -90,7 +90,8 @@ impl Anatomy {
             return Err(version(other.version));
         }
         let has = |interface: &str| ours().any(|name| name.interface == interface);
-        let mismatch = |message: String| Err(Failure::new(ErrorKind::LinkWorldMismatch, message).hint(self.world_hint()));
+        let mismatch =
+            |message: String| Err(Failure::new(ErrorKind::LinkWorldMismatch, message).hint(self.world_hint()));
         let shape = match (has("file-verifier"), has("submission-verifier")) {
             (true, false) => Shape::File,
             (false, true) => Shape::Submission,
@@ -113,8 +114,11 @@ impl Anatomy {
         let names = || self.exports.iter().map(|name| Name::new(name));
         let ours = |name: &Name<'_>| matches!(name.interface, "about" | "file-verifier" | "submission-verifier");
         let seen = if self.exports.is_empty() {
-            "it exports nothing: is the export of its functions missing in the source, or was another file built? ".to_owned()
-        } else if let Some(bare) = names().find(|name| name.package.is_empty() && matches!(name.interface, "check" | "describe")) {
+            "it exports nothing: is the export of its functions missing in the source, or was another file built? "
+                .to_owned()
+        } else if let Some(bare) =
+            names().find(|name| name.package.is_empty() && matches!(name.interface, "check" | "describe"))
+        {
             format!("it exports `{}` by itself, and the contract has it in an interface; ", bare.interface)
         } else if let Some(other) = names().find(|name| name.package != PACKAGE && ours(name)) {
             format!("it exports `{}/{}`, which is of another package; ", other.package, other.interface)
@@ -122,7 +126,9 @@ impl Anatomy {
             let exports: Vec<String> = self.exports.iter().take(5).map(|name| format!("`{name}`")).collect();
             format!("it exports {}; ", exports.join(", "))
         };
-        format!("{seen}build it for the world `file` or `submission-only` of `{PACKAGE}@{CONTRACT}`, as the projects of `gate new` do")
+        format!(
+            "{seen}build it for the world `file` or `submission-only` of `{PACKAGE}@{CONTRACT}`, as the projects of `gate new` do"
+        )
     }
 
     /// The version of the contract that the component was built for.

@@ -54,9 +54,13 @@ pub(super) fn failure(error: &wasmtime::Error) -> Failure {
 /// What helps its author most often.
 fn advice(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::LimitTime => "does it loop, or wait for the clock, which stands still? `limits.time` of its check gives it more",
+        ErrorKind::LimitTime => {
+            "does it loop, or wait for the clock, which stands still? `limits.time` of its check gives it more"
+        }
         ErrorKind::LimitMemory => "`limits.memory` of its check gives it more",
-        ErrorKind::LimitTransfer => "an answer is for people: fewer and shorter findings; `limits.transfer` of its check allows more",
+        ErrorKind::LimitTransfer => {
+            "an answer is for people: fewer and shorter findings; `limits.transfer` of its check allows more"
+        }
         ErrorKind::GuestExited => "a verifier returns its verdict; it never calls `exit`",
         ErrorKind::AbiUtf8 => "a string must be UTF-8: replace what is not before it is handed over",
         ErrorKind::AbiDiscriminant => "were its bindings made from this version of the contract?",

@@ -44,8 +44,10 @@ pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc,
 
 /// The export of an interface lacks a function.
 pub(super) fn no_function(interface: &str, function: &str) -> Failure {
-    let failure =
-        Failure::new(ErrorKind::LinkWorldMismatch, format!("`{interface}` is exported without its function `{function}`"));
+    let failure = Failure::new(
+        ErrorKind::LinkWorldMismatch,
+        format!("`{interface}` is exported without its function `{function}`"),
+    );
     let name = Anatomy::interface(interface).unwrap_or(interface);
     match Contract::read().signature(name, function) {
         Some(signature) => failure.hint(format!("expected `{signature}`")),

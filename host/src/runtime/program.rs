@@ -119,9 +119,12 @@ fn document(
 /// The verdict that a program ended with.
 pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<types::Verdict, Failure> {
     if code != 0 {
-        let message = format!("the program exited with code {code}; a verdict counts only with code 0");
-        return Err(Failure::new(ErrorKind::GuestExited, message)
-            .hint("print {\"status\": \"fail\"} and exit with 0 to say that the work is not acceptable"));
+        // Of the code, WASI keeps only whether it was 0.
+        return Err(Failure::new(
+            ErrorKind::GuestExited,
+            "the program did not exit with code 0, so nothing it said counts",
+        )
+        .hint("print {\"status\": \"fail\"} and exit with 0 to say that the work is not acceptable"));
     }
     let malformed = |message: String| {
         Failure::new(ErrorKind::GuestMalformed, message)
@@ -207,9 +210,14 @@ mod tests {
 
     #[test]
     fn bytes_are_written_in_base64() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("\u{ff}\u{fe}", "w7/Dvg==")]
-        {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("\u{ff}\u{fe}", "w7/Dvg=="),
+        ] {
             assert_eq!(base64(bytes.as_bytes()), text);
         }
     }

@@ -5,7 +5,8 @@
 //! - can write log lines, bounded, and nothing else;
 //! - reads the files of the work only if it was granted `workspace`;
 //! - sees of WASI: a clock that stands still, random numbers seeded from the call's inputs, an empty environment, no
-//!   arguments, no preopened folder, a closed standard input, and outputs that become log lines.
+//!   arguments, no preopened folder, a closed standard input, and outputs that become log lines; only a program, which
+//!   has nothing but these to answer with, reads its question there and prints its verdict.
 
 use super::allowance::Allowance;
 use super::call::Used;

@@ -4,9 +4,9 @@
 
 mod work;
 
+use super::program;
 use crate::verdict::{ErrorKind, Failure};
 use wasmparser::{ComponentInstance, Encoding, Parser, Payload, Validator, WasmFeatures};
-use super::program;
 use work::Work;
 
 /// The largest component that is read at all. Python's runtime makes components of 18 MB.

@@ -38,7 +38,9 @@ fn values(root: &Value, schema: &Value, depth: usize) -> Vec<Value> {
     for part in ["anyOf", "oneOf", "allOf"].iter().flat_map(|key| listed(key)) {
         values.extend(self::values(root, &part, depth - 1));
     }
-    if let Some(part) = schema.get("$ref").and_then(Value::as_str).and_then(|path| root.pointer(path.strip_prefix('#')?)) {
+    if let Some(part) =
+        schema.get("$ref").and_then(Value::as_str).and_then(|path| root.pointer(path.strip_prefix('#')?))
+    {
         values.extend(self::values(root, part, depth - 1));
     }
     let types = match schema.get("type") {
@@ -53,7 +55,9 @@ fn values(root: &Value, schema: &Value, depth: usize) -> Vec<Value> {
             "integer" | "number" => {
                 let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
                 let bounds = bounds.iter().filter_map(|key| schema.get(*key)?.as_i64());
-                values.extend(bounds.flat_map(|bound| [bound, bound.saturating_sub(1), bound.saturating_add(1)]).map(Value::from));
+                values.extend(
+                    bounds.flat_map(|bound| [bound, bound.saturating_sub(1), bound.saturating_add(1)]).map(Value::from),
+                );
                 values.extend([json!(0), json!(-1), json!(i64::MAX), json!(u64::MAX)]);
                 values.extend((kind == "number").then(|| json!(1e300)));
             }
@@ -121,7 +125,8 @@ mod tests {
         });
         let odd = of(&schema.to_string(), &json!({}));
         assert!(odd.iter().all(|settings| settings::validate(&schema.to_string(), settings).is_ok()));
-        let all = |name: &str| -> Vec<Value> { odd.iter().filter_map(|settings| settings.get(name).cloned()).collect() };
+        let all =
+            |name: &str| -> Vec<Value> { odd.iter().filter_map(|settings| settings.get(name).cloned()).collect() };
         assert!(!all("word").contains(&json!("")) && all("word").contains(&json!("(")));
         let mut counts: Vec<i64> = all("count").iter().filter_map(Value::as_i64).collect();
         counts.sort_unstable();

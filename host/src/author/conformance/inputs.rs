@@ -44,7 +44,8 @@ fn odd_files(files: &[(String, Vec<u8>)]) -> Vec<(String, Given)> {
     odd
 }
 
-const UNUSUAL: &str = "\u{202e}\u{200b}\u{feff}e\u{301}\u{1f469}\u{200d}\u{1f4bb}\u{ffff}\u{10ffff}\u{1b}[31m\u{85}\u{2028}\n";
+const UNUSUAL: &str =
+    "\u{202e}\u{200b}\u{feff}e\u{301}\u{1f469}\u{200d}\u{1f4bb}\u{ffff}\u{10ffff}\u{1b}[31m\u{85}\u{2028}\n";
 
 fn repeated(part: &[u8], length: usize) -> Vec<u8> {
     part.iter().copied().cycle().take(length).collect()
@@ -71,7 +72,9 @@ fn odd_submissions(ordinary: &Submission) -> Vec<(String, Given)> {
         change(&mut submission);
         (name.to_owned(), Given::Submission(Box::new(submission)))
     };
-    let claims = |text: String| move |submission: &mut Submission| submission.claim = Some(Claim { text: text.clone(), report: None });
+    let claims = |text: String| {
+        move |submission: &mut Submission| submission.claim = Some(Claim { text: text.clone(), report: None })
+    };
     vec![
         like("an empty submission", &|submission| *submission = Submission::default()),
         like("a submission without a claim", &|submission| submission.claim = None),
@@ -89,7 +92,9 @@ fn odd_submissions(ordinary: &Submission) -> Vec<(String, Given)> {
             (task.index, task.total, task.tier) = (Some(u32::MAX), Some(0), Some(u32::MAX));
             submission.attempt = u32::MAX;
         }),
-        like("10,000 changes", &|submission| submission.changes = (0..MANY).map(|n| change(format!("src/{n}.rs"))).collect()),
+        like("10,000 changes", &|submission| {
+            submission.changes = (0..MANY).map(|n| change(format!("src/{n}.rs"))).collect()
+        }),
         like("changes with odd paths", &|submission| {
             submission.changes = odd_paths("a.txt").into_iter().map(change).collect();
         }),
@@ -105,7 +110,7 @@ fn change(path: String) -> Change {
 fn call(number: usize) -> ToolCall {
     ToolCall {
         tool: "write".to_owned(),
-        success: number % 2 == 0,
+        success: number.is_multiple_of(2),
         error: None,
         input: None,
         output: Some("done".to_owned()),

@@ -14,7 +14,7 @@ pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Complaint> {
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = Source::named(&project.component, &global.directory)?;
     if std::io::stderr().is_terminal() && !global.quiet {
-        eprintln!("measuring {} cases, about a second each", cases.len());
+        eprintln!("compiling it a second time, to count instructions, then measuring {} cases", cases.len());
     }
     let runtime = Arc::new(prepare::runtime()?);
     let measured = prepare::block_on(measure(runtime, &source, &cases))??;
@@ -40,17 +40,16 @@ async fn measure(runtime: Arc<Runtime>, source: &Source, cases: &[Case]) -> Resu
 
 fn human(out: &mut impl Write, measured: &[Measured]) -> std::io::Result<()> {
     let width = measured.iter().map(|case| case.case.chars().count()).max().unwrap_or(0).max(4);
-    writeln!(out, "{:width$}  calls  time (95 % interval)               to the trivial verifier  memory    instructions", "case")?;
+    let mut line = |case: &str, calls: &str, time: &str, ratio: &str, memory: &str, instructions: &str| {
+        writeln!(out, "{case:width$}  {calls:>5}  {time:32}  {ratio:24}  {memory:>10}  {instructions:>12}")
+    };
+    line("case", "calls", "time (95 % interval)", "times the trivial one", "memory", "instructions")?;
     for case in measured {
         let Estimate { median, low, high } = case.to_trivial;
         let time = format!("{} ({} to {})", time(case.time_us.median), time(case.time_us.low), time(case.time_us.high));
         let ratio = format!("{median:.1} ({low:.1} to {high:.1})");
         let memory = format!("{} KiB", case.memory / 1024);
-        writeln!(
-            out,
-            "{:width$}  {:5}  {time:32}  {ratio:23}  {memory:8}  {}",
-            case.case, case.calls, case.instructions
-        )?;
+        line(&case.case, &case.calls.to_string(), &time, &ratio, &memory, &case.instructions.to_string())?;
     }
     Ok(())
 }

@@ -30,9 +30,13 @@ fn of_types(expected: &Ty, found: &Ty, place: &str, show: Show<'_>) -> Option<St
     let whole = || Some(format!("{place} is `{}`; expected `{}`", show(found), show(expected)));
     match (expected, found) {
         (Ty::List(expected), Ty::List(found)) => of_types(expected, found, &format!("{place}, each item"), show),
-        (Ty::Option(expected), Ty::Option(found)) => of_types(expected, found, &format!("{place}, if it is there"), show),
+        (Ty::Option(expected), Ty::Option(found)) => {
+            of_types(expected, found, &format!("{place}, if it is there"), show)
+        }
         (Ty::Record(expected), Ty::Record(found)) => {
-            let differ = |expected: &Ty, found: &Ty, name: &str| of_types(expected, found, &format!("{place}, field `{name}`"), show);
+            let differ = |expected: &Ty, found: &Ty, name: &str| {
+                of_types(expected, found, &format!("{place}, field `{name}`"), show)
+            };
             of_parts("field", expected, found, place, &differ).or_else(whole)
         }
         (Ty::Variant(expected), Ty::Variant(found)) => {
