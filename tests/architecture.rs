@@ -28,6 +28,7 @@ const PIPELINE: &[&str] = &[
     "settings",
     "catalogue",
     "judge",
+    "author",
     "report",
     "schema",
 ];

@@ -89,7 +89,7 @@ async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<A
     let verifier = runtime.load(source, &question.grants)?;
     let Question { limits, settings, path, content, submission, workspace, .. } = question;
     let terms = Terms { workspace: workspace.as_ref(), ..Terms::new(settings, &limits) };
-    Ok(match verifier.shape() {
+    Ok(match verifier.shape().unwrap_or(Shape::File) {
         Shape::File => runtime.check_file(&verifier, &terms, path, content).await,
         Shape::Submission => runtime.check_submission(&verifier, &terms, &submission).await,
     })

@@ -2,6 +2,8 @@
 //!
 //! - `args`: the arguments, one on each line
 //! - `workspace/`: the folder that it runs in, copied first; a gate.toml that names `scripted.wasm` finds it there
+//! - `guests`: components of `fixtures/components` to put there, one on each line: `NAME`, `module NAME` for the core
+//!   module that it is made of, `text NAME` for the text
 //! - `before`: a shell script to run there first (to make a repository, say)
 //! - `stdin`: what it reads; nothing where there is none
 //! - `stdout`, `stderr`, `exit`: what must come of it; a missing one stands for an empty one, and 0
@@ -60,6 +62,17 @@ fn check(case: &Path) -> Result<(), String> {
     }
     if fs::read_to_string(root.join("gate.toml")).is_ok_and(|text| text.contains("scripted.wasm")) {
         fs::write(root.join("scripted.wasm"), guests::assemble("scripted", SCRIPTED)).expect("written");
+    }
+    for line in fs::read_to_string(case.join("guests")).unwrap_or_default().lines() {
+        let (kind, guest) = line.split_once(' ').unwrap_or(("component", line));
+        let file = root.join(Path::new(guest).file_name().expect("a name"));
+        let (bytes, ending) = match kind {
+            "component" => (guests::component(guest), "wasm"),
+            "module" => (guests::module(guest), "wasm"),
+            "text" => (guests::text(guest).into_bytes(), "wat"),
+            other => panic!("{name}: {other}"),
+        };
+        fs::write(file.with_extension(ending), bytes).expect("written");
     }
     if case.join("before").exists() {
         let output = quiet(Command::new("bash").arg("-eu").arg(case.join("before")), &root, temporary.path())

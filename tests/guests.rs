@@ -1,8 +1,9 @@
 //! Makes components of `fixtures/components`. What they are good for is for the other modules to say.
 //!
 //! A guest is text: a whole component, or a core module whose imports and exports have the names of the canonical ABI,
-//! which is then wrapped for a world of `fixtures/components/worlds.wit`. Two comments mean something:
+//! which is then wrapped for a world of `fixtures/components/worlds.wit`. Three comments mean something:
 //! - `;; include file about allocator` stands for these `.part` files;
+//! - `;; replace THIS => THAT` changes what the parts say;
 //! - `;; encoding: utf-16` wraps the module with strings of that encoding.
 
 use std::fs;
@@ -36,7 +37,21 @@ pub(crate) fn text(name: &str) -> String {
             None => text.extend([line, "\n"]),
         }
     }
+    let changes: Vec<(String, String)> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(";; replace ")?.split_once(" => "))
+        .map(|(this, that)| (this.to_owned(), that.to_owned()))
+        .collect();
+    for (this, that) in changes {
+        assert!(text.matches(&this).count() > 1, "{name}: nothing to replace");
+        text = text.replace(&this, &that);
+    }
     text
+}
+
+/// A guest as a core module, not wrapped.
+pub(crate) fn module(name: &str) -> Vec<u8> {
+    wat::parse_str(text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// A guest as a component.

@@ -2,6 +2,7 @@
 
 mod architecture;
 mod asking;
+mod author;
 mod baseline;
 mod cache;
 mod cases;
@@ -11,5 +12,6 @@ mod guests;
 mod hostile;
 mod memory;
 mod models;
+mod programs;
 mod released;
 mod schemas;

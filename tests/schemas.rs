@@ -17,9 +17,13 @@ fn cases() -> Vec<PathBuf> {
 
 #[test]
 fn the_published_schemas_are_the_programs() {
-    for (name, schema) in
-        [("gate", schema::gate_toml()), ("submission", schema::submission()), ("report", schema::report())]
-    {
+    for (name, schema) in [
+        ("gate", schema::gate_toml()),
+        ("submission", schema::submission()),
+        ("report", schema::report()),
+        ("program-input", schema::program_input()),
+        ("program-output", schema::program_output()),
+    ] {
         jsonschema::meta::validate(&schema).unwrap_or_else(|error| panic!("{name}: {error}"));
         let path = root().join(format!("host/schemas/{name}.schema.json"));
         let text = format!("{schema:#}\n");

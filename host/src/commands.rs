@@ -27,6 +27,10 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod view;
 
+mod script;
+
+pub use script::Script;
+
 use crate::config::{Command, Sandbox};
 use crate::submission::{CommandEvidence, Printed};
 use crate::text;
@@ -41,6 +45,8 @@ pub struct Commands {
     root: PathBuf,
     at_most: Sandbox,
     reserve: u64,
+    /// Where nothing is run, and these are the answers.
+    script: Option<Script<Result<Ran, NotStarted>>>,
 }
 
 /// So much of the disk is left free: evidence must be kept of a command that fills it.
@@ -99,7 +105,12 @@ pub struct NotStarted(pub String);
 impl Commands {
     /// The commands of a configuration, to be run in the folder `root`.
     pub fn new(declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
-        Self { declared, root, at_most: Sandbox::Namespaces, reserve: RESERVE }
+        Self { declared, root, at_most: Sandbox::Namespaces, reserve: RESERVE, script: None }
+    }
+
+    /// Commands that are not run: for each name, what comes of it, in order.
+    pub fn scripted(answers: BTreeMap<String, Vec<Result<Ran, NotStarted>>>) -> Self {
+        Self { script: Some(Script::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
     }
 
     /// Confine no better than this, whatever the machine offers.
@@ -115,6 +126,10 @@ impl Commands {
     /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
+        if let Some(script) = &self.script {
+            let none_left = || Err(NotStarted(format!("the script has no further answer of the command `{name}`")));
+            return script.next(name).unwrap_or_else(none_left);
+        }
         let Some(command) = self.declared.get(name) else {
             return Err(NotStarted(format!("no command `{name}` is declared")));
         };

@@ -33,6 +33,9 @@ pub mod settings;
 pub mod catalogue;
 pub mod judge;
 
+// For those who write verifiers.
+pub mod author;
+
 // What is told afterwards.
 pub mod report;
 pub mod schema;

@@ -15,7 +15,7 @@ mod transport;
 
 pub use tape::{BadTape, Tape};
 
-use crate::commands::Commands;
+use crate::commands::{Commands, Script};
 use crate::config::{Api, Model};
 use crate::outcome::ModelUse;
 use crate::submission::Executor;
@@ -24,6 +24,7 @@ use budget::Budget;
 use prompt::Rendered;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub struct Models {
     executor: Executor,
     tape: Option<Tape>,
     client: http::Client,
+    /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
+    script: Option<(String, Script<Result<Answer, NoAnswer>>)>,
 }
 
 #[derive(Debug)]
@@ -191,12 +194,22 @@ impl Models {
     ) -> Self {
         let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
-        Self { declared, commands, executor, tape, client: http::Client::default() }
+        Self { declared, commands, executor, tape, client: http::Client::default(), script: None }
+    }
+
+    /// Models that are not asked: for each name, the answers in order. `{nonce}` in an answer stands for `nonce`.
+    pub fn scripted(nonce: String, answers: BTreeMap<String, Vec<Result<Answer, NoAnswer>>>) -> Self {
+        let nobody = Arc::new(Commands::new(BTreeMap::new(), PathBuf::new()));
+        let script = Some((nonce, Script::new(answers)));
+        Self { script, ..Self::new(BTreeMap::new(), nobody, Executor::default(), None) }
     }
 
     /// An unguessable word for one call of a verifier: 160 bits as letters and digits. `None` where the operating
     /// system gives no randomness.
     pub fn nonce(&self) -> Option<String> {
+        if let Some((nonce, _)) = &self.script {
+            return Some(nonce.clone());
+        }
         const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
         let letter = |byte: u8| char::from(LETTERS[usize::from(byte % 32)]);
         random::<32>().map(|bytes| bytes.into_iter().map(letter).collect())
@@ -205,9 +218,10 @@ impl Models {
     /// Ask a model, and say what that took. When the future is dropped, nobody waits for the answer any more.
     pub async fn ask(&self, name: &str, question: Question) -> (ModelUse, Result<Answer, NoAnswer>) {
         let start = Instant::now();
-        let Exchange { came, attempts } = match self.declared.get(name) {
-            Some(declared) => self.exchange(name, declared, question).await,
-            None => Exchange::none(NoAnswer::Unreachable("no such model is declared".to_owned())),
+        let Exchange { came, attempts } = match (&self.script, self.declared.get(name)) {
+            (Some((nonce, script)), _) => Exchange::scripted(name, nonce, script),
+            (None, Some(declared)) => self.exchange(name, declared, question).await,
+            (None, None) => Exchange::none(NoAnswer::Unreachable("no such model is declared".to_owned())),
         };
         let tokens = came.as_ref().ok().and_then(|reply| reply.tokens);
         let used = ModelUse {
@@ -267,6 +281,17 @@ impl Models {
 }
 
 impl Exchange {
+    fn scripted(name: &str, nonce: &str, script: &Script<Result<Answer, NoAnswer>>) -> Self {
+        let none_left = || Err(NoAnswer::Unreachable(format!("the script has no further answer of `{name}`")));
+        let came = script.next(name).unwrap_or_else(none_left).map(|Answer { text, stop, model }| Reply {
+            text: text.replace("{nonce}", nonce),
+            stop,
+            model,
+            tokens: None,
+        });
+        Self { came, attempts: 0 }
+    }
+
     fn none(why: NoAnswer) -> Self {
         Self { came: Err(why), attempts: 0 }
     }

@@ -13,11 +13,14 @@ mod cache;
 mod call;
 mod capability;
 mod config;
+mod contract;
 mod convert;
 mod ending;
 mod engine;
 mod load;
 mod log;
+mod misfit;
+mod program;
 mod sandbox;
 mod scan;
 mod source;
@@ -26,11 +29,12 @@ mod wasi;
 pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
-pub use call::{Answer, Terms};
+pub use call::{Answer, Terms, Used};
 pub use capability::workspace::Trace;
 pub use capability::{Capability, Granted, Grants};
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
+pub use program::{ProgramFile, ProgramInput, ProgramOutput};
 pub use source::Source;
 
 use crate::vault::Vault;
@@ -60,6 +64,8 @@ pub struct Description {
 /// Everything that is needed to call verifiers.
 pub struct Runtime {
     engine: Engine,
+    /// Whether the engine counts instructions.
+    metered: bool,
     /// `None` where there is no place for one; then a component from outside is compiled in every run.
     cache: Option<Cache>,
     /// Places of the instance pool.
@@ -79,10 +85,20 @@ impl std::fmt::Debug for Runtime {
 impl Runtime {
     /// Start the engine.
     pub fn new(vault: Option<Arc<Vault>>) -> Result<Self, Failure> {
-        let engine = engine::start()
+        Self::start(vault, false)
+    }
+
+    /// Start an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
+    pub fn metered() -> Result<Self, Failure> {
+        Self::start(None, true)
+    }
+
+    fn start(vault: Option<Arc<Vault>>, metered: bool) -> Result<Self, Failure> {
+        let engine = engine::start(metered)
             .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}")))?;
         let slots = Semaphore::new(config::SLOTS as usize);
-        Ok(Self { engine, cache: vault.map(Cache), slots, components: Mutex::default(), loaded: Mutex::default() })
+        let (components, loaded) = (Mutex::default(), Mutex::default());
+        Ok(Self { engine, metered, cache: vault.map(Cache), slots, components, loaded })
     }
 
     /// Where runs leave things for later ones.

@@ -1,6 +1,7 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
 use crate::report::Document;
+use crate::runtime::{ProgramInput, ProgramOutput};
 use crate::submission::Submission;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -18,6 +19,21 @@ pub fn report() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<Document<'_>>().to_value();
     schema["title"] = json!("Gatehost report");
+    schema
+}
+
+/// The schema of what a program reads that is used as a verifier.
+pub fn program_input() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<ProgramInput<'_>>().to_value();
+    schema["title"] = json!("Gatehost program input");
+    schema
+}
+
+/// The schema of what such a program prints.
+pub fn program_output() -> Value {
+    let mut schema = schemars::schema_for!(ProgramOutput).to_value();
+    schema["title"] = json!("Gatehost program output");
     schema
 }
 

@@ -265,6 +265,8 @@ error_kinds! {
     TrapOther = "trap.other",
     /// The guest ended its process instead of answering.
     GuestExited = "guest.exited",
+    /// The guest is a program, and what it printed is not a verdict.
+    GuestMalformed = "guest.malformed",
     /// The guest handed over a pointer or a length outside its memory.
     AbiOutOfBounds = "abi.oob",
     /// The guest handed over text that is not UTF-8.

@@ -71,6 +71,18 @@ impl Anatomy {
         name.package == PACKAGE && matches!(name.interface, "types" | "submission")
     }
 
+    /// Whether it is a program: it has a `main`, and is no verifier of this contract.
+    pub fn is_program(&self) -> bool {
+        self.exports.iter().any(|name| name.starts_with("wasi:cli/run@0.2."))
+            && !self.exports.iter().any(|name| Name::new(name).package == PACKAGE)
+    }
+
+    /// The interface of this contract that a name stands for, if it is one and of a version that fits.
+    pub(super) fn interface(name: &str) -> Option<&str> {
+        let name = Name::new(name);
+        name.fits().then_some(name.interface)
+    }
+
     /// The shape, if the component exports a verifier of this contract.
     pub fn shape(&self) -> Result<Shape, Failure> {
         let ours = || self.exports.iter().map(|name| Name::new(name)).filter(|name| name.package == PACKAGE);
@@ -78,7 +90,8 @@ impl Anatomy {
             return Err(version(other.version));
         }
         let has = |interface: &str| ours().any(|name| name.interface == interface);
-        let mismatch = |message: String| Err(Failure::new(ErrorKind::LinkWorldMismatch, message));
+        let mismatch =
+            |message: String| Err(Failure::new(ErrorKind::LinkWorldMismatch, message).hint(self.world_hint()));
         let shape = match (has("file-verifier"), has("submission-verifier")) {
             (true, false) => Shape::File,
             (false, true) => Shape::Submission,
@@ -94,6 +107,28 @@ impl Anatomy {
             }
         };
         if has("about") { Ok(shape) } else { mismatch(format!("the component does not export `{PACKAGE}/about`")) }
+    }
+
+    /// What to do about a component that exports something else than a verifier.
+    fn world_hint(&self) -> String {
+        let names = || self.exports.iter().map(|name| Name::new(name));
+        let ours = |name: &Name<'_>| matches!(name.interface, "about" | "file-verifier" | "submission-verifier");
+        let seen = if self.exports.is_empty() {
+            "it exports nothing: is the export of its functions missing in the source, or was another file built? "
+                .to_owned()
+        } else if let Some(bare) =
+            names().find(|name| name.package.is_empty() && matches!(name.interface, "check" | "describe"))
+        {
+            format!("it exports `{}` by itself, and the contract has it in an interface; ", bare.interface)
+        } else if let Some(other) = names().find(|name| name.package != PACKAGE && ours(name)) {
+            format!("it exports `{}/{}`, which is of another package; ", other.package, other.interface)
+        } else {
+            let exports: Vec<String> = self.exports.iter().take(5).map(|name| format!("`{name}`")).collect();
+            format!("it exports {}; ", exports.join(", "))
+        };
+        format!(
+            "{seen}build it for the world `file` or `submission-only` of `{PACKAGE}@{CONTRACT}`, as the projects of `gate new` do"
+        )
     }
 
     /// The version of the contract that the component was built for.
@@ -125,20 +160,26 @@ impl Anatomy {
 
     /// Refuse a component that wants what is not there, or what its check was not granted.
     pub fn permit(&self, grants: &Grants) -> Result<(), Failure> {
-        for import in &self.imports {
-            let name = Name::new(import);
-            match name.package {
-                PACKAGE if !name.fits() => return Err(version(name.version)),
-                PACKAGE if name.interface == "log" || Self::is_types_only(import) => {}
-                PACKAGE => match Capability::of_interface(name.interface) {
-                    Some(capability) => capability.permit(import, grants)?,
-                    None => return Err(unknown(import)),
-                },
-                package if wasi::is_offered(&format!("{package}/{}", name.interface)) => {}
-                _ => return Err(unknown(import)),
-            }
-        }
-        Ok(())
+        self.imports.iter().try_for_each(|import| permit(import, grants))
+    }
+
+    /// Every import for which it would be refused.
+    pub(super) fn refusals(&self, grants: &Grants) -> Vec<Failure> {
+        self.imports.iter().filter_map(|import| permit(import, grants).err()).collect()
+    }
+}
+
+fn permit(import: &str, grants: &Grants) -> Result<(), Failure> {
+    let name = Name::new(import);
+    match name.package {
+        PACKAGE if !name.fits() => Err(version(name.version)),
+        PACKAGE if name.interface == "log" || Anatomy::is_types_only(import) => Ok(()),
+        PACKAGE => match Capability::of_interface(name.interface) {
+            Some(capability) => capability.permit(import, grants),
+            None => Err(unknown(import)),
+        },
+        package if wasi::is_offered(&format!("{package}/{}", name.interface)) => Ok(()),
+        _ => Err(unknown(import)),
     }
 }
 

@@ -11,7 +11,7 @@ use super::log::LogLine;
 use super::sandbox::{self, Reach, Sandbox};
 use super::source::Source;
 use super::wasi::Wasi;
-use super::{Description, Runtime, convert};
+use super::{Description, Runtime, convert, program};
 use crate::commands::{Commands, Ran};
 use crate::limits::Limits;
 use crate::models::Models;
@@ -22,6 +22,7 @@ use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use std::sync::Arc;
 use wasmtime::Store;
+use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
 
 /// What every call of a check has in common.
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +61,30 @@ pub struct Answer {
     pub ran: Vec<Ran>,
     /// What was asked for it.
     pub asked: Vec<ModelUse>,
+    /// What it used.
+    pub used: Used,
+}
+
+/// What a call used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Bytes of all its linear memories together, at the end, which is the most: they do not shrink.
+    pub memory: usize,
+    /// The instructions that it executed, where the runtime counts them.
+    pub instructions: Option<u64>,
 }
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, log: Vec::new(), log_dropped: 0, trace: Trace::new(), ran: Vec::new(), asked: Vec::new() }
+        Self {
+            verdict,
+            log: Vec::new(),
+            log_dropped: 0,
+            trace: Trace::new(),
+            ran: Vec::new(),
+            asked: Vec::new(),
+            used: Used::default(),
+        }
     }
 }
 
@@ -81,12 +101,13 @@ impl Runtime {
             return Ok(bundled.description());
         }
         let verifier = &self.prepare_to_describe(source)?;
+        let Some(about) = &verifier.about else { return Ok(program::description()) };
         let limits = Limits::default();
         let store = self.store(verifier, &Terms::new("{}", &limits), &[]);
         let (_sandbox, answer) = self
             .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
-                verifier.about.load(&mut *store, &instance)?.call_describe(&mut *store).await
+                about.load(&mut *store, &instance)?.call_describe(&mut *store).await
             })
             .await;
         let about = answer?;
@@ -101,12 +122,19 @@ impl Runtime {
 
     /// Have one file judged.
     pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, path: &str, content: Vec<u8>) -> Answer {
-        let Check::File(indices) = &verifier.check else {
-            return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files").into();
-        };
         if content.len() as u64 > terms.limits.input {
             return too_large(content.len() as u64, terms.limits).into();
         }
+        let indices = match &verifier.check {
+            Check::File(indices) => indices,
+            Check::Program(run) => {
+                let input = program::about_file(terms.settings, path, &content);
+                return self.run_program(verifier, run, terms, input, Some(path)).await;
+            }
+            Check::Submission(_) => {
+                return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files").into();
+            }
+        };
         let store = self.store(verifier, terms, &[path.as_bytes(), &content]);
         let file = File { path: path.to_owned(), content: self::content(content) };
         let (sandbox, answer) = self
@@ -120,13 +148,20 @@ impl Runtime {
 
     /// Have a submission judged.
     pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: &Submission) -> Answer {
-        let Check::Submission(indices) = &verifier.check else {
-            return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge submissions").into();
-        };
         let bytes = match serde_json::to_vec(submission) {
             Ok(bytes) if bytes.len() as u64 <= terms.limits.input => bytes,
             Ok(bytes) => return too_large(bytes.len() as u64, terms.limits).into(),
             Err(error) => return Failure::new(ErrorKind::HostFailed, error.to_string()).into(),
+        };
+        let indices = match &verifier.check {
+            Check::Submission(indices) => indices,
+            Check::Program(run) => {
+                let input = program::about_submission(terms.settings, submission);
+                return self.run_program(verifier, run, terms, input, None).await;
+            }
+            Check::File(_) => {
+                return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge submissions").into();
+            }
         };
         let store = self.store(verifier, terms, &[&bytes]);
         let submission = convert::submission(submission.clone());
@@ -137,6 +172,32 @@ impl Runtime {
             })
             .await;
         answered(sandbox, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, None)))
+    }
+
+    /// Have a program judge: `input` is what it reads, `only` the one path that it may name.
+    async fn run_program(
+        &self,
+        verifier: &Verifier,
+        run: &run::GuestIndices,
+        terms: &Terms<'_>,
+        input: Result<Vec<u8>, Failure>,
+        only: Option<&str>,
+    ) -> Answer {
+        let input = match input {
+            Ok(input) => input,
+            Err(failure) => return failure.into(),
+        };
+        let mut store = self.store(verifier, terms, &[&input]);
+        store.data_mut().wasi.is_program(input, terms.limits.transfer);
+        let (sandbox, ended) = self
+            .call(store, async |store| {
+                let instance = verifier.pre.instantiate_async(&mut *store).await?;
+                let ended = run.load(&mut *store, &instance)?.call_run(&mut *store).await;
+                ended.map(|ended| i32::from(ended.is_err())).or_else(ending::exit_code)
+            })
+            .await;
+        let verdict = ended.and_then(|code| program::verdict(code, &sandbox.wasi.output()));
+        answered(sandbox, verdict.and_then(|verdict| convert::verdict(verdict, terms.limits, only)))
     }
 
     fn store(&self, verifier: &Verifier, terms: &Terms<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
@@ -152,7 +213,12 @@ impl Runtime {
             commands: terms.commands.cloned().map(Runner::new),
             models: terms.models.cloned().map(Asker::new),
         };
-        sandbox::store(&self.engine, terms.limits, wasi, reach)
+        let mut store = sandbox::store(&self.engine, terms.limits, wasi, reach);
+        if self.metered {
+            // Time is the limit; this only counts. An engine that does not count refuses it, and counts nothing.
+            let _ = store.set_fuel(u64::MAX);
+        }
+        store
     }
 
     /// Run a guest to its end, and no longer than its time.
@@ -178,7 +244,10 @@ impl Runtime {
             },
             Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
         };
-        (store.into_data(), answer.map_err(|error| ending::failure(&error)))
+        let instructions = store.get_fuel().ok().map(|left| u64::MAX - left);
+        let mut sandbox = store.into_data();
+        sandbox.instructions = instructions;
+        (sandbox, answer.map_err(|error| ending::failure(&error)))
     }
 }
 
@@ -197,6 +266,7 @@ fn too_large(size: u64, limits: &Limits) -> Failure {
 }
 
 fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
+    let used = sandbox.used();
     let Sandbox { mut log, wasi, workspace, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
@@ -211,5 +281,6 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
         trace: workspace.map(Reader::into_trace).unwrap_or_default(),
         ran: commands.map(Runner::into_ran).unwrap_or_default(),
         asked,
+        used,
     }
 }

@@ -202,7 +202,7 @@ fn evidence(evidence: host::Evidence) -> wit::Evidence {
     }
 }
 
-fn handed_over(finding: Finding) -> types::Finding {
+pub(super) fn handed_over(finding: Finding) -> types::Finding {
     types::Finding {
         code: finding.code,
         level: match finding.level {

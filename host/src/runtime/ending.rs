@@ -33,14 +33,39 @@ impl fmt::Display for Ended {
 
 impl std::error::Error for Ended {}
 
+/// The code that a program exited with, if that is how it ended.
+pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
+    match error.downcast_ref() {
+        Some(I32Exit(code)) => Ok(*code),
+        None => Err(error),
+    }
+}
+
 /// Name what happened.
 pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     let (kind, message) = classify(error);
     let failure = Failure::new(kind, text::clean_line(&message, 500));
     match error.downcast_ref::<WasmBacktrace>().and_then(frames) {
         Some(frames) if error.downcast_ref::<Trap>().is_some() => failure.hint(format!("the guest was in {frames}")),
-        _ => failure,
+        _ => Failure { hint: advice(kind).map(str::to_owned), ..failure },
     }
+}
+
+/// What helps its author most often.
+fn advice(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::LimitTime => {
+            "does it loop, or wait for the clock, which stands still? `limits.time` of its check gives it more"
+        }
+        ErrorKind::LimitMemory => "`limits.memory` of its check gives it more",
+        ErrorKind::LimitTransfer => {
+            "an answer is for people: fewer and shorter findings; `limits.transfer` of its check allows more"
+        }
+        ErrorKind::GuestExited => "a verifier returns its verdict; it never calls `exit`",
+        ErrorKind::AbiUtf8 => "a string must be UTF-8: replace what is not before it is handed over",
+        ErrorKind::AbiDiscriminant => "were its bindings made from this version of the contract?",
+        _ => return None,
+    })
 }
 
 /// Name why the engine would not take a component that is valid.

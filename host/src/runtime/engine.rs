@@ -7,16 +7,19 @@ use wasmtime::{Config, Engine, EngineWeak};
 /// How often running guests look whether their time is over.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Make an engine with a pool, or without one where the address space is too small for it.
-pub(super) fn start() -> wasmtime::Result<Engine> {
-    let engine = Engine::new(&config::pooled(settings()?)).or_else(|_| Engine::new(&settings()?))?;
+/// Make an engine with a pool, or without one where the address space is too small for it. A metered one counts
+/// instructions, which costs time.
+pub(super) fn start(metered: bool) -> wasmtime::Result<Engine> {
+    let engine = Engine::new(&config::pooled(settings(metered)?)).or_else(|_| Engine::new(&settings(metered)?))?;
     let weak = engine.weak();
     std::thread::Builder::new().name("gate-epoch".to_owned()).stack_size(64 << 10).spawn(move || tick(&weak))?;
     Ok(engine)
 }
 
-fn settings() -> wasmtime::Result<Config> {
-    config::config()
+fn settings(metered: bool) -> wasmtime::Result<Config> {
+    let mut config = config::config()?;
+    config.consume_fuel(metered);
+    Ok(config)
 }
 
 /// Ends by itself when the engine is gone.

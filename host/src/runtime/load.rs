@@ -8,21 +8,22 @@ use super::ending;
 use super::sandbox::Sandbox;
 use super::scan;
 use super::source::Source;
-use super::{Runtime, wasi};
+use super::{Runtime, misfit, program, wasi};
 use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
-use wasmtime::error::Context as _;
+use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
 
 /// A component that is ready to be called, for checks with certain grants.
 pub struct Verifier {
     pub(super) digest: String,
     pub(super) anatomy: Anatomy,
     pub(super) pre: InstancePre<Sandbox>,
-    pub(super) about: exports::about::GuestIndices,
+    /// None for a program, which cannot be asked.
+    pub(super) about: Option<exports::about::GuestIndices>,
     pub(super) check: Check,
 }
 
@@ -30,6 +31,7 @@ pub struct Verifier {
 pub(super) enum Check {
     File(exports::file_verifier::GuestIndices),
     Submission(exports::submission_verifier::GuestIndices),
+    Program(run::GuestIndices),
 }
 
 impl Verifier {
@@ -38,11 +40,12 @@ impl Verifier {
         &self.digest
     }
 
-    /// Its shape.
-    pub fn shape(&self) -> Shape {
+    /// Its shape; none where it can have either.
+    pub fn shape(&self) -> Option<Shape> {
         match self.check {
-            Check::File(_) => Shape::File,
-            Check::Submission(_) => Shape::Submission,
+            Check::File(_) => Some(Shape::File),
+            Check::Submission(_) => Some(Shape::Submission),
+            Check::Program(_) => None,
         }
     }
 
@@ -99,6 +102,10 @@ impl Runtime {
         self.code(source).map(|(_, code)| code)
     }
 
+    pub(super) fn component(&self, source: &Source) -> Result<Component, Failure> {
+        self.code(source).map(|(component, _)| component)
+    }
+
     fn code(&self, source: &Source) -> Result<(Component, Code), Failure> {
         let components = || self.components.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(component) = components().get(source.digest()) {
@@ -121,9 +128,10 @@ impl Runtime {
         if let Some(component) = self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
             return Ok((component, Code::Cached));
         }
-        scan::scan(source.bytes())?;
+        let bytes = program::component(source.bytes())?;
+        scan::scan(&bytes)?;
         // A panic of the compiler is the component's fault, and not the end of everything else.
-        let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(&self.engine, source.bytes())));
+        let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(&self.engine, &bytes)));
         let component = match compiled {
             Ok(compiled) => compiled.map_err(|error| ending::refusal(&error))?,
             Err(_) => {
@@ -157,7 +165,7 @@ impl Runtime {
         self.link(source, &component, anatomy, linker)
     }
 
-    fn anatomy(&self, component: &Component) -> Anatomy {
+    pub(super) fn anatomy(&self, component: &Component) -> Anatomy {
         let types = component.component_type();
         Anatomy {
             imports: types.imports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
@@ -172,11 +180,16 @@ impl Runtime {
         anatomy: Anatomy,
         linker: Linker<Sandbox>,
     ) -> Result<Verifier, Failure> {
-        let shape = anatomy.shape()?;
+        let shape = if anatomy.is_program() { None } else { Some(anatomy.shape()?) };
         let pre = linker.instantiate_pre(component).map_err(|error| {
-            Failure::new(ErrorKind::LinkUnknownImport, format!("the host does not have what it imports: {error:#}"))
+            misfit::import(&self.engine, component).unwrap_or_else(|| {
+                Failure::new(ErrorKind::LinkUnknownImport, format!("the host does not have what it imports: {error:#}"))
+            })
         })?;
-        let (about, check) = called(&pre, shape).map_err(mismatch)?;
+        let (about, check) = match shape {
+            Some(shape) => called(&pre, shape).map(|(about, check)| (Some(about), check))?,
+            None => (None, Check::Program(run::GuestIndices::new(&pre).map_err(mismatch)?)),
+        };
         Ok(Verifier { digest: source.digest().to_owned(), anatomy, pre, about, check })
     }
 
@@ -205,28 +218,27 @@ fn mismatch(error: wasmtime::Error) -> Failure {
 }
 
 /// The functions that are called, if they are of the contract's types.
-fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> wasmtime::Result<(exports::about::GuestIndices, Check)> {
+fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::GuestIndices, Check), Failure> {
     use exports::{about, file_verifier, submission_verifier};
-    let indices = about::GuestIndices::new(pre)?;
     fits::<(), (about::Description,)>(pre, "gatehost:verifier/about@0.1.0", "describe")?;
     let check = match shape {
         Shape::File => {
             let interface = "gatehost:verifier/file-verifier@0.1.0";
             fits::<(&file_verifier::File, &str), (file_verifier::Verdict,)>(pre, interface, "check")?;
-            Check::File(file_verifier::GuestIndices::new(pre)?)
+            Check::File(file_verifier::GuestIndices::new(pre).map_err(mismatch)?)
         }
         Shape::Submission => {
             let interface = "gatehost:verifier/submission-verifier@0.1.0";
             fits::<(&submission_verifier::Submission, &str), (submission_verifier::Verdict,)>(pre, interface, "check")?;
-            Check::Submission(submission_verifier::GuestIndices::new(pre)?)
+            Check::Submission(submission_verifier::GuestIndices::new(pre).map_err(mismatch)?)
         }
     };
-    Ok((indices, check))
+    Ok((about::GuestIndices::new(pre).map_err(mismatch)?, check))
 }
 
 /// Refuse an export of another type, before anything of the component runs: the generated bindings look at types only
 /// when there is an instance.
-fn fits<Params, Results>(pre: &InstancePre<Sandbox>, interface: &str, function: &str) -> wasmtime::Result<()>
+fn fits<Params, Results>(pre: &InstancePre<Sandbox>, interface: &str, function: &str) -> Result<(), Failure>
 where
     Params: ComponentNamedList + Lower,
     Results: ComponentNamedList + Lift,
@@ -236,7 +248,7 @@ where
     match instance.and_then(|instance| component.get_export(Some(&instance), function)) {
         Some((ComponentItem::ComponentFunc(found), _)) => found
             .typecheck::<Params, Results>(&pre.instance_type())
-            .with_context(|| format!("`{function}` of `{interface}` has another type")),
-        _ => wasmtime::bail!("`{interface}` has no function `{function}`"),
+            .map_err(|error| misfit::wrong_type(interface, function, &found, &error)),
+        _ => Err(misfit::no_function(interface, function)),
     }
 }

@@ -5,9 +5,11 @@
 //! - can write log lines, bounded, and nothing else;
 //! - reads the files of the work only if it was granted `workspace`;
 //! - sees of WASI: a clock that stands still, random numbers seeded from the call's inputs, an empty environment, no
-//!   arguments, no preopened folder, a closed standard input, and outputs that become log lines.
+//!   arguments, no preopened folder, a closed standard input, and outputs that become log lines; only a program, which
+//!   has nothing but these to answer with, reads its question there and prints its verdict.
 
 use super::allowance::Allowance;
+use super::call::Used;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
 use super::capability::workspace::Reader;
@@ -25,6 +27,8 @@ pub(super) struct Sandbox {
     pub(super) time: Arc<Allowance>,
     hostcalls_left: u64,
     space: Space,
+    /// Executed so far, where they are counted; known at the end.
+    pub(super) instructions: Option<u64>,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
     pub(super) workspace: Option<Reader>,
@@ -46,7 +50,8 @@ pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, reach: Reach) 
     let sandbox = Sandbox {
         time: Arc::new(Allowance::new(limits.time)),
         hostcalls_left: limits.hostcalls,
-        space: Space { memory_left: limits.memory, table_left: limits.table_elements },
+        space: Space { memory: 0, memory_left: limits.memory, table_left: limits.table_elements },
+        instructions: None,
         log: Log::new(limits.log),
         wasi,
         workspace,
@@ -79,15 +84,26 @@ pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, reach: Reach) 
     store
 }
 
+impl Sandbox {
+    /// What the guest used.
+    pub(super) fn used(&self) -> Used {
+        Used { memory: self.space.memory, instructions: self.instructions }
+    }
+}
+
 /// What is left of the space that all memories, and all tables, of a guest may take together.
 struct Space {
+    /// What the memories take.
+    memory: usize,
     memory_left: usize,
     table_left: usize,
 }
 
 impl ResourceLimiter for Space {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        take(&mut self.memory_left, current, desired, "bytes of memory")
+        let grows = take(&mut self.memory_left, current, desired, "bytes of memory")?;
+        self.memory += desired.saturating_sub(current);
+        Ok(grows)
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {

@@ -4,6 +4,7 @@
 
 mod work;
 
+use super::program;
 use crate::verdict::{ErrorKind, Failure};
 use wasmparser::{ComponentInstance, Encoding, Parser, Payload, Validator, WasmFeatures};
 use work::Work;
@@ -37,6 +38,12 @@ pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     validate(bytes)
 }
 
+/// Look whether these bytes are a core module that may be made a component.
+pub(super) fn scan_module(bytes: &[u8]) -> Result<(), Failure> {
+    bound(bytes)?;
+    validate(bytes)
+}
+
 fn recognise(bytes: &[u8]) -> Result<(), Failure> {
     if wasmtime::Engine::detect_precompiled(bytes).is_some() {
         return Err(Failure::new(
@@ -50,12 +57,22 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
     }
     let not_component = |what: &str, hint: &str| Err(Failure::new(ErrorKind::LoadNotComponent, what).hint(hint));
     if Parser::is_core_wasm(bytes) {
-        return not_component(
-            "this is a core WebAssembly module; expected a component",
-            "build for `wasm32-wasip2`, or turn the module into a component with `wasm-tools component new`",
-        );
+        let for_contract = program::exports(bytes).iter().any(|name| name.starts_with("gatehost:verifier/"));
+        return if for_contract {
+            not_component(
+                "this is a core WebAssembly module; expected the component that is made of it",
+                "it has the contract's functions and needs to be packed: `gate build`, or `wasm-tools component new`",
+            )
+        } else {
+            not_component(
+                "this is a core WebAssembly module without a `_start`; expected a component, or a program",
+                "build a component (`gate new`, `gate build`), or a WASI program that has a `main`",
+            )
+        };
     }
-    if bytes.trim_ascii_start().starts_with(b"(") {
+    let is_comment = |line: &&[u8]| line.is_empty() || line.starts_with(b";;");
+    let first = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).find(|line| !is_comment(line));
+    if first.is_some_and(|line| line.starts_with(b"(")) {
         return not_component(
             "this is WebAssembly text; expected a binary component",
             "turn it into a binary with `wasm-tools parse`",

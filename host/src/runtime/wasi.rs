@@ -2,8 +2,10 @@
 //!
 //! The interfaces are wasmtime-wasi's own; what is behind them is fixed here. Sockets and HTTP are not linked at all.
 
+use super::ending::Ended;
 use super::log::{Log, Severity};
 use super::sandbox::Sandbox;
+use crate::verdict::ErrorKind;
 use bytes::Bytes;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +16,8 @@ use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream, WasiCli, WasiCliView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p2::bindings::{cli, filesystem, random};
-use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::pipe::MemoryInputPipe;
+use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamError, StreamResult};
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView, async_trait};
 
@@ -55,6 +58,8 @@ pub(super) struct Wasi {
     seed: blake3::Hash,
     handles: usize,
     random: u64,
+    /// For a program: what it reads, and where its answer goes.
+    program: Option<(Bytes, Printed)>,
     parts: Option<Box<Parts>>,
 }
 
@@ -66,7 +71,18 @@ struct Parts {
 
 impl Wasi {
     pub(super) fn new(seed: blake3::Hash, handles: usize, random: u64) -> Self {
-        Self { seed, handles, random, parts: None }
+        Self { seed, handles, random, program: None, parts: None }
+    }
+
+    /// The guest is a program that reads this, and answers in at most so many bytes of standard output.
+    pub(super) fn is_program(&mut self, input: Vec<u8>, max_output: usize) {
+        self.program = Some((input.into(), Printed::at_most(max_output)));
+    }
+
+    /// What a program wrote to its standard output.
+    pub(super) fn output(&self) -> Vec<u8> {
+        let output = self.program.as_ref().map(|(_, output)| output.0.lock().unwrap_or_else(PoisonError::into_inner));
+        output.map(|text| text.kept.clone()).unwrap_or_default()
     }
 
     /// Put what the guest printed into its log.
@@ -80,7 +96,7 @@ impl Wasi {
     }
 
     fn parts(&mut self) -> &mut Parts {
-        let Self { seed, handles, random, parts } = self;
+        let Self { seed, handles, random, program, parts } = self;
         parts.get_or_insert_with(|| {
             let printed = Printed::default();
             let mut bytes = vec![0; 4 << 10];
@@ -89,8 +105,13 @@ impl Wasi {
             first.copy_from_slice(&bytes[..16]);
             let mut table = ResourceTable::new();
             table.set_max_capacity(*handles);
-            let context = WasiCtx::builder()
-                .stdout(printed.clone())
+            let mut builder = WasiCtx::builder();
+            builder.stdout(printed.clone());
+            if let Some((input, output)) = program {
+                // Some runtimes take a program without a name for broken.
+                builder.arg("verifier").stdin(MemoryInputPipe::new(input.clone())).stdout(output.clone());
+            }
+            let context = builder
                 .stderr(printed.clone())
                 .secure_random(Deterministic::new(bytes.clone()))
                 .insecure_random(Deterministic::new(bytes))
@@ -151,7 +172,8 @@ impl HostMonotonicClock for Still {
     }
 }
 
-/// Standard output and standard error: accepts everything, keeps the beginning.
+/// Standard output and standard error: accepts everything, keeps the beginning. A program's standard output is its
+/// answer, of which nothing may be lost: too much of it ends the program.
 #[derive(Clone, Default)]
 struct Printed(Arc<Mutex<Text>>);
 
@@ -159,18 +181,29 @@ struct Printed(Arc<Mutex<Text>>);
 struct Text {
     kept: Vec<u8>,
     lost_lines: u64,
+    /// The most bytes that may be written, where more is an error.
+    at_most: Option<usize>,
 }
 
 impl Printed {
     /// More than any log keeps.
     const MAX: usize = 1 << 20;
 
-    fn keep(&self, bytes: &[u8]) {
+    fn at_most(bytes: usize) -> Self {
+        Self(Arc::new(Mutex::new(Text { at_most: Some(bytes), ..Text::default() })))
+    }
+
+    fn keep(&self, bytes: &[u8]) -> wasmtime::Result<()> {
         let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = Self::MAX - text.kept.len();
+        let room = text.at_most.unwrap_or(Self::MAX) - text.kept.len();
+        if let Some(most) = text.at_most.filter(|_| bytes.len() > room) {
+            let message = format!("the program printed more than {most} bytes");
+            return Err(Ended::error(ErrorKind::LimitTransfer, message));
+        }
         let (kept, lost) = bytes.split_at(bytes.len().min(room));
         text.kept.extend_from_slice(kept);
         text.lost_lines += lost.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        Ok(())
     }
 }
 
@@ -192,8 +225,7 @@ impl StdoutStream for Printed {
 
 impl OutputStream for Printed {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.keep(&bytes);
-        Ok(())
+        self.keep(&bytes).map_err(StreamError::Trap)
     }
 
     fn flush(&mut self) -> StreamResult<()> {
@@ -212,8 +244,7 @@ impl Pollable for Printed {
 
 impl AsyncWrite for Printed {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        self.keep(bytes);
-        Poll::Ready(Ok(bytes.len()))
+        Poll::Ready(self.keep(bytes).map(|()| bytes.len()).map_err(std::io::Error::other))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {

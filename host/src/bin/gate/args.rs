@@ -70,6 +70,10 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Compile components ahead, so that no run has to
     Compile(Compile),
+    /// Try a verifier: its own cases, and the promises that every verifier makes
+    Test(Test),
+    /// Measure what a verifier costs for its own cases
+    Bench(Bench),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -212,6 +216,10 @@ pub(crate) enum SchemaOf {
     Submission,
     /// The document that `gate run --format json` prints
     Report,
+    /// What a program reads that is used as a verifier
+    ProgramInput,
+    /// What such a program prints
+    ProgramOutput,
 }
 
 #[derive(Debug, Args)]
@@ -237,6 +245,57 @@ pub(crate) struct Compile {
     /// The components
     #[arg(required = true, value_name = "COMPONENT")]
     pub(crate) components: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A case is a folder below `cases/`: `input/` with files (a file verifier judges each; for a submission verifier they are the
+workspace) or `submission.json`; optional are `settings.json`, `commands.json` and `models.json` (what commands and models
+answer); `expected.json` is what must come of it. A verifier is granted what it imports.
+
+Examples:
+  gate test .                             the project in this folder
+  gate test . --bless                     expect from now on what it says now
+  gate test . comma                       only the cases with `comma` in their names
+  gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
+pub(crate) struct Test {
+    /// A folder with a gate-verifier.toml, or a component
+    pub(crate) path: String,
+    /// Only the cases with this in their names
+    pub(crate) name: Option<String>,
+    /// The folder of the cases; without it, `cases` in the project, or beside the component
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cases: Option<PathBuf>,
+    /// Write what it says now into each expected.json
+    #[arg(long)]
+    pub(crate) bless: bool,
+    /// Only the cases, not the promises
+    #[arg(long)]
+    pub(crate) no_conformance: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Times are medians with the interval in which the true median lies with 95 % confidence, each call with a fresh instance and
+all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
+
+Examples:
+  gate bench .
+  gate bench ./mine.wasm --cases ./cases --format json")]
+pub(crate) struct Bench {
+    /// A folder with a gate-verifier.toml, or a component
+    pub(crate) path: String,
+    /// Only the cases with this in their names
+    pub(crate) name: Option<String>,
+    /// The folder of the cases; without it, `cases` in the project, or beside the component
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cases: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]

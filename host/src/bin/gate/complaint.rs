@@ -1,6 +1,7 @@
 //! How the program says that it cannot go on: what happened, why, what to do, and the exit code that follows.
 
 use crate::Exit;
+use gatehost::author::Mistake;
 use gatehost::changes;
 use gatehost::config::Problems;
 use gatehost::verdict::Failure;
@@ -51,6 +52,20 @@ impl Complaint {
                 eprintln!("{} {hint}", paint("hint:", 36));
             }
         }
+    }
+}
+
+/// Something of a project must be changed.
+impl From<Vec<Mistake>> for Complaint {
+    fn from(mistakes: Vec<Mistake>) -> Self {
+        let errors = mistakes.into_iter().map(|mistake| (anyhow::anyhow!(mistake.message), mistake.hint));
+        Self { exit: Exit::Mistake, errors: errors.collect() }
+    }
+}
+
+impl From<Mistake> for Complaint {
+    fn from(mistake: Mistake) -> Self {
+        vec![mistake].into()
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Complaint>
         Format::Human => facts.human(&mut out, name)?,
         Format::Json => facts.json(&mut out)?,
     }
-    Ok(if facts.problem.is_none() { Exit::Pass } else { Exit::Mistake })
+    Ok(if facts.problems.is_empty() { Exit::Pass } else { Exit::Mistake })
 }
 
 fn list(out: &mut impl Write, format: Format) -> Result<Exit, Complaint> {
@@ -48,7 +48,7 @@ struct Facts<'a> {
     code: &'static str,
     about: Option<Description>,
     /// Why it cannot be used as a verifier.
-    problem: Option<Failure>,
+    problems: Vec<Failure>,
 }
 
 impl<'a> Facts<'a> {
@@ -58,11 +58,20 @@ impl<'a> Facts<'a> {
             (None, true) => "not compiled before; `gate compile` does it ahead",
             (None, false) => "compiled, in the cache",
         };
-        let (about, problem) = match prepare::block_on(runtime.describe(source))? {
-            Ok(about) => (Some(about), None),
-            Err(problem) => (None, Some(problem)),
+        let mut problems = runtime.misfits(source);
+        let about = match prepare::block_on(runtime.describe(source))? {
+            Ok(about) => Some(about),
+            // What its type shows already is told better there.
+            Err(problem) => {
+                if problems.is_empty() {
+                    problems.push(problem);
+                }
+                None
+            }
         };
-        Ok(Self { source, anatomy: Anatomy::read(source.bytes()), code, about, problem })
+        // Of what cannot be compiled, the names can perhaps be read.
+        let anatomy = runtime.anatomy_of(source).ok().or_else(|| Anatomy::read(source.bytes()));
+        Ok(Self { source, anatomy, code, about, problems })
     }
 
     fn human(&self, out: &mut impl Write, name: &str) -> std::io::Result<()> {
@@ -79,8 +88,13 @@ impl<'a> Facts<'a> {
             if let Ok(shape) = anatomy.shape() {
                 line("shape", shape.as_str())?;
             }
-            let contract = anatomy.contract().unwrap_or("none");
-            line("contract", &format!("gatehost:verifier {contract} (this host: {CONTRACT})"))?;
+            if anatomy.is_program() {
+                line("shape", "program: judges files for a check that has `files`, a submission for any other")?;
+                line("contract", "reads and prints JSON; `gate schema program-input`, `gate schema program-output`")?;
+            } else {
+                let contract = anatomy.contract().unwrap_or("none");
+                line("contract", &format!("gatehost:verifier {contract} (this host: {CONTRACT})"))?;
+            }
             let grants = needs(anatomy);
             line("needs", &if grants.is_empty() { "no grant".to_owned() } else { grants.join(", ") })?;
             let functions = anatomy.imports.iter().filter(|import| !Anatomy::is_types_only(import));
@@ -100,7 +114,7 @@ impl<'a> Facts<'a> {
                 line(if number == 0 { "settings" } else { "" }, text)?;
             }
         }
-        if let Some(problem) = &self.problem {
+        for problem in &self.problems {
             line("problem", &format!("{}: {}", problem.kind, problem.message))?;
             if let Some(hint) = &problem.hint {
                 line("hint", hint)?;
@@ -129,7 +143,8 @@ impl<'a> Facts<'a> {
                     "name": about.name, "version": about.version, "summary": about.summary, "files": about.files,
                 })),
                 "settings_schema": schema,
-                "problem": self.problem,
+                "problem": self.problems.first(),
+                "problems": self.problems,
             }),
         )
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program that talks to people")]
 
 mod args;
+mod bench;
 mod compile;
 mod complaint;
 mod completions;
@@ -13,6 +14,7 @@ mod progress;
 mod run;
 mod schema;
 mod terminal;
+mod test;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -42,6 +44,8 @@ fn main() -> ExitCode {
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
         Command::Compile(command) => compile::run(global, command),
+        Command::Test(command) => test::run(global, command),
+        Command::Bench(command) => bench::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
     let exit = exit.unwrap_or_else(|complaint: Complaint| {

@@ -11,6 +11,8 @@ pub(crate) fn run(command: &Schema) -> Result<Exit, Complaint> {
         SchemaOf::Gate => schema::gate_toml(),
         SchemaOf::Submission => schema::submission(),
         SchemaOf::Report => schema::report(),
+        SchemaOf::ProgramInput => schema::program_input(),
+        SchemaOf::ProgramOutput => schema::program_output(),
     };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{schema:#}")?;

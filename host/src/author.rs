@@ -1,0 +1,35 @@
+//! For those who write verifiers: has one judge its own cases, holds it to the promises that every verifier makes,
+//! and measures it. All of it in the same sandbox, with the same limits, as in a gate.
+
+mod bench;
+mod case;
+mod conformance;
+mod project;
+mod script;
+mod trial;
+
+pub use bench::{Estimate, Measured, TRIVIAL, measure};
+pub use case::{Case, Given, read_all};
+pub use conformance::{Promise, conformance};
+pub use project::{MANIFEST, Project};
+pub use trial::{Judged, Outcome, Trial};
+
+/// What the author has to change before anything can run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Mistake {
+    /// What is wrong, and where.
+    pub message: String,
+    /// What to do about it, if that is known.
+    pub hint: Option<String>,
+}
+
+impl Mistake {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}

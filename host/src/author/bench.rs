@@ -1,0 +1,124 @@
+//! What a verifier costs: time, memory and instructions of each call, against the verifier that only says pass.
+
+use super::case::{Case, Given};
+use super::trial::Trial;
+use crate::runtime::Answer;
+use crate::verdict::Failure;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// `fixtures/bench/trivial.wat` as a component; a test keeps them the same.
+pub const TRIVIAL: &[u8] = include_bytes!("../../../fixtures/bench/trivial.wasm");
+
+/// A median, and where the true one is with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The median of what was measured.
+    pub median: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// By order statistics, which assume nothing about how times are distributed.
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let count = values.len() as f64;
+        let reach = 1.96 * count.sqrt() / 2.0;
+        let at = |rank: f64| values[(rank.max(0.0) as usize).min(values.len() - 1)];
+        Self { median: at(count / 2.0), low: at((count / 2.0 - reach).floor()), high: at((count / 2.0 + reach).ceil()) }
+    }
+}
+
+/// What the calls of one case cost, together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The case.
+    pub case: String,
+    /// How many calls it takes: one for each file, or one for a submission.
+    pub calls: usize,
+    /// How often it was measured.
+    pub rounds: usize,
+    /// Microseconds.
+    pub time_us: Estimate,
+    /// The time, as a multiple of what as many calls of the trivial verifier take, measured in turns.
+    pub to_trivial: Estimate,
+    /// The most bytes of linear memory that one call took.
+    pub memory: usize,
+    /// The WebAssembly instructions that all calls executed.
+    pub instructions: u64,
+}
+
+/// How long a case is measured, and how often at least and at most.
+const TIME: Duration = Duration::from_secs(1);
+const ROUNDS: (usize, usize) = (20, 1_000);
+
+/// Measure all cases. `counting` is the same verifier in a runtime that counts instructions.
+pub async fn measure(
+    trial: &Trial,
+    counting: &Trial,
+    trivial: &Trial,
+    cases: &[Case],
+) -> Result<Vec<Measured>, Failure> {
+    let mut measured = Vec::new();
+    for case in cases {
+        let mut all = measure_case(trial, trivial, case).await?;
+        let counted = counting.judge(case).await?;
+        let used = |answer: &Answer| answer.used.instructions.unwrap_or_default();
+        all.instructions = counted.answers.iter().map(|(_, answer)| used(answer)).sum();
+        measured.push(all);
+    }
+    Ok(measured)
+}
+
+async fn measure_case(trial: &Trial, trivial: &Trial, case: &Case) -> Result<Measured, Failure> {
+    let judged = trial.judge(case).await?;
+    if let Some(failure) = judged.error() {
+        return Err(Failure { message: format!("case `{}`: {}", case.name, failure.message), ..failure });
+    }
+    let calls = judged.answers.len();
+    let memory = judged.answers.iter().map(|(_, answer)| answer.used.memory).max().unwrap_or_default();
+    let baseline = Case { settings: serde_json::json!({}), given: as_files(&case.given), ..case.clone() };
+    let (mut times, mut ratios) = (Vec::new(), Vec::new());
+    let start = Instant::now();
+    while times.len() < ROUNDS.0 || (start.elapsed() < TIME && times.len() < ROUNDS.1) {
+        // In turns: what disturbs one disturbs the other.
+        let of_trivial = time(trivial, &baseline).await?;
+        let own = time(trial, case).await?;
+        times.push(own * 1e6);
+        ratios.push(own / of_trivial);
+    }
+    let rounds = times.len();
+    let (time_us, to_trivial) = (Estimate::of(times), Estimate::of(ratios));
+    Ok(Measured { case: case.name.clone(), calls, rounds, time_us, to_trivial, memory, instructions: 0 })
+}
+
+async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {
+    Ok(trial.judge(case).await?.time.as_secs_f64())
+}
+
+/// The trivial verifier judges files: in place of a submission it gets a file of the same size.
+fn as_files(given: &Given) -> Given {
+    match given {
+        Given::Files(_) => given.clone(),
+        Given::Submission(submission) => {
+            let bytes = serde_json::to_vec(submission).unwrap_or_default();
+            Given::Files(vec![("submission.json".to_owned(), bytes)])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_lies_in_its_interval() {
+        let estimate = Estimate::of((1..=100).rev().map(f64::from).collect());
+        assert_eq!((estimate.low, estimate.median, estimate.high), (41.0, 51.0, 61.0));
+        let one = Estimate::of(vec![7.0]);
+        assert_eq!((one.low, one.median, one.high), (7.0, 7.0, 7.0));
+    }
+}

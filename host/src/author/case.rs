@@ -1,0 +1,203 @@
+//! A case: a folder that says what a verifier is given and what it must answer.
+//!
+//! - `input/`: the files. A file verifier judges each of them; for a submission verifier they are the workspace
+//! - `submission.json`: what a submission verifier judges
+//! - `settings.json`: its settings; `{}` where there is none
+//! - `commands.json`, `models.json`: what commands and models answer (see `script`)
+//! - `expected.json`: the verdict, or for each file its verdict
+
+use super::Mistake;
+use super::script::{CommandScript, ModelScript};
+use crate::input;
+use crate::plan::Shape;
+use crate::submission::Submission;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PARTS: &[&str] = &["input", "submission.json", "settings.json", "commands.json", "models.json", "expected.json"];
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its name: that of its folder.
+    pub name: String,
+    pub(super) folder: PathBuf,
+    /// The settings, a JSON object.
+    pub settings: Value,
+    /// What is judged.
+    pub given: Given,
+    pub(super) commands: CommandScript,
+    pub(super) models: ModelScript,
+    /// What must come of it, if that is known.
+    pub expected: Option<Value>,
+}
+
+/// What a case gives to judge.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// Files by path, in order.
+    Files(Vec<(String, Vec<u8>)>),
+    /// A submission.
+    Submission(Box<Submission>),
+}
+
+impl Given {
+    /// The shape of a verifier that can judge it.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Self::Files(_) => Shape::File,
+            Self::Submission(_) => Shape::Submission,
+        }
+    }
+}
+
+/// Read all cases of a folder whose names contain `filter`, in order. None is a mistake.
+pub fn read_all(folder: &Path, filter: Option<&str>) -> Result<Vec<Case>, Vec<Mistake>> {
+    let none = |message: String| {
+        vec![Mistake::new(message).hint(
+            "a case is a folder such as `cases/good/` with `input/FILE` (or `submission.json`); \
+             `gate test --bless` writes its expected.json",
+        )]
+    };
+    let entries = fs::read_dir(folder)
+        .map_err(|error| none(format!("cannot read the cases in `{}`: {error}", folder.display())))?;
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.sort();
+    if folders.is_empty() {
+        return Err(none(format!("there are no cases in `{}`", folder.display())));
+    }
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if let Some(filter) = filter {
+        let names: Vec<String> = folders.iter().map(|path| name(path)).collect();
+        folders.retain(|path| name(path).contains(filter));
+        if folders.is_empty() {
+            let message = format!("no case has `{filter}` in its name");
+            return Err(vec![Mistake::new(message).hint(format!("there are {}", names.join(", ")))]);
+        }
+    }
+    let mut cases = Vec::new();
+    let mut mistakes = Vec::new();
+    for folder in folders {
+        match Case::read(name(&folder), folder) {
+            Ok(case) => cases.push(case),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    if mistakes.is_empty() { Ok(cases) } else { Err(mistakes) }
+}
+
+impl Case {
+    fn read(name: String, folder: PathBuf) -> Result<Self, Mistake> {
+        let wrong = |what: String| Mistake::new(format!("case `{name}`: {what}"));
+        let entries = fs::read_dir(&folder).map_err(|error| wrong(error.to_string()))?;
+        for entry in entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()) {
+            if !PARTS.contains(&&*entry) && !entry.starts_with('.') {
+                return Err(wrong(format!("unexpected `{entry}`")).hint(format!("a case has {}", PARTS.join(", "))));
+            }
+        }
+        let files = if folder.join("input").exists() { files_below(&folder.join("input")) } else { Ok(Vec::new()) };
+        let files = files.map_err(wrong)?;
+        let given = match fs::read(folder.join("submission.json")) {
+            Ok(bytes) => Given::Submission(Box::new(input::parse(&bytes).map_err(|error| {
+                wrong(format!("`submission.json` is not a submission: {error}"))
+                    .hint("`gate schema submission` shows what one looks like")
+            })?)),
+            Err(_) if files.is_empty() => {
+                return Err(wrong("nothing to judge".to_owned())
+                    .hint("put files into its `input/` for a file verifier, or a `submission.json` beside it"));
+            }
+            Err(_) => Given::Files(files),
+        };
+        let read = |part: &str| document(&folder, part).map_err(&wrong);
+        let settings = read("settings.json")?.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        let expected = read("expected.json")?;
+        let commands = document(&folder, "commands.json").map_err(&wrong)?.unwrap_or_default();
+        let models = document(&folder, "models.json").map_err(&wrong)?.unwrap_or_default();
+        Ok(Self { name, folder, settings, given, commands, models, expected })
+    }
+
+    /// The folder of its files, if it has one.
+    pub(super) fn files(&self) -> Option<PathBuf> {
+        Some(self.folder.join("input")).filter(|folder| folder.is_dir())
+    }
+
+    /// Make this what must come of it.
+    pub fn bless(&self, found: &Value) -> Result<(), Mistake> {
+        let path = self.folder.join("expected.json");
+        fs::write(&path, format!("{found:#}\n"))
+            .map_err(|error| Mistake::new(format!("cannot write `{}`: {error}", path.display())))
+    }
+}
+
+fn document<T: DeserializeOwned>(folder: &Path, part: &str) -> Result<Option<T>, String> {
+    match fs::read(folder.join(part)) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| format!("`{part}`: {error}")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("cannot read `{part}`: {error}")),
+    }
+}
+
+/// The files below a folder, by path relative to it. Links are not followed.
+fn files_below(root: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    let unreadable = |path: &Path, error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))? {
+            let entry = entry.map_err(|error| unreadable(&folder, error))?;
+            let path = entry.path();
+            let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+                let inside = inside.ok_or_else(|| format!("the path `{}` is not UTF-8", path.display()))?;
+                let bytes = fs::read(&path).map_err(|error| unreadable(&path, error))?;
+                files.push((inside.to_owned(), bytes));
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_cases_is_told_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let message = |filter: Option<&str>| {
+            let mistakes = read_all(root, filter).expect_err("a mistake");
+            mistakes.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>()
+        };
+        assert!(message(None)[0].starts_with("there are no cases in"));
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("written");
+        };
+        write("a-typo/setings.json", "{}");
+        write("b-nothing/settings.json", "{}");
+        write("c-json/input/a.txt", "");
+        write("c-json/settings.json", "{");
+        write("d-script/input/a.txt", "");
+        write("d-script/commands.json", r#"{"tests": [{"exit": 0, "signal": 9}]}"#);
+        let found = message(None);
+        let expected = [
+            "case `a-typo`: unexpected `setings.json`",
+            "case `b-nothing`: nothing to judge",
+            "case `c-json`: `settings.json`: EOF while parsing an object",
+            "case `d-script`: `commands.json`: expected one of `exit`",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}");
+        }
+        assert_eq!(message(Some("nowhere")), ["no case has `nowhere` in its name"]);
+    }
+}

@@ -1,0 +1,325 @@
+//! The promises that every verifier makes, whatever it verifies: it answers, always the same, and never by accident.
+//!
+//! Each promise is one line: kept, or broken and by what. That a guest cannot hang or harm the host is the sandbox's
+//! promise and not the verifier's; here it counts whether people get an answer for ordinary and for odd inputs.
+
+mod edges;
+mod inputs;
+
+use super::case::{Case, Given};
+use super::trial::{Asked, Judged, Trial};
+use crate::config;
+use crate::limits::Limits;
+use crate::plan::Shape;
+use crate::runtime::Severity;
+use crate::settings;
+use crate::text::clean_line;
+use crate::verdict::{ErrorKind, Failure};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// One promise, and whether it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Promise {
+    /// What is promised.
+    pub name: String,
+    /// Whether it is kept.
+    pub kept: bool,
+    /// What was seen; for a broken promise, what broke it.
+    pub seen: String,
+    /// What to do about a broken one, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Promise {
+    fn kept(name: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self { name: name.into(), kept: true, seen: seen.into(), hint: None }
+    }
+
+    fn broken(name: impl Into<String>, seen: impl Into<String>, hint: impl Into<Option<String>>) -> Self {
+        Self { name: name.into(), kept: false, seen: seen.into(), hint: hint.into() }
+    }
+
+    /// Kept, unless there is something that breaks it.
+    fn of(name: &str, seen: impl Into<String>, broken: Option<String>, hint: &str) -> Self {
+        match broken {
+            None => Self::kept(name, seen),
+            Some(broken) => Self::broken(name, broken, hint.to_owned()),
+        }
+    }
+
+    fn by(name: impl Into<String>, failure: &Failure) -> Self {
+        Self::broken(name, told(failure), failure.hint.clone())
+    }
+}
+
+fn told(failure: &Failure) -> String {
+    format!("{}: {}", failure.kind, failure.message)
+}
+
+const SCHEMA: &str = "the settings' schema is a JSON Schema";
+
+/// Hold a verifier to all of them. The first case that it can be asked about says what
+/// an ordinary input is.
+pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
+    let mut promises = vec![imports(trial), description(trial), patterns(trial), schema(trial)];
+    if promises.iter().any(|promise| !promise.kept && promise.name == SCHEMA) {
+        return promises;
+    }
+    promises.push(no_settings(trial, cases));
+    let fits = |case: &&Case| settings::validate(&trial.about.settings_schema, &case.settings).is_ok();
+    let Some(first) = cases.iter().find(fits) else { return promises };
+    promises.extend(of_cases(trial, cases).await);
+    for (name, given) in inputs::odd(&first.given) {
+        promises.push(answers(trial, first, &name, &given, &first.settings).await);
+    }
+    promises.push(edges(trial, first).await);
+    for (name, kind, limits) in few() {
+        promises.push(within(trial, first, name, kind, &limits).await);
+    }
+    promises
+}
+
+fn imports(trial: &Trial) -> Promise {
+    // A component with others would not have been loaded.
+    let wasi = trial.anatomy.imports.iter().filter(|import| import.starts_with("wasi:")).count();
+    let needs: Vec<&str> = trial.anatomy.capabilities().into_iter().map(|capability| capability.needs()).collect();
+    let needs = if needs.is_empty() { "no grant".to_owned() } else { format!("the grants {}", needs.join(", ")) };
+    let wasi = if wasi == 0 { String::new() } else { format!("; {wasi} imports of WASI, which give it nothing") };
+    Promise::kept("imports nothing undeclared", format!("needs {needs}{wasi}"))
+}
+
+fn description(trial: &Trial) -> Promise {
+    let about = &trial.about;
+    let broken = if !is_kebab(&about.name) {
+        Some(format!("its name is `{}`; expected lower-case words joined by `-`", about.name))
+    } else if !is_version(&about.version) {
+        Some(format!("its version is `{}`; expected one such as `1.0.0`", about.version))
+    } else if about.summary.trim().is_empty() {
+        Some("its summary is empty; expected what it verifies, in one sentence".to_owned())
+    } else {
+        None
+    };
+    let seen = format!("{} {}", about.name, about.version);
+    Promise::of("describes itself", seen, broken, "change what `describe` returns")
+}
+
+fn is_kebab(name: &str) -> bool {
+    let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.split('-').all(word)
+}
+
+fn is_version(version: &str) -> bool {
+    let core = version.split(['-', '+']).next().unwrap_or_default();
+    let parts: Vec<&str> = core.split('.').collect();
+    parts.len() == 3 && parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn patterns(trial: &Trial) -> Promise {
+    let files = &trial.about.files;
+    let bad = files.iter().find_map(|text| config::pattern(text).err()).map(|error| error.to_string());
+    let seen = match (files.as_slice(), trial.verifier.shape()) {
+        ([], Some(Shape::File)) => "none: every check that uses it must have `files`".to_owned(),
+        ([], _) => "none".to_owned(),
+        (files, _) => files.join(", "),
+    };
+    Promise::of("file patterns can be read", seen, bad, "change `files` of what `describe` returns")
+}
+
+fn schema(trial: &Trial) -> Promise {
+    let schema = &trial.about.settings_schema;
+    if schema.is_empty() {
+        return Promise::kept(SCHEMA, "none: it takes no settings");
+    }
+    // What is wrong with the schema itself is told of the settings as a whole; settings that are wrong are not.
+    let problems = settings::validate(schema, &json!({})).err().unwrap_or_default();
+    let of_schema = problems.into_iter().map(|problem| problem.message).find(|text| text.contains("schema"));
+    let strict = settings::validate(schema, &json!({ "no-such-setting-anywhere": true })).is_err();
+    let seen = if strict { "unknown settings are refused" } else { "note: it accepts settings that do not exist" };
+    Promise::of(SCHEMA, seen, of_schema, "change `settings-schema` of what `describe` returns")
+}
+
+fn no_settings(trial: &Trial, cases: &[Case]) -> Promise {
+    let name = "settings can be left out, or the schema says which are required";
+    let schema = &trial.about.settings_schema;
+    if settings::validate(schema, &json!({})).is_ok() {
+        return Promise::kept(name, "`{}` fits");
+    }
+    let required = serde_json::from_str::<Value>(schema).ok().and_then(|schema| schema.get("required").cloned());
+    let fits = |case: &&Case| settings::validate(schema, &case.settings).is_ok();
+    match (required, cases.iter().find(fits)) {
+        (Some(required), Some(_)) => {
+            Promise::kept(name, format!("required: {}", clean_line(&required.to_string(), 200)))
+        }
+        (None, _) => Promise::broken(
+            name,
+            "`{}` does not fit, and nothing is `required`",
+            "add `required`, or make `{}` fit".to_owned(),
+        ),
+        (_, None) => {
+            Promise::broken(name, "no case has settings that fit", "add a `settings.json` to a case".to_owned())
+        }
+    }
+}
+
+/// What is seen when the cases are judged, twice.
+async fn of_cases(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
+    let (mut differs, mut misplaced, mut misnamed, mut printed) = (None, None, None, 0);
+    for case in cases {
+        let (Ok(once), Ok(twice)) = (trial.judge(case).await, trial.judge(case).await) else { continue };
+        if differs.is_none() && seen(&once) != seen(&twice) {
+            differs = Some(format!("case `{}` was answered in two ways", case.name));
+        }
+        misplaced = misplaced.or_else(|| misplaced_finding(case, &once));
+        misnamed = misnamed.or_else(|| misnamed_finding(case, &once));
+        let lines = once.answers.iter().flat_map(|(_, answer)| &answer.log);
+        printed += lines.filter(|line| line.severity == Severity::Printed).count();
+    }
+    let prints = if printed == 0 {
+        "prints nothing".to_owned()
+    } else {
+        format!("note: it printed {printed} lines, which become log lines; `log` is made for that")
+    };
+    vec![
+        Promise::of(
+            "the same input gets the same answer",
+            "each case twice",
+            differs,
+            "an answer may depend on nothing but the input and the settings",
+        ),
+        Promise::of("findings are where they say", "in every case", misplaced, "lines and columns count from 1"),
+        Promise::of(
+            "findings have a stable code",
+            "in every case",
+            misnamed,
+            "a code is lower-case words joined by `-`, such as `trailing-comma`",
+        ),
+        Promise::kept("speaks through its verdict", prints),
+    ]
+}
+
+/// All that a caller gets of an answer.
+fn seen(judged: &Judged) -> (Value, Vec<String>) {
+    let lines = judged.answers.iter().flat_map(|(_, answer)| &answer.log);
+    (judged.verdicts(), lines.map(|line| format!("{}: {}", line.severity, line.message)).collect())
+}
+
+fn misplaced_finding(case: &Case, judged: &Judged) -> Option<String> {
+    let Given::Files(files) = &case.given else { return None };
+    judged.answers.iter().find_map(|(path, answer)| {
+        let (_, bytes) = files.iter().find(|(name, _)| name == path)?;
+        // The line after the last line break counts: that is where what is missing at the end is missing.
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        let mut findings = answer.verdict.findings.iter();
+        let (code, line) = findings.find_map(|finding| {
+            let line = finding.place.as_ref()?.line?;
+            (u64::from(line) > lines).then_some((&finding.code, line))
+        })?;
+        Some(format!("case `{}`: `{code}` is on line {line} of `{path}`, which has {lines}", case.name))
+    })
+}
+
+fn misnamed_finding(case: &Case, judged: &Judged) -> Option<String> {
+    let mut findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
+    let finding = findings.find(|finding| !is_kebab(&finding.code))?;
+    Some(format!("case `{}`: the code `{}`", case.name, clean_line(&finding.code, 60)))
+}
+
+/// It must answer: anything but an error.
+async fn answers(trial: &Trial, like: &Case, name: &str, given: &Given, settings: &Value) -> Promise {
+    let name = format!("answers for {name}");
+    match ask(trial, like, given, settings, &Limits::default()).await {
+        Err(failure) => Promise::by(name, &failure),
+        Ok(judged) => match judged.error() {
+            Some(failure) => Promise::by(name, &failure),
+            None => {
+                let mut said: Vec<&str> =
+                    judged.answers.iter().map(|(_, answer)| answer.verdict.status.as_str()).collect();
+                said.sort_unstable();
+                said.dedup();
+                Promise::kept(name, said.join(", "))
+            }
+        },
+    }
+}
+
+async fn ask(trial: &Trial, like: &Case, given: &Given, settings: &Value, limits: &Limits) -> Result<Judged, Failure> {
+    let folder = like.files();
+    let commands = like.commands.commands();
+    let models = like.models.models();
+    trial.ask(&Asked { given, settings, limits, workspace: folder.as_deref(), commands, models }).await
+}
+
+/// Settings that its schema allows must not confuse it, however odd they are.
+async fn edges(trial: &Trial, like: &Case) -> Promise {
+    let name = "answers for odd settings that its schema allows";
+    let odd = edges::of(&trial.about.settings_schema, &like.settings);
+    let count = odd.len();
+    for settings in odd {
+        let broken = match ask(trial, like, &like.given, &settings, &Limits::default()).await {
+            Err(failure) => Some(failure),
+            Ok(judged) => judged.error(),
+        };
+        if let Some(failure) = broken {
+            let shown = clean_line(&settings.to_string(), 100);
+            return Promise::broken(name, format!("with {shown}: {}", told(&failure)), failure.hint);
+        }
+    }
+    Promise::kept(name, if count == 0 { "there are none".to_owned() } else { format!("{count} of them") })
+}
+
+/// Limits that are lower than usual, and how a call ends that needs more.
+fn few() -> [(&'static str, ErrorKind, Limits); 3] {
+    let usual = Limits::default;
+    [
+        ("a millisecond", ErrorKind::LimitTime, Limits { time: Duration::from_millis(1), ..usual() }),
+        ("1 MiB of memory", ErrorKind::LimitMemory, Limits { memory: 1 << 20, ..usual() }),
+        ("10 host calls", ErrorKind::LimitHostcalls, Limits { hostcalls: 10, ..usual() }),
+    ]
+}
+
+/// With less than it needs it ends for want of it, and with enough it answers as usual.
+async fn within(trial: &Trial, case: &Case, name: &str, kind: ErrorKind, limits: &Limits) -> Promise {
+    let name = format!("answers the same with {name}, or not at all");
+    let (usual, less) = match (trial.judge(case).await, trial.judge_within(case, limits).await) {
+        (Ok(usual), Ok(less)) => (usual, less),
+        (Err(failure), _) | (_, Err(failure)) => return Promise::by(name, &failure),
+    };
+    match less.error() {
+        Some(failure) if failure.kind != kind => Promise::by(name, &failure),
+        // The same words for both: whether a millisecond is enough differs from run to run.
+        Some(_) => Promise::kept(name, format!("ends as {kind} where it needs more")),
+        None if less.verdicts() == usual.verdicts() => {
+            Promise::kept(name, format!("ends as {kind} where it needs more"))
+        }
+        None => Promise::broken(name, format!("another answer for the case `{}`", case.name), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_lower_case_words() {
+        for (name, good) in [
+            ("json-syntax", true),
+            ("a", true),
+            ("a1-2", true),
+            ("", false),
+            ("JSON", false),
+            ("a_b", false),
+            ("a--b", false),
+            ("-a", false),
+            ("1a", false),
+            ("my verifier", false),
+        ] {
+            assert_eq!(is_kebab(name), good, "{name}");
+        }
+        for (version, good) in [("1.0.0", true), ("0.1.0-rc.1", true), ("1.0", false), ("v1.0.0", false), ("", false)] {
+            assert_eq!(is_version(version), good, "{version}");
+        }
+    }
+}

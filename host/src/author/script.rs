@@ -1,0 +1,162 @@
+//! What commands and models answer in a case.
+//!
+//! ```json
+//! { "tests": [{ "exit": 1, "stdout": "1 failed\n" }, { "timed_out": true }, { "not_started": "no such program" }] }
+//! ```
+//! ```json
+//! { "nonce": "NONCE", "answers": { "reviewer": [{ "text": "VERDICT {nonce} pass" }, { "unreachable": "offline" }] } }
+//! ```
+
+use crate::commands::{Captured, Commands, Ending, NotStarted, Ran};
+use crate::config::Sandbox;
+use crate::models::{Answer, Models, NoAnswer, Stop};
+use crate::runtime::Granted;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// `commands.json`: for each command, what comes of it, in order.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct CommandScript(BTreeMap<String, Vec<ScriptedRun>>);
+
+/// `models.json`: the nonce, and for each model its answers, in order.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelScript {
+    #[serde(default)]
+    nonce: Option<String>,
+    answers: BTreeMap<String, Vec<ScriptedAnswer>>,
+}
+
+impl CommandScript {
+    /// Commands that answer so.
+    pub(super) fn commands(&self) -> Granted<Commands> {
+        let names: Vec<String> = self.0.keys().cloned().collect();
+        let answers = self.0.iter().map(|(name, runs)| (name.clone(), runs.iter().map(|run| run.ran(name)).collect()));
+        Granted { names, by: Arc::new(Commands::scripted(answers.collect())) }
+    }
+}
+
+impl ModelScript {
+    /// Models that answer so.
+    pub(super) fn models(&self) -> Granted<Models> {
+        let names: Vec<String> = self.answers.keys().cloned().collect();
+        let answers = self.answers.iter();
+        let answers = answers.map(|(name, all)| (name.clone(), all.iter().map(|one| one.0.clone()).collect()));
+        let nonce = self.nonce.clone().unwrap_or_else(|| "NONCE".to_owned());
+        Granted { names, by: Arc::new(Models::scripted(nonce, answers.collect())) }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "RunText")]
+struct ScriptedRun {
+    argv: Vec<String>,
+    ending: Result<Ending, NotStarted>,
+    stdout: String,
+    stderr: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunText {
+    argv: Option<Vec<String>>,
+    exit: Option<i32>,
+    signal: Option<i32>,
+    timed_out: Option<bool>,
+    not_started: Option<String>,
+    #[serde(default)]
+    stdout: String,
+    #[serde(default)]
+    stderr: String,
+}
+
+impl TryFrom<RunText> for ScriptedRun {
+    type Error = &'static str;
+
+    fn try_from(text: RunText) -> Result<Self, Self::Error> {
+        let ending = match (text.exit, text.signal, text.timed_out, text.not_started) {
+            (Some(code), None, None, None) => Ok(Ending::Exited(code)),
+            (None, Some(signal), None, None) => Ok(Ending::Signalled(signal)),
+            (None, None, Some(true), None) => Ok(Ending::TimedOut),
+            (None, None, None, Some(why)) => Err(NotStarted(why)),
+            _ => return Err("expected one of `exit`, `signal`, `timed_out: true` and `not_started`"),
+        };
+        Ok(Self { argv: text.argv.unwrap_or_default(), ending, stdout: text.stdout, stderr: text.stderr })
+    }
+}
+
+impl ScriptedRun {
+    fn ran(&self, name: &str) -> Result<Ran, NotStarted> {
+        let argv = if self.argv.is_empty() { vec![name.to_owned()] } else { self.argv.clone() };
+        Ok(Ran {
+            argv,
+            ending: self.ending.clone()?,
+            name: name.to_owned(),
+            stdout: captured(&self.stdout),
+            stderr: captured(&self.stderr),
+            started: SystemTime::UNIX_EPOCH,
+            duration: Duration::ZERO,
+            sandbox: Sandbox::None,
+        })
+    }
+}
+
+fn captured(text: &str) -> Captured {
+    let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    Captured { head: text.as_bytes().to_vec(), tail: Vec::new(), length: text.len() as u64, sha256 }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "AnswerText")]
+struct ScriptedAnswer(Result<Answer, NoAnswer>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerText {
+    text: Option<String>,
+    #[serde(default)]
+    stop: StopText,
+    model: Option<String>,
+    not_distinct: Option<bool>,
+    budget: Option<String>,
+    unreachable: Option<String>,
+    malformed: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StopText {
+    Other,
+    Length,
+    Refusal,
+    #[default]
+    End,
+}
+
+impl TryFrom<AnswerText> for ScriptedAnswer {
+    type Error = &'static str;
+
+    fn try_from(text: AnswerText) -> Result<Self, Self::Error> {
+        let stop = match text.stop {
+            StopText::Other => Stop::Other,
+            StopText::Length => Stop::Length,
+            StopText::Refusal => Stop::Refusal,
+            StopText::End => Stop::End,
+        };
+        let model = text.model.unwrap_or_else(|| "scripted".to_owned());
+        Ok(Self(match (text.text, text.not_distinct, text.budget, text.unreachable, text.malformed) {
+            (Some(text), None, None, None, None) => Ok(Answer { text, stop, model }),
+            (None, Some(true), None, None, None) => Err(NoAnswer::NotDistinct),
+            (None, None, Some(name), None, None) => Err(NoAnswer::Budget(name)),
+            (None, None, None, Some(why), None) => Err(NoAnswer::Unreachable(why)),
+            (None, None, None, None, Some(why)) => Err(NoAnswer::Malformed(why)),
+            _ => {
+                return Err("expected one of `text`, `not_distinct: true`, `budget`, `unreachable` and `malformed`");
+            }
+        }))
+    }
+}

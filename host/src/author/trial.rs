@@ -1,0 +1,213 @@
+//! A verifier judges its cases, and what it says is held against what was expected.
+
+use super::Mistake;
+use super::case::{Case, Given};
+use crate::commands::Commands;
+use crate::config::Grant;
+use crate::limits::Limits;
+use crate::models::Models;
+use crate::plan::{self, Shape};
+use crate::runtime::{Anatomy, Answer, Capability, Description, Granted, Grants, Runtime, Source, Terms, Verifier};
+use crate::settings;
+use crate::verdict::{ErrorKind, Failure, Status};
+use crate::workspace::Workspace;
+use serde_json::Value;
+use similar::TextDiff;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A verifier that is tried.
+#[derive(Debug)]
+pub struct Trial {
+    pub(super) runtime: Arc<Runtime>,
+    pub(super) verifier: Arc<Verifier>,
+    /// Its imports and exports.
+    pub anatomy: Anatomy,
+    /// What it says of itself.
+    pub about: Description,
+    /// Stands for the work where a case has none.
+    empty: tempfile::TempDir,
+}
+
+/// What is asked of it.
+pub(super) struct Asked<'a> {
+    pub(super) given: &'a Given,
+    pub(super) settings: &'a Value,
+    pub(super) limits: &'a Limits,
+    pub(super) workspace: Option<&'a Path>,
+    pub(super) commands: Granted<Commands>,
+    pub(super) models: Granted<Models>,
+}
+
+/// What it said: for each file, or of the submission.
+#[derive(Debug)]
+pub struct Judged {
+    /// The answers, each with the path of the file; the path is empty for a submission.
+    pub answers: Vec<(String, Answer)>,
+    /// How long all calls took, without what had to be prepared for them.
+    pub(super) time: Duration,
+}
+
+/// What became of a case.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It said what was expected.
+    Pass,
+    /// What it said is expected from now on.
+    Blessed,
+    /// It said something else: the difference, line by line.
+    Differs(String),
+    /// Nobody knows what is expected.
+    Unexpected,
+    /// It gave no verdict.
+    Error(Failure),
+}
+
+impl Outcome {
+    /// What it counts as.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Pass | Self::Blessed => Status::Pass,
+            Self::Differs(_) | Self::Unexpected => Status::Fail,
+            Self::Error(_) => Status::Error,
+        }
+    }
+}
+
+impl Trial {
+    /// Load a component. It is granted what it imports: what it does with that is what is tried.
+    pub async fn load(runtime: Arc<Runtime>, source: &Source) -> Result<Self, Failure> {
+        let about = runtime.describe(source).await?;
+        let anatomy = runtime.anatomy_of(source)?;
+        let any_name = || "scripted".to_owned();
+        let grants = [Grant::Workspace, Grant::Command(any_name()), Grant::Model(any_name())];
+        let verifier = runtime.load(source, &Grants::from_iter(grants))?;
+        let empty = tempfile::tempdir()
+            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot make a folder: {error}")))?;
+        Ok(Self { runtime, verifier, anatomy, about, empty })
+    }
+
+    /// Refuse cases that it could not be asked about.
+    pub fn suits(&self, cases: &[Case]) -> Result<(), Mistake> {
+        let Some(shape) = self.verifier.shape() else { return Ok(()) };
+        match cases.iter().find(|case| case.given.shape() != shape) {
+            None => Ok(()),
+            Some(case) => {
+                let expected = match shape {
+                    Shape::File => "`input/` with files and no `submission.json`, since the verifier judges files",
+                    Shape::Submission => "a `submission.json`, since the verifier judges submissions",
+                };
+                Err(Mistake::new(format!("case `{}`: expected {expected}", case.name)))
+            }
+        }
+    }
+
+    /// Have it judge a case.
+    pub async fn judge(&self, case: &Case) -> Result<Judged, Failure> {
+        self.judge_within(case, &Limits::default()).await
+    }
+
+    pub(super) async fn judge_within(&self, case: &Case, limits: &Limits) -> Result<Judged, Failure> {
+        let folder = case.files();
+        let asked = Asked {
+            given: &case.given,
+            settings: &case.settings,
+            limits,
+            workspace: folder.as_deref(),
+            commands: case.commands.commands(),
+            models: case.models.models(),
+        };
+        self.ask(&asked).await
+    }
+
+    /// `Err` where it is not even asked.
+    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<Judged, Failure> {
+        settings::validate(&self.about.settings_schema, asked.settings).map_err(|problems| invalid(&problems))?;
+        let has = |capability| self.anatomy.capabilities().contains(&capability);
+        let workspace = match has(Capability::Workspace) {
+            true => Some(Arc::new(Workspace::open(asked.workspace.unwrap_or(self.empty.path())).map_err(|error| {
+                Failure::new(ErrorKind::FsUnreadable, format!("cannot open the case's files: {error}"))
+            })?)),
+            false => None,
+        };
+        let settings = plan::canonical(asked.settings);
+        let terms = Terms {
+            workspace: workspace.as_ref(),
+            commands: has(Capability::Commands).then_some(&asked.commands),
+            models: has(Capability::Models).then_some(&asked.models),
+            ..Terms::new(&settings, asked.limits)
+        };
+        let mut answers = Vec::new();
+        let mut time = Duration::ZERO;
+        match asked.given {
+            Given::Files(files) => {
+                for (path, bytes) in files {
+                    let bytes = bytes.clone();
+                    let start = Instant::now();
+                    let answer = self.runtime.check_file(&self.verifier, &terms, path, bytes).await;
+                    time += start.elapsed();
+                    answers.push((path.clone(), answer));
+                }
+            }
+            Given::Submission(submission) => {
+                let start = Instant::now();
+                let answer = self.runtime.check_submission(&self.verifier, &terms, submission).await;
+                time += start.elapsed();
+                answers.push((String::new(), answer));
+            }
+        }
+        Ok(Judged { answers, time })
+    }
+}
+
+fn invalid(problems: &[settings::Problem]) -> Failure {
+    let told = problems.iter().map(|problem| match &*problem.place {
+        "" => problem.message.clone(),
+        place => format!("`{place}`: {}", problem.message),
+    });
+    let told: Vec<String> = told.collect();
+    Failure::new(ErrorKind::SettingsInvalid, format!("the settings do not fit the schema: {}", told.join("; ")))
+}
+
+impl Judged {
+    /// The verdicts, as `expected.json` has them: the verdict, or for each file its verdict.
+    pub fn verdicts(&self) -> Value {
+        let value = |answer: &Answer| serde_json::to_value(&answer.verdict).unwrap_or_default();
+        match self.answers.as_slice() {
+            [(path, answer)] if path.is_empty() => value(answer),
+            files => Value::Object(files.iter().map(|(path, answer)| (path.clone(), value(answer))).collect()),
+        }
+    }
+
+    /// The first answer that is none.
+    pub(super) fn error(&self) -> Option<Failure> {
+        self.answers.iter().find_map(|(path, answer)| {
+            let failure = answer.verdict.error.clone()?;
+            let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
+            Some(Failure { message: format!("{place}{}", failure.message), ..failure })
+        })
+    }
+
+    /// Hold it against what the case expects; with `bless`, expect it from now on. An error is never expected.
+    pub fn compare(&self, case: &Case, bless: bool) -> Result<Outcome, Mistake> {
+        if let Some(failure) = self.error() {
+            return Ok(Outcome::Error(failure));
+        }
+        let found = self.verdicts();
+        Ok(match &case.expected {
+            Some(expected) if *expected == found => Outcome::Pass,
+            _ if bless => {
+                case.bless(&found)?;
+                Outcome::Blessed
+            }
+            None => Outcome::Unexpected,
+            Some(expected) => Outcome::Differs(difference(&format!("{expected:#}\n"), &format!("{found:#}\n"))),
+        })
+    }
+}
+
+/// What differs between two texts, line by line.
+pub(super) fn difference(expected: &str, found: &str) -> String {
+    TextDiff::from_lines(expected, found).unified_diff().context_radius(3).header("expected", "found").to_string()
+}

@@ -1,0 +1,63 @@
+//! `gate bench`: what a verifier costs for its own cases.
+
+use crate::args::{Bench, Format, Global};
+use crate::complaint::Complaint;
+use crate::{Exit, prepare};
+use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
+use gatehost::runtime::{Runtime, Source};
+use serde_json::json;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+
+pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Complaint> {
+    let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
+    let cases = author::read_all(&project.cases, command.name.as_deref())?;
+    let source = Source::named(&project.component, &global.directory)?;
+    if std::io::stderr().is_terminal() && !global.quiet {
+        eprintln!("compiling it a second time, to count instructions, then measuring {} cases", cases.len());
+    }
+    let runtime = Arc::new(prepare::runtime()?);
+    let measured = prepare::block_on(measure(runtime, &source, &cases))??;
+    let mut out = std::io::stdout().lock();
+    match command.format {
+        Format::Human => human(&mut out, &measured)?,
+        Format::Json => {
+            let document = json!({ "version": 1, "verifier": { "digest": source.digest() }, "cases": measured });
+            writeln!(out, "{document:#}")?;
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+async fn measure(runtime: Arc<Runtime>, source: &Source, cases: &[Case]) -> Result<Vec<Measured>, Complaint> {
+    let trivial = Source::from_bytes(author::TRIVIAL.to_vec());
+    let trivial = Trial::load(Arc::clone(&runtime), &trivial).await?;
+    let trial = Trial::load(runtime, source).await?;
+    trial.suits(cases)?;
+    let counting = Trial::load(Arc::new(Runtime::metered()?), source).await?;
+    author::measure(&trial, &counting, &trivial, cases).await.map_err(Complaint::broken)
+}
+
+fn human(out: &mut impl Write, measured: &[Measured]) -> std::io::Result<()> {
+    let width = measured.iter().map(|case| case.case.chars().count()).max().unwrap_or(0).max(4);
+    let mut line = |case: &str, calls: &str, time: &str, ratio: &str, memory: &str, instructions: &str| {
+        writeln!(out, "{case:width$}  {calls:>5}  {time:32}  {ratio:24}  {memory:>10}  {instructions:>12}")
+    };
+    line("case", "calls", "time (95 % interval)", "times the trivial one", "memory", "instructions")?;
+    for case in measured {
+        let Estimate { median, low, high } = case.to_trivial;
+        let time = format!("{} ({} to {})", time(case.time_us.median), time(case.time_us.low), time(case.time_us.high));
+        let ratio = format!("{median:.1} ({low:.1} to {high:.1})");
+        let memory = format!("{} KiB", case.memory / 1024);
+        line(&case.case, &case.calls.to_string(), &time, &ratio, &memory, &case.instructions.to_string())?;
+    }
+    Ok(())
+}
+
+fn time(microseconds: f64) -> String {
+    match microseconds {
+        short if short < 1e3 => format!("{short:.1} µs"),
+        longer if longer < 1e6 => format!("{:.2} ms", longer / 1e3),
+        long => format!("{:.2} s", long / 1e6),
+    }
+}

@@ -1,0 +1,147 @@
+//! `gate test`: a verifier's own cases, and the promises that every verifier makes.
+
+use crate::args::{Format, Global, Test};
+use crate::complaint::Complaint;
+use crate::{Exit, prepare, terminal};
+use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
+use gatehost::runtime::Source;
+use gatehost::verdict::Status;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::sync::Arc;
+
+pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Complaint> {
+    let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
+    let cases = author::read_all(&project.cases, command.name.as_deref())?;
+    let source = Source::named(&project.component, &global.directory)?;
+    let runtime = Arc::new(prepare::runtime()?);
+    let tried = prepare::block_on(async {
+        let trial = Trial::load(runtime, &source).await?;
+        try_all(&trial, &cases, command).await
+    })??;
+    let mut out = std::io::stdout().lock();
+    let color = terminal::color(global.color, &out);
+    match command.format {
+        Format::Human => tried.human(&mut out, color, global)?,
+        Format::Json => writeln!(out, "{:#}", tried.json(&source))?,
+    }
+    Ok(match tried.status() {
+        Status::Pass => Exit::Pass,
+        Status::Fail => Exit::Fail,
+        Status::Abstain | Status::Error => Exit::NoVerdict,
+    })
+}
+
+async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried, Complaint> {
+    trial.suits(cases)?;
+    let mut tried = Tried { name: trial.about.name.clone(), cases: Vec::new(), promises: Vec::new() };
+    for case in cases {
+        let (verdicts, outcome) = match trial.judge(case).await {
+            Ok(judged) => (judged.verdicts(), judged.compare(case, command.bless)?),
+            Err(failure) => (Value::Null, Outcome::Error(failure)),
+        };
+        tried.cases.push((case.name.clone(), verdicts, outcome));
+    }
+    if !command.no_conformance {
+        tried.promises = author::conformance(trial, cases).await;
+    }
+    Ok(tried)
+}
+
+/// What came of it all.
+struct Tried {
+    name: String,
+    cases: Vec<(String, Value, Outcome)>,
+    promises: Vec<Promise>,
+}
+
+impl Tried {
+    /// Any failure fails; else an error is one.
+    fn status(&self) -> Status {
+        let cases = self.cases.iter().map(|(_, _, outcome)| outcome.status());
+        let promises = self.promises.iter().map(|promise| if promise.kept { Status::Pass } else { Status::Fail });
+        let all: Vec<Status> = cases.chain(promises).collect();
+        [Status::Fail, Status::Error].into_iter().find(|status| all.contains(status)).unwrap_or(Status::Pass)
+    }
+
+    fn human(&self, out: &mut impl Write, color: bool, global: &Global) -> std::io::Result<()> {
+        let width = self.cases.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
+        for (name, _, outcome) in &self.cases {
+            let (word, detail) = match outcome {
+                Outcome::Pass => ("pass", String::new()),
+                Outcome::Blessed => ("blessed", "expected.json was written".to_owned()),
+                Outcome::Differs(_) => ("fail", "another verdict than expected".to_owned()),
+                Outcome::Unexpected => ("fail", "it has no expected.json; `--bless` writes one".to_owned()),
+                Outcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
+            };
+            if global.quiet && outcome.status() == Status::Pass {
+                continue;
+            }
+            line(out, color, word, &format!("{name:width$}  {detail}"))?;
+            match outcome {
+                Outcome::Differs(difference) => indented(out, difference)?,
+                Outcome::Error(failure) => hint(out, failure.hint.as_deref())?,
+                Outcome::Pass | Outcome::Blessed | Outcome::Unexpected => {}
+            }
+        }
+        for promise in &self.promises {
+            if promise.kept && !global.verbose {
+                continue;
+            }
+            let word = if promise.kept { "kept" } else { "broken" };
+            line(out, color, word, &format!("{}: {}", promise.name, promise.seen))?;
+            hint(out, promise.hint.as_deref())?;
+        }
+        let passed = self.cases.iter().filter(|(_, _, outcome)| outcome.status() == Status::Pass).count();
+        let kept = self.promises.iter().filter(|promise| promise.kept).count();
+        let promises = match self.promises.len() {
+            0 => String::new(),
+            all => format!(", {kept} of {all} promises kept"),
+        };
+        let status = paint(color, self.status().as_str());
+        writeln!(out, "test {}: {status} ({passed} of {} cases passed{promises})", self.name, self.cases.len())
+    }
+
+    fn json(&self, source: &Source) -> Value {
+        let cases = self.cases.iter().map(|(name, verdicts, outcome)| {
+            let mut case = json!({ "name": name, "status": outcome.status().as_str(), "found": verdicts });
+            match outcome {
+                Outcome::Differs(difference) => case["difference"] = json!(difference),
+                Outcome::Error(failure) => case["error"] = json!(failure),
+                Outcome::Unexpected => case["error"] = json!({ "message": "it has no expected.json" }),
+                Outcome::Pass | Outcome::Blessed => {}
+            }
+            case
+        });
+        json!({
+            "version": 1,
+            "verifier": { "name": self.name, "digest": source.digest() },
+            "status": self.status().as_str(),
+            "cases": cases.collect::<Vec<_>>(),
+            "promises": self.promises,
+        })
+    }
+}
+
+fn line(out: &mut impl Write, color: bool, word: &str, text: &str) -> std::io::Result<()> {
+    // Padded by hand: colours have no width.
+    let padding = " ".repeat(12usize.saturating_sub(word.len()));
+    writeln!(out, "{}{padding}{}", paint(color, word), text.trim_end())
+}
+
+fn hint(out: &mut impl Write, hint: Option<&str>) -> std::io::Result<()> {
+    hint.map_or(Ok(()), |hint| writeln!(out, "      hint: {hint}"))
+}
+
+fn indented(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+    text.lines().try_for_each(|line| writeln!(out, "    {line}"))
+}
+
+fn paint(color: bool, word: &str) -> String {
+    let code = match word {
+        "pass" | "kept" | "blessed" => 32,
+        "fail" | "broken" => 31,
+        _ => 35,
+    };
+    if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() }
+}

@@ -1,0 +1,20 @@
+//! Answers that were written beforehand: what the cases of a verifier have instead of commands and models.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// For each name, what is answered, in order. Each answer is given once.
+#[derive(Debug)]
+pub struct Script<T>(Mutex<BTreeMap<String, VecDeque<T>>>);
+
+impl<T> Script<T> {
+    /// These answers.
+    pub fn new(answers: BTreeMap<String, Vec<T>>) -> Self {
+        Self(Mutex::new(answers.into_iter().map(|(name, answers)| (name, answers.into())).collect()))
+    }
+
+    /// The next answer for this name, if one is left.
+    pub(crate) fn next(&self, name: &str) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name)?.pop_front()
+    }
+}

@@ -1,0 +1,125 @@
+//! Why a component does not fit the contract, in words that help its author.
+
+use super::anatomy::Anatomy;
+use super::capability::Grants;
+use super::contract::{Contract, Differs, Func};
+use super::{Runtime, Source};
+use crate::verdict::{ErrorKind, Failure};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::{ComponentFunc, ComponentItem};
+
+impl Runtime {
+    /// Everything in which a component does not fit the contract, as far as its type shows it. Grants are not looked at.
+    pub fn misfits(&self, source: &Source) -> Vec<Failure> {
+        let component = match self.component(source) {
+            Ok(component) => component,
+            Err(failure) => return vec![failure],
+        };
+        let anatomy = self.anatomy(&component);
+        let mut misfits = anatomy.refusals(&Grants::everything());
+        misfits.extend(anatomy.shape().err().filter(|_| !anatomy.is_program()));
+        let contract = Contract::read();
+        misfits.extend(exports(&contract, &self.engine, &component));
+        misfits.extend(imports(&contract, &self.engine, &component));
+        // A version that does not fit is said once, and not of every name.
+        misfits.dedup();
+        misfits
+    }
+}
+
+/// The export of a function has another type.
+pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc, why: &wasmtime::Error) -> Failure {
+    let contract = Contract::read();
+    let name = Anatomy::interface(interface).unwrap_or(interface);
+    match contract.differs(name, function, &Func::of_component(found)) {
+        Some(differs) => mismatch(interface, function, &differs),
+        // Wasmtime sees more than the structure.
+        None => Failure::new(
+            ErrorKind::LinkWorldMismatch,
+            format!("`{function}` of `{interface}` has another type than the contract's: {why:#}"),
+        ),
+    }
+}
+
+/// The export of an interface lacks a function.
+pub(super) fn no_function(interface: &str, function: &str) -> Failure {
+    let failure = Failure::new(
+        ErrorKind::LinkWorldMismatch,
+        format!("`{interface}` is exported without its function `{function}`"),
+    );
+    let name = Anatomy::interface(interface).unwrap_or(interface);
+    match Contract::read().signature(name, function) {
+        Some(signature) => failure.hint(format!("expected `{signature}`")),
+        None => failure,
+    }
+}
+
+/// The first import that the contract does not have, or has with another type.
+pub(super) fn import(engine: &Engine, component: &Component) -> Option<Failure> {
+    imports(&Contract::read(), engine, component).into_iter().next()
+}
+
+fn mismatch(interface: &str, function: &str, Differs { what, expected, found }: &Differs) -> Failure {
+    Failure::new(
+        ErrorKind::LinkWorldMismatch,
+        format!("`{function}` of `{interface}` has another type than the contract's: {what}"),
+    )
+    .hint(format!("expected `{expected}`, found `{found}`"))
+}
+
+/// The functions of an imported or exported interface of the contract, by name.
+fn functions(engine: &Engine, item: ComponentItem) -> Vec<(String, Func)> {
+    let ComponentItem::ComponentInstance(instance) = item else { return Vec::new() };
+    let function = |item: ComponentItem| match item {
+        ComponentItem::ComponentFunc(function) => Some(Func::of_component(&function)),
+        _ => None,
+    };
+    instance.exports(engine).filter_map(|(name, item)| Some((name.to_owned(), function(item.ty)?))).collect()
+}
+
+fn exports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
+    let mut misfits = Vec::new();
+    for (name, item) in component.component_type().exports(engine) {
+        let Some(interface) = Anatomy::interface(name) else { continue };
+        let found = functions(engine, item.ty);
+        for function in contract.functions(interface) {
+            match found.iter().find(|(name, _)| name == function) {
+                None => misfits.push(no_function(name, function)),
+                Some((_, found)) => {
+                    let differs = contract.differs(interface, function, found);
+                    misfits.extend(differs.map(|differs| mismatch(name, function, &differs)));
+                }
+            }
+        }
+    }
+    misfits
+}
+
+fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
+    let mut misfits = Vec::new();
+    for (name, item) in component.component_type().imports(engine) {
+        let Some(interface) = Anatomy::interface(name) else { continue };
+        let known = contract.functions(interface);
+        // An interface that the contract does not have is refused by its name.
+        if known.is_empty() {
+            continue;
+        }
+        for (function, found) in functions(engine, item.ty) {
+            let refused = |what: String| Failure::new(ErrorKind::LinkUnknownImport, what);
+            if !known.contains(&&*function) {
+                let what = format!("the component imports `{function}` of `{name}`, which has no such function");
+                misfits.push(refused(what).hint(format!("it has {}", list(&known))));
+            } else if let Some(differs) = contract.differs(interface, &function, &found) {
+                let Differs { what, expected, found } = differs;
+                let what = format!("the component imports `{function}` of `{name}` with another type: {what}");
+                misfits.push(refused(what).hint(format!("expected `{expected}`, found `{found}`")));
+            }
+        }
+    }
+    misfits
+}
+
+fn list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,250 @@
+//! The plain lane: a program that only has a `main` is a verifier too. It reads one JSON document from its standard
+//! input, [`ProgramInput`], and prints one, [`ProgramOutput`]; what it writes to standard error becomes log lines.
+//!
+//! It is called in the same sandbox, within the same limits, and its answer is held to the same rules as that of any
+//! other verifier. Ending with code 0 is never a pass by itself: without a verdict there is none.
+
+use super::bindings::gatehost::verifier::types;
+use super::{Description, convert, scan};
+use crate::submission::Submission;
+use crate::text::clean_line;
+use crate::verdict::{ErrorKind, Failure, Finding};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use wasi_preview1_component_adapter_provider::{
+    WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER,
+};
+use wasmparser::{ExternalKind, Parser, Payload};
+use wit_component::ComponentEncoder;
+
+/// What a program reads.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ProgramInput<'a> {
+    /// The contract that this follows: `gatehost:verifier@0.1.0`.
+    contract: &'static str,
+    /// The settings of the check, as they are in the configuration.
+    settings: Value,
+    /// The file that is judged, for a check that has `files`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<ProgramFile<'a>>,
+    /// The submission that is judged, for any other check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    submission: Option<&'a Submission>,
+}
+
+/// A file that a program judges.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ProgramFile<'a> {
+    /// The path relative to the root of the work.
+    path: &'a str,
+    /// The content, where it is UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    /// The content in base64, where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+/// What a program prints: one JSON document, and nothing beside it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramOutput {
+    /// What it decides.
+    status: ProgramStatus,
+    /// How sure it is, from 0 to 1.
+    #[serde(default)]
+    confidence: Option<f64>,
+    /// One line for a person.
+    #[serde(default)]
+    summary: String,
+    /// What it found. With a finding of level `error`, a pass is a failure.
+    #[serde(default)]
+    findings: Vec<Finding>,
+    /// Which kind of failure this is.
+    #[serde(default)]
+    class: Option<String>,
+}
+
+/// What a program decides.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ProgramStatus {
+    /// The work is not acceptable.
+    Fail,
+    /// The work is acceptable.
+    Pass,
+    /// The program cannot judge.
+    Abstain,
+}
+
+const CONTRACT: &str = "gatehost:verifier@0.1.0";
+
+/// What is known of a program that nobody described.
+pub(super) fn description() -> Description {
+    Description {
+        name: "program".to_owned(),
+        version: "0.0.0".to_owned(),
+        summary: "A program that reads JSON and prints a verdict.".to_owned(),
+        files: Vec::new(),
+        // Any: it is told its settings, and nobody else knows what they mean.
+        settings_schema: "{\"type\": \"object\"}".to_owned(),
+    }
+}
+
+/// The document for a file.
+pub(super) fn about_file(settings: &str, path: &str, content: &[u8]) -> Result<Vec<u8>, Failure> {
+    let text = simdutf8::basic::from_utf8(content).ok();
+    let base64 = if text.is_none() { Some(base64(content)) } else { None };
+    document(settings, Some(ProgramFile { path, text, base64 }), None)
+}
+
+/// The document for a submission.
+pub(super) fn about_submission(settings: &str, submission: &Submission) -> Result<Vec<u8>, Failure> {
+    document(settings, None, Some(submission))
+}
+
+fn document(
+    settings: &str,
+    file: Option<ProgramFile<'_>>,
+    submission: Option<&Submission>,
+) -> Result<Vec<u8>, Failure> {
+    let broken = |error: serde_json::Error| Failure::new(ErrorKind::HostFailed, error.to_string());
+    let settings = serde_json::from_str(settings).map_err(broken)?;
+    serde_json::to_vec(&ProgramInput { contract: CONTRACT, settings, file, submission }).map_err(broken)
+}
+
+/// The verdict that a program ended with.
+pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<types::Verdict, Failure> {
+    if code != 0 {
+        // Of the code, WASI keeps only whether it was 0.
+        return Err(Failure::new(
+            ErrorKind::GuestExited,
+            "the program did not exit with code 0, so nothing it said counts",
+        )
+        .hint("print {\"status\": \"fail\"} and exit with 0 to say that the work is not acceptable"));
+    }
+    let malformed = |message: String| {
+        Failure::new(ErrorKind::GuestMalformed, message)
+            .hint("print one JSON document and nothing else: `gate schema program-output` shows what it looks like")
+    };
+    if printed.trim_ascii().is_empty() {
+        return Err(malformed("the program printed no verdict".to_owned()));
+    }
+    let output: ProgramOutput = serde_json::from_slice(printed).map_err(|error| {
+        let start = clean_line(&String::from_utf8_lossy(&printed[..printed.len().min(60)]), 40);
+        malformed(format!("what the program printed is not a verdict: {error}; it begins `{start}`"))
+    })?;
+    Ok(types::Verdict {
+        status: match output.status {
+            ProgramStatus::Fail => types::Status::Fail,
+            ProgramStatus::Pass => types::Status::Pass,
+            ProgramStatus::Abstain => types::Status::Abstain,
+        },
+        confidence: output.confidence,
+        summary: output.summary,
+        findings: output.findings.into_iter().map(convert::handed_over).collect(),
+        class: output.class,
+    })
+}
+
+/// The bytes as a component: a core module that is a program is made one.
+pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
+    if !Parser::is_core_wasm(bytes) || !exports(bytes).iter().any(|name| name == "_start") {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    scan::scan_module(bytes)?;
+    let refused = |why: &str| {
+        let message = format!("this is a core WebAssembly module that cannot be made a component: {why}");
+        Failure::new(ErrorKind::LoadNotComponent, clean_line(&message, 500))
+            .hint("a program may import `wasi_snapshot_preview1` and nothing else: build it for `wasm32-wasi`")
+    };
+    let encode = || {
+        ComponentEncoder::default()
+            .module(bytes)?
+            .adapter(WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME, WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER)?
+            .validate(true)
+            .encode()
+    };
+    match catch_unwind(AssertUnwindSafe(encode)) {
+        Ok(Ok(component)) => Ok(Cow::Owned(component)),
+        Ok(Err(error)) => Err(refused(&format!("{:#}", error.root_cause()))),
+        Err(_) => Err(refused("the encoder panicked")),
+    }
+}
+
+/// The names of the functions that a core module exports.
+pub(super) fn exports(module: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    for payload in Parser::new(0).parse_all(module) {
+        match payload {
+            Ok(Payload::ExportSection(section)) => {
+                let functions = section.into_iter().flatten().filter(|export| export.kind == ExternalKind::Func);
+                names.extend(functions.map(|export| export.name.to_owned()));
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    names
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_in_base64() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("\u{ff}\u{fe}", "w7/Dvg=="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
+
+    #[test]
+    fn only_a_verdict_is_a_verdict() {
+        assert!(verdict(0, b" {\"status\": \"pass\"}\n").is_ok());
+        for printed in [
+            "",
+            "\n",
+            "pass",
+            "\"pass\"",
+            "{}",
+            "{\"status\": \"error\"}",
+            "{\"status\": \"Pass\"}",
+            "{\"status\": null}",
+            "{\"status\": \"pass\", \"status\": \"fail\"}",
+            "{\"status\": \"pass\"} {\"status\": \"pass\"}",
+            "{\"status\": \"pass\"}\ndone",
+            "{\"status\": \"pass\", \"error\": null}",
+            "{\"status\": \"pass\", \"findings_omitted\": 0}",
+            "{\"status\": \"pass\", \"findings\": [{\"code\": \"a\"}]}",
+            "{\"status\": \"pass\", \"confidence\": \"1\"}",
+        ] {
+            let failure = verdict(0, printed.as_bytes()).expect_err(printed);
+            assert_eq!(failure.kind, ErrorKind::GuestMalformed, "{printed}");
+        }
+        assert_eq!(verdict(1, b"{\"status\": \"pass\"}").expect_err("code 1").kind, ErrorKind::GuestExited);
+    }
+}

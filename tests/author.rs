@@ -1,0 +1,135 @@
+//! What authors of verifiers are given: cases with scripted answers, the promises, what a call costs.
+
+use crate::guests;
+use gatehost::author::{self, Case, Outcome, TRIVIAL, Trial};
+use gatehost::runtime::{BUNDLED, Runtime, Source};
+use gatehost::verdict::Status;
+use std::fs;
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("tokio").block_on(future)
+}
+
+fn trial(component: Vec<u8>) -> Trial {
+    let runtime = Arc::new(Runtime::new(None).expect("an engine"));
+    block_on(Trial::load(runtime, &Source::from_bytes(component))).expect("loaded")
+}
+
+/// A folder of cases, each with its files.
+fn cases(files: &[(&str, &str)]) -> (tempfile::TempDir, Vec<Case>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+    let cases = author::read_all(folder.path(), None).expect("cases");
+    (folder, cases)
+}
+
+#[test]
+fn the_trivial_verifier_is_what_its_text_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("../fixtures/bench/trivial.wat")).expect("the text");
+    let component = guests::assemble("trivial", &text);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(root.join("../fixtures/bench/trivial.wasm"), &component).expect("written");
+    }
+    assert!(component == TRIVIAL, "BLESS=1 cargo test rewrites it");
+}
+
+#[test]
+fn commands_and_models_answer_as_the_case_says() {
+    let trial = trial(guests::component("author/asks"));
+    let passed = r#"{"tests": [{"exit": 0}]}"#;
+    let said = r#"{"nonce": "N1", "answers": {"reviewer": [{"text": "fine {nonce}"}]}}"#;
+    for (commands, models, status, summary) in [
+        (passed, said, Status::Pass, "fine N1"),
+        (r#"{"tests": [{"exit": 1, "stdout": "1 failed"}]}"#, said, Status::Fail, ""),
+        (r#"{"tests": [{"signal": 9}]}"#, said, Status::Fail, ""),
+        (r#"{"tests": [{"timed_out": true}]}"#, said, Status::Fail, ""),
+        (r#"{"tests": [{"not_started": "gone"}]}"#, said, Status::Fail, ""),
+        // Nothing is scripted for it.
+        (r#"{"tests": []}"#, said, Status::Fail, ""),
+        ("{}", said, Status::Fail, ""),
+        (passed, r#"{"answers": {"reviewer": [{"unreachable": "offline"}]}}"#, Status::Abstain, ""),
+        (passed, r#"{"answers": {"reviewer": [{"text": "fi", "stop": "length"}]}}"#, Status::Abstain, "fi"),
+        (passed, r#"{"answers": {}}"#, Status::Abstain, ""),
+    ] {
+        let (_folder, cases) =
+            cases(&[("a/submission.json", "{}"), ("a/commands.json", commands), ("a/models.json", models)]);
+        // Twice: a script starts anew for every call.
+        for _ in 0..2 {
+            let judged = block_on(trial.judge(&cases[0])).expect("asked");
+            let verdict = &judged.answers[0].1.verdict;
+            assert_eq!((verdict.status, &*verdict.summary), (status, summary), "{commands} {models}");
+        }
+    }
+}
+
+#[test]
+fn what_is_blessed_is_expected_and_an_error_is_not() {
+    let trial = trial(guests::assemble("scripted", include_str!("../fixtures/scripted.wat")));
+    let (folder, before) = cases(&[
+        ("a/input/a.txt", "a"),
+        ("a/settings.json", "{\"say\": \"fail\"}"),
+        ("b/input/a.txt", "a"),
+        ("b/settings.json", "{\"say\": \"trap\"}"),
+    ]);
+    let outcomes = |cases: &[Case], bless: bool| -> Vec<Outcome> {
+        let outcome = |case| block_on(trial.judge(case)).expect("asked").compare(case, bless).expect("compared");
+        cases.iter().map(outcome).collect()
+    };
+    assert!(matches!(outcomes(&before, false)[..], [Outcome::Unexpected, Outcome::Error(_)]));
+    assert!(matches!(outcomes(&before, true)[..], [Outcome::Blessed, Outcome::Error(_)]));
+    assert!(!folder.path().join("b/expected.json").exists());
+    let after = author::read_all(folder.path(), None).expect("cases");
+    assert!(matches!(outcomes(&after, false)[..], [Outcome::Pass, Outcome::Error(_)]));
+    fs::write(folder.path().join("a/settings.json"), "{\"say\": \"abstain\"}").expect("written");
+    let changed = author::read_all(folder.path(), Some("a")).expect("cases");
+    let [Outcome::Differs(difference)] = &outcomes(&changed, false)[..] else { panic!("the same") };
+    assert!(difference.contains("-    \"status\": \"fail\"") && difference.contains("+    \"status\": \"abstain\""));
+}
+
+#[test]
+fn the_bundled_verifiers_keep_their_promises() {
+    let (_files, of_files) = cases(&[("a/input/a.json", "{\n  \"a\": [1, 2]\n}\n")]);
+    let rules = r#"{"rules": [{"id": "no-todo", "pattern": "TODO", "in": "claim", "kind": "forbid"}]}"#;
+    let submission = r#"{"task": {"id": "1", "files": ["src/**"]}, "claim": {"text": "TASK_COMPLETE"}, "base": "a"}"#;
+    let (_plain, of_submissions) = cases(&[("a/submission.json", submission)]);
+    let (_ruled, with_rules) = cases(&[("a/submission.json", submission), ("a/settings.json", rules)]);
+    let runtime = Arc::new(Runtime::new(None).expect("an engine"));
+    let mut broken = Vec::new();
+    for name in ["json-syntax", "secrets", "completion-signal", "patterns", "files-in-scope"] {
+        let bundled = BUNDLED.iter().find(|bundled| bundled.name == name).expect("bundled");
+        let trial = block_on(Trial::load(Arc::clone(&runtime), &Source::bundled(bundled))).expect("loaded");
+        let cases = match name {
+            "patterns" => &with_rules,
+            _ if trial.suits(&of_files).is_ok() => &of_files,
+            _ => &of_submissions,
+        };
+        let promises = block_on(author::conformance(&trial, cases));
+        assert!(promises.len() > 20, "{name}: {}", promises.len());
+        broken.extend(promises.into_iter().filter(|promise| !promise.kept).map(|promise| (name, promise)));
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn a_call_is_measured() {
+    let (_folder, cases) = cases(&[("a/input/a.txt", "a"), ("a/input/b.txt", "b")]);
+    let scripted = guests::assemble("scripted", include_str!("../fixtures/scripted.wat"));
+    let counting = Arc::new(Runtime::metered().expect("an engine"));
+    let counting = block_on(Trial::load(counting, &Source::from_bytes(scripted.clone()))).expect("loaded");
+    let measured = block_on(author::measure(&trial(scripted), &counting, &trial(TRIVIAL.to_vec()), &cases));
+    let [measured] = &measured.expect("measured")[..] else { panic!("one case") };
+    assert_eq!((measured.calls, measured.memory), (2, 2 << 16));
+    assert!((10..10_000).contains(&measured.instructions), "{}", measured.instructions);
+    assert!(measured.rounds >= 20);
+    for estimate in [measured.time_us, measured.to_trivial] {
+        assert!(0.0 < estimate.low && estimate.low <= estimate.median && estimate.median <= estimate.high);
+    }
+}
