@@ -36,7 +36,7 @@ fn valid_yaml_has_no_error() {
     ] {
         assert_eq!(places(text.as_bytes()), [], "{text:?}");
     }
-    assert_eq!(places(b"\xFF\xFEa\0:\0 \01\0"), []);
+    assert_eq!(places(b"\xFF\xFEa\x00:\x00 \x001\x00"), []);
 }
 
 #[test]
