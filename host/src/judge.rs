@@ -1,21 +1,21 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
+mod files;
+
 use crate::catalogue::Verifiers;
-use crate::commands::{Commands, Ran};
+use crate::commands::Commands;
 use crate::config::FileSet;
 use crate::gate::{self, Event, Judge};
 use crate::memory::Memory;
 use crate::models::{Models, Tape};
-use crate::outcome::ModelUse;
 use crate::plan::{self, Plan, Shape};
-use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime};
 use crate::submission::{CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Finding, Status, Verdict};
-use crate::workspace::{self, Kind, Workspace};
-use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::workspace::Workspace;
+use files::{Judged, Work, files};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::task::JoinSet;
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -187,215 +187,4 @@ impl Judge for Bench<'_> {
 fn granted<'n, T>(names: impl Iterator<Item = &'n str>, by: &Arc<T>) -> Option<Granted<T>> {
     let names: Vec<String> = names.map(str::to_owned).collect();
     (!names.is_empty()).then(|| Granted { names, by: Arc::clone(by) })
-}
-
-/// What came of all calls of one check.
-struct Judged {
-    /// `None` where there was nothing to judge.
-    verdict: Option<Verdict>,
-    files: Option<usize>,
-    reused: Option<usize>,
-    log: Vec<LogLine>,
-    log_dropped: u64,
-    ran: Vec<Ran>,
-    asked: Vec<ModelUse>,
-}
-
-/// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
-async fn files(work: Arc<Work>) -> Judged {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let mut workers = JoinSet::new();
-    for _ in 0..cores.min(work.paths.len()) {
-        workers.spawn(Arc::clone(&work).work());
-    }
-    let mut answers = Vec::with_capacity(work.paths.len());
-    let mut broken = false;
-    while let Some(finished) = workers.join_next().await {
-        match finished {
-            Ok(some) => answers.extend(some),
-            Err(_) => broken = true,
-        }
-    }
-    if broken {
-        answers.push((usize::MAX, Failure::new(ErrorKind::HostFailed, "a worker of the host ended early").into()));
-    }
-    answers.sort_by_key(|(index, _)| *index);
-    let mut judged = summarise(&work.paths, answers, work.limits.findings);
-    if let Some(memory) = &work.memory {
-        memory.keep();
-        judged.reused = Some(work.reused.load(Ordering::Relaxed));
-    }
-    judged
-}
-
-struct Work {
-    runtime: Arc<Runtime>,
-    source: Arc<Source>,
-    grants: Grants,
-    /// Loaded when it is first needed: what was passed before needs none.
-    verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
-    memory: Option<Memory>,
-    subject: Arc<Subject>,
-    settings: String,
-    limits: crate::limits::Limits,
-    workspace_granted: bool,
-    commands: Option<Granted<Commands>>,
-    models: Option<Granted<Models>>,
-    paths: Vec<String>,
-    next: AtomicUsize,
-    reused: AtomicUsize,
-}
-
-impl Work {
-    fn verifier(&self) -> Result<&Verifier, Failure> {
-        let loaded = self.verifier.get_or_init(|| self.runtime.load(&self.source, &self.grants));
-        loaded.as_deref().map_err(Clone::clone)
-    }
-
-    fn terms(&self) -> Terms<'_> {
-        let workspace = self.workspace_granted.then_some(&self.subject.workspace);
-        Terms {
-            workspace,
-            commands: self.commands.as_ref(),
-            models: self.models.as_ref(),
-            ..Terms::new(&self.settings, &self.limits)
-        }
-    }
-
-    async fn work(self: Arc<Self>) -> Vec<(usize, Answer)> {
-        let mut answers = Vec::new();
-        loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = self.paths.get(index) else { return answers };
-            match self.subject.workspace.read(path, self.limits.input) {
-                Ok(content) => answers.push((index, self.judge(path, content).await)),
-                // A link or a folder has no bytes of its own: what it leads to is judged under its own name.
-                Err(workspace::Error::WrongKind(Kind::Link | Kind::Directory)) => {}
-                Err(error) => answers.push((index, unreadable(&error).into())),
-            }
-        }
-    }
-}
-
-impl Work {
-    async fn judge(&self, path: &str, content: Vec<u8>) -> Answer {
-        let remembered = self.memory.as_ref().map(|memory| (memory, Memory::input(path, &content)));
-        if let Some((memory, input)) = &remembered
-            && memory.passed(input)
-        {
-            self.reused.fetch_add(1, Ordering::Relaxed);
-            return Verdict::of(Status::Pass).into();
-        }
-        let answer = match self.verifier() {
-            Ok(verifier) => self.runtime.check_file(verifier, &self.terms(), path, content).await,
-            Err(failure) => failure.into(),
-        };
-        if let Some((memory, input)) = remembered
-            && answer.log.is_empty()
-            && answer.log_dropped == 0
-        {
-            memory.learn(input, &answer.verdict);
-        }
-        answer
-    }
-}
-
-fn unreadable(error: &workspace::Error) -> Failure {
-    let kind = match error {
-        workspace::Error::TooLarge(_) => ErrorKind::InputLimit,
-        workspace::Error::BadPath => ErrorKind::FsBadPath,
-        _ => ErrorKind::FsUnreadable,
-    };
-    Failure::new(kind, format!("cannot read it: {error}"))
-}
-
-/// One verdict for all files: any failure fails; else any error is one; else any abstention; else it passes.
-fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usize) -> Judged {
-    let mut counts = [0usize; 4];
-    let mut findings: Vec<Finding> = Vec::new();
-    let mut omitted = 0;
-    let mut first_error = None;
-    let mut confidence: Option<f64> = None;
-    let mut first_words = String::new();
-    let mut log = Vec::new();
-    let mut log_dropped = 0;
-    let mut ran = Vec::new();
-    let mut asked = Vec::new();
-    let judged = answers.len();
-    for (index, answer) in answers {
-        let path = paths.get(index).map_or("", String::as_str);
-        let verdict = answer.verdict;
-        counts[verdict.status as usize] += 1;
-        omitted += verdict.findings_omitted;
-        // As sure as of the file that it is least sure of.
-        confidence = match (confidence, verdict.confidence) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        for finding in verdict.findings {
-            if findings.len() < max_findings {
-                findings.push(finding);
-            } else {
-                omitted += 1;
-            }
-        }
-        if let Some(failure) = verdict.error
-            && first_error.is_none()
-        {
-            first_error = Some(Failure { message: format!("{path}: {}", failure.message), ..failure });
-        }
-        if verdict.status != Status::Pass && first_words.is_empty() && !verdict.summary.is_empty() {
-            first_words = format!("{path}: {}", verdict.summary);
-        }
-        log.extend(answer.log);
-        log_dropped += answer.log_dropped;
-        ran.extend(answer.ran);
-        asked.extend(answer.asked);
-    }
-    if judged == 0 {
-        return Judged { verdict: None, files: Some(0), reused: None, log, log_dropped, ran, asked };
-    }
-    let of = |status: Status| counts[status as usize];
-    let status = [Status::Fail, Status::Error, Status::Abstain].into_iter().find(|&status| of(status) > 0);
-    let status = status.unwrap_or(Status::Pass);
-    let summary = match status {
-        Status::Pass => String::new(),
-        _ if judged == 1 => first_words,
-        other => format!("{} of {judged} files: {other}", of(other)),
-    };
-    let error = first_error.filter(|_| status == Status::Error);
-    let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
-    Judged { verdict: Some(verdict), files: Some(judged), reused: None, log, log_dropped, ran, asked }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn answers(statuses: &[Status]) -> Vec<(usize, Answer)> {
-        let answer = |status: Status| match status {
-            Status::Error => Answer::from(Failure::new(ErrorKind::LimitTime, "late")),
-            other => Answer { verdict: Verdict::of(other), ..Failure::new(ErrorKind::HostFailed, "").into() },
-        };
-        statuses.iter().map(|&status| answer(status)).enumerate().collect()
-    }
-
-    #[test]
-    fn the_worst_file_decides() {
-        use Status::{Abstain, Error, Fail, Pass};
-        let paths: Vec<String> = ["a", "b", "c"].map(String::from).into();
-        for (statuses, expected) in [
-            (&[Pass, Pass][..], Pass),
-            (&[Pass, Fail, Error], Fail),
-            (&[Error, Fail], Fail),
-            (&[Pass, Error, Abstain], Error),
-            (&[Pass, Abstain], Abstain),
-        ] {
-            let judged = summarise(&paths, answers(statuses), 10);
-            let verdict = judged.verdict.expect("a verdict");
-            assert_eq!(verdict.status, expected, "{statuses:?}");
-            assert_eq!(verdict.error.is_some(), expected == Error, "{statuses:?}");
-        }
-        assert!(summarise(&paths, Vec::new(), 10).verdict.is_none());
-    }
 }
