@@ -344,7 +344,8 @@ fn e7_the_work_is_not_changed_by_testing_it() {
         let bed = bed.with(|command| command.write = vec!["target".to_owned(), "new/folder".to_owned()]);
         let ran = bed.sh(
             "(echo b > a.txt) 2>/dev/null; (: > b.txt) 2>/dev/null; rm -f a.txt 2>/dev/null; mkdir c 2>/dev/null; \
-                          echo 1 > target/x; mv target/old target/newer; echo 2 > new/folder/y; cat a.txt target/x",
+                          echo 1 > target/x; mv target/old target/newer; \
+             mkdir target/sub && mv target/newer target/sub/ && ln target/sub/newer target/linked || echo not moved; echo 2 > new/folder/y; cat a.txt target/x",
         );
         assert_eq!(printed(&ran), "a1\n", "{level}: {}", complained(&ran));
         let mut names: Vec<_> =
