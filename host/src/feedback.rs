@@ -94,7 +94,7 @@ fn check(node: &Node) -> Vec<String> {
     let said = said(verdict).map(|said| format!(": {said}")).unwrap_or_default();
     let mut lines = vec![format!("{head}{said}")];
     for command in &node.commands {
-        lines.push(format!("  ran {}: {}", quote(&command.argv.join(" ")), command.ending()));
+        lines.push(format!("  ran {}: {}", quote(&command.line()), command.ending()));
     }
     let mut findings: Vec<&Finding> = verdict.findings.iter().collect();
     findings.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));

@@ -171,7 +171,7 @@ fn detail(node: &Node) -> String {
 /// What was run, and what came of it.
 fn ran(command: &CommandEvidence) -> String {
     let time = duration(Duration::from_millis(command.duration_ms));
-    let argv = clean_line(&command.argv.join(" "), 200);
+    let argv = clean_line(&command.line(), 200);
     format!("ran {argv}: {} in {time} ({})", command.ending(), command.sandbox)
 }
 

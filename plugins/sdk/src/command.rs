@@ -24,7 +24,12 @@ pub fn choose(granted: &[String], name: Option<&str>) -> Result<String, String> 
 
 /// The command as one would type it.
 pub fn line(output: &Output) -> String {
-    output.argv.join(" ")
+    let quoted = |part: &String| {
+        let special = |c: char| c.is_whitespace() || "'\"\\$`;&|<>*?(){}[]~#".contains(c);
+        let plain = !part.is_empty() && !part.contains(special);
+        if plain { part.clone() } else { format!("'{}'", part.replace('\'', r"'\''")) }
+    };
+    output.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// How it ended, where that is no success.
