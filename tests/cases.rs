@@ -146,6 +146,10 @@ fn normal(output: &[u8], root: &Path) -> String {
         (r"sha256:[0-9a-f]{64}", "sha256:[DIGEST]"),
         (r"\b[0-9]+ bytes\n", "[SIZE] bytes\n"),
         (r#""size": [0-9]+"#, r#""size": 0"#),
+        (r#""started": "[^"]+""#, r#""started": "[MOMENT]""#),
+        (r#""sandbox": "[a-z]+""#, r#""sandbox": "[LEVEL]""#),
+        (r"\((namespaces|landlock|none)\)\n", "([LEVEL])\n"),
+        (r"the search path \([^)]+\)", "the search path ([PATH])"),
     ] {
         text = Regex::new(pattern).expect("a pattern").replace_all(&text, instead).into_owned();
     }

@@ -344,7 +344,8 @@ fn e7_the_work_is_not_changed_by_testing_it() {
         let bed = bed.with(|command| command.write = vec!["target".to_owned(), "new/folder".to_owned()]);
         let ran = bed.sh(
             "(echo b > a.txt) 2>/dev/null; (: > b.txt) 2>/dev/null; rm -f a.txt 2>/dev/null; mkdir c 2>/dev/null; \
-                          echo 1 > target/x; mv target/old target/newer; echo 2 > new/folder/y; cat a.txt target/x",
+                          echo 1 > target/x; mv target/old target/newer; \
+             mkdir target/sub && mv target/newer target/sub/ && ln target/sub/newer target/linked || echo not moved; echo 2 > new/folder/y; cat a.txt target/x",
         );
         assert_eq!(printed(&ran), "a1\n", "{level}: {}", complained(&ran));
         let mut names: Vec<_> =
@@ -573,6 +574,25 @@ fn what_is_named_besides_is_seen_and_nothing_beside_it() {
         assert_eq!(fs::read_to_string(path("shown")).expect("there"), "shown", "{level}");
         let missing = bed.with(|command| command.read = vec!["/no/such/path".to_owned()]);
         assert!(missing.try_sh("true").is_err_and(|error| error.to_string().contains("`/no/such/path`")), "{level}");
+        let all = missing.with(|command| command.read = vec!["/".to_owned()]);
+        assert!(all.try_sh("true").is_err_and(|error| error.to_string().contains("the whole machine")), "{level}");
+    }
+}
+
+#[test]
+fn a_build_works_where_only_its_own_folder_can_be_written() {
+    if process::Command::new("cargo").arg("--version").output().is_err() {
+        return;
+    }
+    for level in confined() {
+        let bed = Bed::new(level)
+            .file("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2024\"\n")
+            .file("Cargo.lock", "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"0.1.0\"\n")
+            .file("src/lib.rs", "#[test]\nfn good() {}\n")
+            .with(|command| command.write = vec!["target".to_owned()]);
+        let ran = bed.run(&["cargo", "test", "--offline", "--lib"], b"").expect("run");
+        assert_eq!(ran.ending, Ending::Exited(0), "{level}: {}", complained(&ran));
+        assert!(printed(&ran).contains("test good ... ok"), "{level}");
     }
 }
 

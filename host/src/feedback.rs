@@ -13,6 +13,8 @@ pub const MAX_CHARS: usize = 2_000;
 const MAX_FINDINGS: usize = 10;
 /// The most characters of one quotation.
 const MAX_QUOTE: usize = 200;
+/// The most characters of what a command printed: its end.
+const MAX_OUTPUT: usize = 600;
 const END: &str = "The same checks will be run again on the next submission.";
 
 /// Say what keeps this gate from passing.
@@ -91,12 +93,21 @@ fn check(node: &Node) -> Vec<String> {
     let Some(verdict) = &node.verdict else { return vec![head] };
     let said = said(verdict).map(|said| format!(": {said}")).unwrap_or_default();
     let mut lines = vec![format!("{head}{said}")];
+    for command in &node.commands {
+        lines.push(format!("  ran {}: {}", quote(&command.line()), command.ending()));
+    }
     let mut findings: Vec<&Finding> = verdict.findings.iter().collect();
     findings.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));
     lines.extend(findings.iter().take(MAX_FINDINGS).map(|found| finding(found)));
     let omitted = findings.len().saturating_sub(MAX_FINDINGS) as u64 + verdict.findings_omitted;
     if omitted > 0 {
         lines.push(format!("  and {omitted} more findings"));
+    }
+    for command in node.commands_to_quote() {
+        let printed = data(command.output.trim_end(), usize::MAX);
+        let skip = chars(&printed).saturating_sub(MAX_OUTPUT);
+        let cut = if skip > 0 { "…" } else { "" };
+        lines.push(format!("  it printed: «{cut}{}»", printed.chars().skip(skip).collect::<String>()));
     }
     lines
 }

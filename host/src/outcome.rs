@@ -1,7 +1,7 @@
 //! What became of a gate: a tree in which every member is accounted for, whether it ran or not. Data only.
 
 use crate::submission::CommandEvidence;
-use crate::verdict::{Status, Verdict};
+use crate::verdict::{Level, Status, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
@@ -215,6 +215,14 @@ impl Node {
     pub fn hide_reuse(&mut self) {
         self.reused = None;
         self.children.iter_mut().for_each(Self::hide_reuse);
+    }
+
+    /// The commands whose output says more than the findings do: of a check that found one thing wrong at most.
+    pub fn commands_to_quote(&self) -> impl Iterator<Item = &CommandEvidence> {
+        let findings = self.verdict.iter().flat_map(|verdict| &verdict.findings);
+        let explained = findings.filter(|finding| finding.level == Level::Error).count() > 1;
+        let quoted = self.outcome != Outcome::Pass && !explained;
+        self.commands.iter().filter(move |command| quoted && !command.output.trim().is_empty())
     }
 
     /// The node and everything below it, in order.

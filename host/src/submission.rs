@@ -241,6 +241,16 @@ pub struct CommandEvidence {
 }
 
 impl CommandEvidence {
+    /// What was run, as one would type it.
+    pub fn line(&self) -> String {
+        let quoted = |part: &String| {
+            let plain =
+                !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || "'\"\\$`;&|<>*?(){}[]~#".contains(c));
+            if plain { part.clone() } else { format!("'{}'", part.replace('\'', r"'\''")) }
+        };
+        self.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
     /// How it ended, in words.
     pub fn ending(&self) -> String {
         match (self.timed_out, self.signal, self.exit_code) {

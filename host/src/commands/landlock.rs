@@ -13,8 +13,11 @@ const READ_FILE: u64 = 1 << 2;
 const READ_DIR: u64 = 1 << 3;
 const MAKE_CHAR: u64 = 1 << 6;
 const MAKE_BLOCK: u64 = 1 << 11;
+const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
+/// Since this version, files can be moved from folder to folder, without which hardly anything can be built.
+const REFERS: u32 = 2;
 /// Since this version, abstract sockets and signals can be kept inside.
 const SCOPES: u32 = 6;
 
@@ -26,10 +29,10 @@ pub(super) struct Landlock {
 }
 
 impl Landlock {
-    /// The rules for these places. `None`: the kernel has no Landlock.
+    /// The rules for these places. `None`: the kernel has no Landlock, or one too old to be of use.
     pub(super) fn new(places: &[Place]) -> io::Result<Option<Self>> {
         let version = sys::landlock_version();
-        if version == 0 {
+        if version < REFERS {
             return Ok(None);
         }
         let rule = |place: &Place| Ok((path(&place.path)?, rights(place) & handled(version)));
@@ -59,8 +62,11 @@ impl Landlock {
     /// Submit to a second ruleset, of which whoever entered only the first is no part: it can be neither traced nor
     /// signalled from within.
     pub(super) fn enter_deeper(&self) -> io::Result<()> {
-        let attr = RulesetAttr { handled_fs: MAKE_CHAR | MAKE_BLOCK, handled_net: 0, scoped: self.scopes() };
-        sys::landlock_enter(&sys::landlock_ruleset(&attr, self.version)?)
+        let attr = RulesetAttr { handled_fs: MAKE_CHAR | MAKE_BLOCK | REFER, handled_net: 0, scoped: self.scopes() };
+        let ruleset = sys::landlock_ruleset(&attr, self.version)?;
+        // Every ruleset denies moves between folders unless it allows them.
+        sys::landlock_allow(&ruleset, c"/", REFER)?;
+        sys::landlock_enter(&ruleset)
     }
 
     fn scopes(&self) -> u64 {
@@ -71,8 +77,7 @@ impl Landlock {
 /// Every right that this version knows: what is not allowed is denied.
 fn handled(version: u32) -> u64 {
     let rights = match version {
-        0 | 1 => 13,
-        2 => 14,
+        0..=2 => 14,
         3 | 4 => 15,
         _ => 16,
     };

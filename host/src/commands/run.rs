@@ -102,6 +102,9 @@ impl Run {
     fn prepare(&self) -> Result<Prepared, NotStarted> {
         let there = |error: io::Error| NotStarted(format!("`{}`: {error}", self.root.display()));
         let root = self.root.canonicalize().map_err(there)?;
+        if root == Path::new("/") {
+            return Err(NotStarted("the root of the machine cannot be the work of a command".to_owned()));
+        }
         let cwd = self.command.cwd.as_deref().unwrap_or("");
         let full = root.join(cwd).canonicalize().map_err(|error| NotStarted(format!("its folder `{cwd}`: {error}")))?;
         if !full.starts_with(&root) || !full.is_dir() {

@@ -162,7 +162,11 @@ fn named(path: &str, root: &Path, home: Option<&Path>, access: Access) -> Result
         // That it cannot be made is seen in the next line.
         let _ = fs::create_dir_all(&full);
     }
-    full.canonicalize().map_err(|error| NotStarted(format!("the command is to see `{path}`: {error}")))
+    let full = full.canonicalize().map_err(|error| NotStarted(format!("it is to see `{path}`: {error}")))?;
+    if full == Path::new("/") {
+        return Err(NotStarted(format!("it is to see `{path}`, which is the whole machine; expected a part of it")));
+    }
+    Ok(full)
 }
 
 /// A view as it is put together.

@@ -9,15 +9,16 @@ use std::time::Duration;
 /// (`Limits::time`).
 const PLAIN_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(5 * 60));
 
-const GRACE: Duration = Duration::from_secs(5);
+/// What a verifier has for itself besides the time of a command or a model: so its own limit is reached first, and can be
+/// named as such.
+const GRACE: Duration = Duration::from_secs(10);
 
 impl Config {
     /// How long a check may take: as long as the slowest of what it is granted, if it says nothing else; and at most.
     pub(crate) fn timeouts(&self, check: &Check) -> (Duration, Duration) {
         let of = |grant: &Grant| match grant {
             Grant::Workspace => None,
-            Grant::Command(name) => Some((self.commands.get(name)?.timeout, COMMAND_TIMEOUT.1)),
-            // A little longer, so that a model that takes too long is named as such.
+            Grant::Command(name) => Some((self.commands.get(name)?.timeout + GRACE, COMMAND_TIMEOUT.1)),
             Grant::Model(name) => {
                 Some(((self.models.get(name)?.timeout + GRACE).min(MODEL_TIMEOUT.1), MODEL_TIMEOUT.1))
             }

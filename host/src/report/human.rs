@@ -5,6 +5,8 @@
 
 use super::Report;
 use crate::outcome::{ModelUse, Node, NodeKind, Outcome};
+use crate::submission::CommandEvidence;
+use crate::text::clean_line;
 use crate::verdict::{Finding, Level};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -64,6 +66,11 @@ impl Lines<'_> {
     }
 
     fn explain(&mut self, node: &Node) -> io::Result<()> {
+        if node.outcome != Outcome::Pass || self.style.verbose {
+            for command in &node.commands {
+                self.text(4, &ran(command))?;
+            }
+        }
         let Some(verdict) = &node.verdict else { return Ok(()) };
         if self.style.verbose {
             node.models.iter().try_for_each(|used| self.text(4, &asked(used)))?;
@@ -82,6 +89,13 @@ impl Lines<'_> {
         if rest > 0 {
             let how = if verdict.findings_omitted == 0 { " (all of them with -v)" } else { "" };
             writeln!(self.out, "    … and {rest} more findings{how}")?;
+        }
+        for command in node.commands_to_quote() {
+            let lines: Vec<&str> = command.output.trim_end().lines().collect();
+            let skip = if self.style.verbose { 0 } else { lines.len().saturating_sub(MAX_SHOWN) };
+            let from =
+                if skip > 0 { format!("it printed, after {skip} other lines:") } else { "it printed:".to_owned() };
+            self.text(4, &format!("{from}\n{}", lines[skip..].join("\n")))?;
         }
         Ok(())
     }
@@ -186,6 +200,13 @@ fn detail(node: &Node) -> String {
         parts.push(format!("{} attempts", node.attempts));
     }
     parts.join("; ")
+}
+
+/// What was run, and what came of it.
+fn ran(command: &CommandEvidence) -> String {
+    let time = duration(Duration::from_millis(command.duration_ms));
+    let argv = clean_line(&command.line(), 200);
+    format!("ran {argv}: {} in {time} ({})", command.ending(), command.sandbox)
 }
 
 fn plural(outcome: Outcome) -> &'static str {

@@ -25,6 +25,7 @@
 
 mod arena;
 mod bindings;
+pub mod command;
 pub mod glob;
 pub mod markdown;
 pub mod text;
@@ -32,8 +33,7 @@ mod verdict;
 
 pub use arena::Arena;
 pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, File};
-pub use bindings::imports::gatehost::verifier::models;
-pub use bindings::imports::gatehost::verifier::{log, submission, types, workspace};
+pub use bindings::imports::gatehost::verifier::{commands, log, models, submission, types, workspace};
 pub use submission::Submission;
 pub use types::{Finding, Level, Place, Status, Verdict};
 pub use verdict::TextPosition;

@@ -13,12 +13,17 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 
+mod tests;
+
+use tests::Tests;
+
 const FILE: &str = "gate.toml";
 
 pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
     let changes = changes::collect(&global.directory, &Selection::All, false)?;
     let paths = changes.paths();
-    let (text, reasons) = compose(&paths);
+    let tests = tests::detect(&changes.workspace, &paths);
+    let (text, reasons) = compose(&paths, tests.as_ref());
     let mut out = std::io::stdout().lock();
     if command.dry_run {
         write!(out, "{text}")?;
@@ -40,7 +45,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
 }
 
 /// The file, and why it says what it says.
-fn compose(paths: &[&str]) -> (String, Vec<String>) {
+fn compose(paths: &[&str], tests: Option<&Tests>) -> (String, Vec<String>) {
     let mut reasons = Vec::new();
     let mut checks = String::new();
     let mut names = Vec::new();
@@ -56,6 +61,11 @@ fn compose(paths: &[&str]) -> (String, Vec<String>) {
         reasons.push(format!("{}: {matching} files match {}", bundled.name, about.files.join(", ")));
         let _ = write!(checks, "\n# {}\n[check.{}]\nverifier = \"{}\"\n", about.summary, bundled.name, bundled.name);
         names.push(bundled.name);
+    }
+    if let Some(Tests { command, reason }) = tests {
+        checks.push_str(command);
+        reasons.push(format!("tests: {reason}"));
+        names.push("tests");
     }
     let signal = names.is_empty();
     if signal {

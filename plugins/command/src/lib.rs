@@ -1,0 +1,97 @@
+//! `command`: a command of the configuration ends with exit code 0.
+//!
+//! What it prints does not count: only its end does. The host shows what a failed command printed; what is told here
+//! are the places in the work that it named.
+
+use gatehost_sdk::commands::Output;
+use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict, command};
+use serde::Deserialize;
+
+mod places;
+
+const SETTINGS_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "command": {
+      "description": "The command, where several are granted.",
+      "type": "string",
+      "minLength": 1
+    }
+  },
+  "additionalProperties": false
+}"#;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Settings {
+    command: Option<String>,
+}
+
+struct Command;
+
+impl SubmissionVerifier for Command {
+    type Settings = Settings;
+    const ABOUT: About =
+        About::new("command", env!("CARGO_PKG_VERSION"), "A command of the configuration ends with exit code 0.")
+            .settings_schema(SETTINGS_SCHEMA);
+
+    fn check(_: &Submission, settings: Settings) -> Verdict {
+        command::run(settings.command.as_deref()).map_or_else(|verdict| verdict, |output| judge(&output))
+    }
+}
+
+gatehost_sdk::export_submission_verifier!(Command);
+
+fn judge(output: &Output) -> Verdict {
+    let Some(ending) = command::failure(output) else { return Verdict::pass() };
+    let summary = ending.message.clone();
+    let named = places::named(&command::text(&output.stderr)).into_iter();
+    let named = named.chain(places::named(&command::text(&output.stdout)));
+    let mut findings = vec![ending];
+    findings.extend(named.take(20).map(|(place, said)| Finding::note("named", said).at(place)));
+    Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(summary, findings) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gatehost_sdk::Status;
+    use gatehost_sdk::commands::{Captured, Ending};
+
+    fn ended(ending: Ending, stdout: &str, stderr: &str) -> Output {
+        let captured = |text: &str| Captured {
+            head: text.into(),
+            tail: Vec::new(),
+            length: text.len() as u64,
+            sha256: String::new(),
+        };
+        Output {
+            argv: vec!["npm".to_owned(), "test".to_owned()],
+            ending,
+            stdout: captured(stdout),
+            stderr: captured(stderr),
+        }
+    }
+
+    #[test]
+    fn only_the_end_counts() {
+        for (ending, printed, status, class) in [
+            (Ending::Exited(0), "1 failed", Status::Pass, None),
+            (Ending::Exited(1), "100 passed", Status::Fail, Some("verify-failure")),
+            (Ending::Signalled(9), "", Status::Fail, Some("verify-failure")),
+            (Ending::TimedOut, "100 passed", Status::Fail, Some("timeout")),
+        ] {
+            let verdict = judge(&ended(ending, printed, ""));
+            assert_eq!((verdict.status, verdict.class.as_deref()), (status, class), "{ending:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_says_where() {
+        let verdict = judge(&ended(Ending::Exited(2), "src/a.ts:3:7: error: no such name\n", "broken\n"));
+        let messages: Vec<&str> = verdict.findings.iter().map(|finding| &*finding.message).collect();
+        assert_eq!(messages, ["`npm test` ended with exit code 2", "error: no such name"]);
+        assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(3));
+    }
+}

@@ -1,0 +1,157 @@
+//! What verifiers that run a command have in common: choosing it, and saying how it ended.
+
+use crate::commands::{self, Captured, Ending, Error, Output};
+use crate::{Finding, Place, Verdict};
+
+/// Run the command of this name, or the only one that is granted. An error is a verdict: nothing could be judged.
+pub fn run(name: Option<&str>) -> Result<Output, Verdict> {
+    let name = choose(&commands::granted(), name).map_err(Verdict::abstain)?;
+    commands::run(&name).map_err(|error| match error {
+        Error::NotGranted => Verdict::abstain(format!("the command `{name}` is not granted to this check")),
+    })
+}
+
+/// Which of the granted commands is meant.
+pub fn choose(granted: &[String], name: Option<&str>) -> Result<String, String> {
+    let names = granted.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match (name, granted) {
+        (Some(name), _) if granted.iter().any(|granted| granted == name) => Ok(name.to_owned()),
+        (Some(name), _) => Err(format!("the setting `command` names `{name}`; granted: {names}")),
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => Err(format!("several commands are granted, and the setting `command` names none of {names}")),
+    }
+}
+
+/// The command as one would type it.
+pub fn line(output: &Output) -> String {
+    let quoted = |part: &String| {
+        let special = |c: char| c.is_whitespace() || "'\"\\$`;&|<>*?(){}[]~#".contains(c);
+        let plain = !part.is_empty() && !part.contains(special);
+        if plain { part.clone() } else { format!("'{}'", part.replace('\'', r"'\''")) }
+    };
+    output.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// How it ended, where that is no success.
+pub fn failure(output: &Output) -> Option<Finding> {
+    let line = line(output);
+    Some(match output.ending {
+        Ending::Exited(0) => return None,
+        Ending::Exited(code) => {
+            let finding = Finding::error("exit-nonzero", format!("`{line}` ended with exit code {code}"));
+            match code {
+                126 => finding.hint("126 is what a shell says of a program that it may not run"),
+                127 => finding.hint("127 is what a shell says of a program that it does not find"),
+                _ => finding,
+            }
+        }
+        Ending::Signalled(signal) => Finding::error("signalled", format!("`{line}` was ended by signal {signal}")),
+        Ending::TimedOut => Finding::error("timed-out", format!("`{line}` was stopped at its time limit"))
+            .hint("make it faster, or raise `timeout` of the command"),
+    })
+}
+
+/// Which kind of failure an ending is, for whoever decides about a retry.
+pub fn class(output: &Output) -> &'static str {
+    match output.ending {
+        Ending::TimedOut => "timeout",
+        Ending::Exited(_) | Ending::Signalled(_) => "verify-failure",
+    }
+}
+
+/// Whether nothing was left out of an output.
+pub fn is_whole(captured: &Captured) -> bool {
+    captured.length == captured.head.len() as u64
+}
+
+/// An output as text, without colours.
+pub fn text(captured: &Captured) -> String {
+    let mut text = String::from_utf8_lossy(&captured.head).into_owned();
+    if !is_whole(captured) {
+        text.push_str("\n[…]\n");
+        text.push_str(&String::from_utf8_lossy(&captured.tail));
+    }
+    without_colours(&text)
+}
+
+/// A place that a program printed, where it is one inside the work.
+pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let good = |part: &str| !part.is_empty() && !matches!(part, "." | ".." | ".git");
+    let inside = path.len() < 1_000 && !path.contains(['\\', '\0']) && path.split('/').all(good);
+    let line = Some(line).filter(|line| *line > 0);
+    let column = line.and(column).filter(|column| *column > 0);
+    inside.then(|| Place { line, column, ..Place::file(path) })
+}
+
+/// Text without the sequences that colour it.
+fn without_colours(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        plain.push_str(&rest[..at]);
+        let sequence = &rest[at + 2..];
+        let end = sequence.find(|c: char| ('@'..='~').contains(&c)).map_or(sequence.len(), |end| end + 1);
+        rest = &sequence[end..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(text: &str) -> Captured {
+        Captured { head: text.into(), tail: Vec::new(), length: text.len() as u64, sha256: String::new() }
+    }
+
+    fn ended(ending: Ending) -> Output {
+        let argv = vec!["make".to_owned(), "test".to_owned()];
+        Output { argv, ending, stdout: captured("out\n"), stderr: captured("\u{1b}[1;31merr\u{1b}[0m\n") }
+    }
+
+    #[test]
+    fn one_command_must_be_meant() {
+        let [a, b] = ["a", "b"].map(str::to_owned);
+        for (granted, name, chosen) in [
+            (&[a.clone()][..], None, Some("a")),
+            (&[a.clone(), b.clone()], Some("b"), Some("b")),
+            (&[a.clone(), b], None, None),
+            (&[a], Some("c"), None),
+            (&[], None, None),
+        ] {
+            assert_eq!(choose(granted, name).ok().as_deref(), chosen, "{granted:?} {name:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_but_exit_0_is_a_success() {
+        for (ending, code) in [
+            (Ending::Exited(0), None),
+            (Ending::Exited(1), Some("exit-nonzero")),
+            (Ending::Exited(-1), Some("exit-nonzero")),
+            (Ending::Exited(127), Some("exit-nonzero")),
+            (Ending::Signalled(9), Some("signalled")),
+            (Ending::TimedOut, Some("timed-out")),
+        ] {
+            assert_eq!(failure(&ended(ending)).map(|finding| finding.code).as_deref(), code);
+        }
+    }
+
+    #[test]
+    fn what_was_printed_is_read_plain_and_what_is_missing_is_marked() {
+        let output = ended(Ending::Exited(1));
+        assert_eq!((text(&output.stderr), is_whole(&output.stderr)), ("err\n".to_owned(), true));
+        let cut = Captured { tail: b"end".to_vec(), length: 100, ..captured("start") };
+        assert_eq!((text(&cut), is_whole(&cut)), ("start\n[…]\nend".to_owned(), false));
+    }
+
+    #[test]
+    fn only_places_inside_the_work_are_named() {
+        assert_eq!(place("./src/a.rs", 3, Some(0)).map(|place| place.path).as_deref(), Some("src/a.rs"));
+        for outside in ["/etc/passwd", "../a", "a//b", "", ".git/config", "a\\b"] {
+            assert!(place(outside, 1, None).is_none(), "{outside}");
+        }
+    }
+}

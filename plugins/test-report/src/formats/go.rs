@@ -1,0 +1,67 @@
+//! `go test -json`: one event on each line.
+
+use crate::report::{Failed, Report};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Event {
+    action: String,
+    #[serde(default)]
+    package: String,
+    #[serde(default)]
+    test: String,
+    #[serde(default)]
+    output: String,
+}
+
+/// What is known of a test, or of a package where the test has no name.
+#[derive(Default)]
+struct Known {
+    end: Option<String>,
+    output: String,
+}
+
+pub(super) fn read(text: &str) -> Option<Report> {
+    let mut all: BTreeMap<(String, String), Known> = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with('{')) {
+        let Ok(event) = serde_json::from_str::<Event>(line) else { continue };
+        let known = all.entry((event.package, event.test)).or_default();
+        match &*event.action {
+            "output" => known.output.push_str(&event.output),
+            "pass" | "fail" | "skip" => known.end = Some(event.action),
+            _ => {}
+        }
+    }
+    // Something else may be printed in lines of JSON; a package comes to an end only here.
+    if !all.iter().any(|((package, test), known)| !package.is_empty() && test.is_empty() && known.end.is_some()) {
+        return None;
+    }
+    let mut report = Report::default();
+    let failed = |known: &Known| !matches!(known.end.as_deref(), Some("pass" | "skip"));
+    for ((package, test), known) in &all {
+        let below = |other: &(String, String)| {
+            other.0 == *package
+                && other != &(package.clone(), test.clone())
+                && (test.is_empty() || other.1.starts_with(&format!("{test}/")))
+        };
+        match known.end.as_deref() {
+            Some("pass") if !test.is_empty() => report.passed += 1,
+            Some("skip") if !test.is_empty() => report.skipped += 1,
+            Some("pass" | "skip") => {}
+            // What failed because of its parts is told by them.
+            _ if all.iter().any(|(other, known)| below(other) && failed(known)) => {}
+            _ if package.is_empty() => {}
+            _ => report.failed.push(Failed::new(format!("{package} {test}").trim()).saying(&message(&known.output))),
+        }
+    }
+    Some(report)
+}
+
+/// What a test said, without the frame around it.
+fn message(output: &str) -> String {
+    let frame =
+        |line: &&str| !["=== ", "--- ", "FAIL", "PASS", "ok "].iter().any(|start| line.trim_start().starts_with(start));
+    output.lines().filter(frame).map(str::trim).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,97 @@
+//! `jest`: what it prints for people, and what it prints with `--json`.
+
+use crate::report::{Failed, Report, count};
+use gatehost_sdk::{Place, command};
+use serde::Deserialize;
+
+pub(super) fn read(text: &str) -> Option<Report> {
+    json(text).or_else(|| printed(text))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    num_passed_tests: usize,
+    num_failed_tests: usize,
+    num_pending_tests: usize,
+    num_runtime_error_test_suites: usize,
+    success: bool,
+    test_results: Vec<Suite>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Suite {
+    name: String,
+    status: String,
+    #[serde(default)]
+    message: String,
+    assertion_results: Vec<Test>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    full_name: String,
+    status: String,
+    #[serde(default)]
+    failure_messages: Vec<String>,
+}
+
+fn json(text: &str) -> Option<Report> {
+    let text = &text[text.find("{\"num")?..];
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Document>();
+    let document = stream.next()?.ok()?;
+    let mut failed = Vec::new();
+    for suite in &document.test_results {
+        let tests = suite.assertion_results.iter().filter(|test| test.status == "failed");
+        let before = failed.len();
+        failed.extend(tests.map(|test| Failed::new(&*test.full_name).saying(&test.failure_messages.join("\n"))));
+        if suite.status == "failed" && failed.len() == before {
+            failed.push(Failed::new(&*suite.name).saying(&suite.message));
+        }
+    }
+    let mut report = Report {
+        passed: document.num_passed_tests,
+        skipped: document.num_pending_tests,
+        failed,
+        problem: (!document.success).then(|| "the report says that the run was no success".to_owned()),
+    };
+    report.expect_failures(document.num_failed_tests + document.num_runtime_error_test_suites);
+    if !report.failed.is_empty() {
+        report.problem = None;
+    }
+    Some(report)
+}
+
+fn printed(text: &str) -> Option<Report> {
+    let sum = |title: &str| text.lines().rev().find_map(|line| line.trim().strip_prefix(title));
+    let (suites, tests) = (sum("Test Suites:")?, sum("Tests:")?);
+    let mut failed: Vec<Failed> = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(name) = line.strip_prefix("  ● ").filter(|name| !name.starts_with("Console")) else { continue };
+        let mut said = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("  ● ")) {
+            said.push(line.trim());
+        }
+        if failed.iter().all(|known| known.name != name) {
+            // Down to the lines of the source and of the stack.
+            let message = said.iter().take_while(|line| !line.contains(" | ") && !line.starts_with("at "));
+            let message: Vec<&str> = message.filter(|line| !line.is_empty()).copied().collect();
+            failed.push(Failed::new(name).saying(&message.join("\n")).at(said.iter().find_map(|line| place(line))));
+        }
+    }
+    let mut report = Report { passed: count(tests, "passed"), skipped: count(tests, "skipped"), failed, problem: None };
+    report.expect_failures(count(tests, "failed").max(count(suites, "failed")));
+    Some(report)
+}
+
+/// `at Object.<anonymous> (src/a.test.js:5:13)`
+fn place(line: &str) -> Option<Place> {
+    let inside = line.strip_prefix("at ")?.rsplit_once('(')?.1.strip_suffix(')')?;
+    let mut parts = inside.rsplitn(3, ':');
+    let (column, row) = (parts.next()?.parse().ok(), parts.next()?.parse().ok()?);
+    let path = parts.next()?;
+    if path.starts_with("node_modules/") { None } else { command::place(path, row, column) }
+}

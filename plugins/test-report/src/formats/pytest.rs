@@ -1,0 +1,43 @@
+//! `pytest`, with and without `-q`: the last line sums up, and a short summary names what failed.
+
+use crate::report::{Failed, Report, count};
+use gatehost_sdk::{Place, command};
+
+pub(super) fn read(text: &str) -> Option<Report> {
+    let sum = text.lines().rev().find_map(sum)?;
+    let failed = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
+        let (name, message) = rest.split_once(" - ").unwrap_or((rest, ""));
+        Some(Failed::new(name.trim()).saying(message).at(place(text, name.trim())))
+    });
+    let mut report = Report {
+        passed: count(sum, "passed") + count(sum, "xpassed"),
+        skipped: count(sum, "skipped") + count(sum, "xfailed"),
+        failed: failed.collect(),
+        problem: None,
+    };
+    report.expect_failures(count(sum, "failed") + count(sum, "error") + count(sum, "errors"));
+    Some(report)
+}
+
+/// `===== 1 failed, 2 passed in 0.12s =====`, or without the ornament.
+fn sum(line: &str) -> Option<&str> {
+    let line = line.trim_matches(|c| c == '=' || c == ' ');
+    let (counts, time) = line.rsplit_once(" in ")?;
+    let time = time.split(' ').next()?.strip_suffix('s')?;
+    let known = counts == "no tests ran"
+        || ["passed", "failed", "error", "errors", "skipped", "xfailed", "xpassed"]
+            .iter()
+            .any(|word| count(counts, word) > 0);
+    (known && time.parse::<f64>().is_ok()).then_some(counts)
+}
+
+/// The last line that a failed test's part names in its own file; else the file.
+fn place(text: &str, name: &str) -> Option<Place> {
+    let (path, test) = name.split_once("::")?;
+    let title = format!(" {} ", test.replace("::", "."));
+    let part = text.lines().skip_while(|line| !(line.starts_with("__") && line.contains(&title))).skip(1);
+    let part = part.take_while(|line| !line.starts_with("__") && !line.starts_with("=="));
+    let at = part.filter_map(|line| line.strip_prefix(path)?.strip_prefix(':')?.split(':').next()?.parse().ok()).last();
+    command::place(path, at.unwrap_or(0), None)
+}
