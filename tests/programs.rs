@@ -106,6 +106,33 @@ fn what_a_program_finds_is_kept() {
 }
 
 #[test]
+fn a_program_with_a_flipped_bit_is_refused_or_ends() {
+    let host = Host::new();
+    let whole = program("pass");
+    let limits = Limits { time: Duration::from_millis(50), ..Limits::default() };
+    for position in (0..whole.len()).step_by(whole.len() / 50) {
+        let mut flipped = whole.clone();
+        flipped[position] ^= 1 << (position % 8);
+        // Any end will do; `ask` fails the test for a panic and for a call without an end.
+        let _ = host.ask(&flipped, Question { limits: limits.clone(), ..Question::default() });
+    }
+    assert!(host.is_well());
+}
+
+#[test]
+fn a_program_cannot_make_the_encoder_read_types_of_its_own() {
+    let mut module = program("pass");
+    let name = b"component-type:mine";
+    // A custom section: 0, its length, the length of its name, the name, and something in it.
+    module.extend([0, name.len() as u8 + 2, name.len() as u8]);
+    module.extend(name);
+    module.push(1);
+    let failure = Host::new().ask(&module, Question::default()).expect_err("refused");
+    assert_eq!(failure.kind, LoadNotComponent);
+    assert!(failure.message.contains("a description of component types"), "{failure}");
+}
+
+#[test]
 fn a_program_is_known_by_its_own_bytes_and_has_no_shape() {
     let runtime = Runtime::new(None).expect("an engine");
     let source = Source::from_bytes(program("pass"));

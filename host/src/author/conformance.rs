@@ -72,6 +72,13 @@ pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let fits = |case: &&Case| settings::validate(&trial.about.settings_schema, &case.settings).is_ok();
     let Some(first) = cases.iter().find(fits) else { return promises };
     promises.extend(of_cases(trial, cases).await);
+    let ordinary = answers(trial, first, &format!("the case `{}`", first.name), &first.given, &first.settings).await;
+    let answered = ordinary.kept;
+    promises.push(ordinary);
+    // Where it cannot answer for an ordinary input, odd ones tell nothing more.
+    if !answered {
+        return promises;
+    }
     for (name, given) in inputs::odd(&first.given) {
         promises.push(answers(trial, first, &name, &given, &first.settings).await);
     }

@@ -178,7 +178,12 @@ fn permit(import: &str, grants: &Grants) -> Result<(), Failure> {
             Some(capability) => capability.permit(import, grants),
             None => Err(unknown(import)),
         },
-        package if wasi::is_offered(&format!("{package}/{}", name.interface)) => Ok(()),
+        package if wasi::is_offered(&format!("{package}/{}", name.interface)) => match name.version {
+            Some(version) if !version.starts_with("0.2.") => {
+                Err(unknown(import).hint("this host has WASI 0.2: build it for that, as `wasm32-wasip2` is"))
+            }
+            _ => Ok(()),
+        },
         _ => Err(unknown(import)),
     }
 }

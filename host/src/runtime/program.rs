@@ -161,6 +161,10 @@ pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
         Failure::new(ErrorKind::LoadNotComponent, clean_line(&message, 500))
             .hint("a program may import `wasi_snapshot_preview1` and nothing else: build it for `wasm32-wasi`")
     };
+    // What the encoder makes of these is bounded by nobody, and a program that needs nothing but WASI has none.
+    if has_metadata(bytes) {
+        return Err(refused("it carries a description of component types; pack it with the tool that wrote that"));
+    }
     let encode = || {
         ComponentEncoder::default()
             .module(bytes)?
@@ -173,6 +177,11 @@ pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
         Ok(Err(error)) => Err(refused(&format!("{:#}", error.root_cause()))),
         Err(_) => Err(refused("the encoder panicked")),
     }
+}
+
+fn has_metadata(module: &[u8]) -> bool {
+    let mut parts = Parser::new(0).parse_all(module).flatten();
+    parts.any(|part| matches!(part, Payload::CustomSection(section) if section.name().starts_with("component-type")))
 }
 
 /// The names of the functions that a core module exports.

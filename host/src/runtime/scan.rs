@@ -229,7 +229,7 @@ fn validate(bytes: &[u8]) -> Result<(), Failure> {
             ErrorKind::LoadFeatureDisabled,
             format!("the component uses a WebAssembly feature that is switched off here: {}", why.message()),
         )
-        .hint("build it for the plain WebAssembly 2.0 feature set, without GC, threads, 64-bit memory or async")
+        .hint("build it for the plain WebAssembly 2.0 feature set, without GC, threads, 64-bit memory or async (componentize-qjs: `--sync`)")
     } else {
         Failure::new(ErrorKind::LoadMalformed, format!("the component is not valid: {why}"))
     })

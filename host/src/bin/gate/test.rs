@@ -4,7 +4,7 @@ use crate::args::{Format, Global, Test};
 use crate::complaint::Complaint;
 use crate::{Exit, prepare, terminal};
 use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
-use gatehost::runtime::Source;
+use gatehost::runtime::{LogLine, Source};
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -36,11 +36,17 @@ async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried,
     trial.suits(cases)?;
     let mut tried = Tried { name: trial.about.name.clone(), cases: Vec::new(), promises: Vec::new() };
     for case in cases {
-        let (verdicts, outcome) = match trial.judge(case).await {
-            Ok(judged) => (judged.verdicts(), judged.compare(case, command.bless)?),
-            Err(failure) => (Value::Null, Outcome::Error(failure)),
-        };
-        tried.cases.push((case.name.clone(), verdicts, outcome));
+        let name = case.name.clone();
+        tried.cases.push(match trial.judge(case).await {
+            Ok(judged) => {
+                let (verdicts, outcome) = (judged.verdicts(), judged.compare(case, command.bless)?);
+                let log = judged.answers.into_iter().flat_map(|(_, answer)| answer.log).collect();
+                TriedCase { name, verdicts, outcome, log }
+            }
+            Err(failure) => {
+                TriedCase { name, verdicts: Value::Null, outcome: Outcome::Error(failure), log: Vec::new() }
+            }
+        });
     }
     if !command.no_conformance {
         tried.promises = author::conformance(trial, cases).await;
@@ -48,41 +54,74 @@ async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried,
     Ok(tried)
 }
 
+/// What came of one case.
+struct TriedCase {
+    name: String,
+    verdicts: Value,
+    outcome: Outcome,
+    log: Vec<LogLine>,
+}
+
+impl TriedCase {
+    fn passed(&self) -> bool {
+        self.outcome.status() == Status::Pass
+    }
+
+    fn human(&self, out: &mut impl Write, color: bool, width: usize, log: bool) -> std::io::Result<()> {
+        let (word, detail) = match &self.outcome {
+            Outcome::Pass => ("pass", String::new()),
+            Outcome::Blessed => ("blessed", "expected.json was written".to_owned()),
+            Outcome::Differs(_) => ("fail", "another verdict than expected".to_owned()),
+            Outcome::Unexpected => ("fail", "it has no expected.json; `--bless` writes one".to_owned()),
+            Outcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
+        };
+        line(out, color, word, &format!("{:width$}  {detail}", self.name))?;
+        match &self.outcome {
+            Outcome::Differs(difference) => indented(out, difference)?,
+            Outcome::Error(failure) => hint(out, failure.hint.as_deref())?,
+            Outcome::Pass | Outcome::Blessed | Outcome::Unexpected => {}
+        }
+        let lines = self.log.iter().filter(|_| log || !self.passed());
+        lines.take(MAX_LOG).try_for_each(|line| writeln!(out, "      log: {}: {}", line.severity, line.message))
+    }
+
+    fn json(&self) -> Value {
+        let mut case = json!({
+            "name": self.name, "status": self.outcome.status().as_str(), "found": self.verdicts, "log": self.log,
+        });
+        match &self.outcome {
+            Outcome::Differs(difference) => case["difference"] = json!(difference),
+            Outcome::Error(failure) => case["error"] = json!(failure),
+            Outcome::Unexpected => case["error"] = json!({ "message": "it has no expected.json" }),
+            Outcome::Pass | Outcome::Blessed => {}
+        }
+        case
+    }
+}
+
+/// Lines of log that are shown of a case.
+const MAX_LOG: usize = 50;
+
 /// What came of it all.
 struct Tried {
     name: String,
-    cases: Vec<(String, Value, Outcome)>,
+    cases: Vec<TriedCase>,
     promises: Vec<Promise>,
 }
 
 impl Tried {
     /// Any failure fails; else an error is one.
     fn status(&self) -> Status {
-        let cases = self.cases.iter().map(|(_, _, outcome)| outcome.status());
+        let cases = self.cases.iter().map(|case| case.outcome.status());
         let promises = self.promises.iter().map(|promise| if promise.kept { Status::Pass } else { Status::Fail });
         let all: Vec<Status> = cases.chain(promises).collect();
         [Status::Fail, Status::Error].into_iter().find(|status| all.contains(status)).unwrap_or(Status::Pass)
     }
 
     fn human(&self, out: &mut impl Write, color: bool, global: &Global) -> std::io::Result<()> {
-        let width = self.cases.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
-        for (name, _, outcome) in &self.cases {
-            let (word, detail) = match outcome {
-                Outcome::Pass => ("pass", String::new()),
-                Outcome::Blessed => ("blessed", "expected.json was written".to_owned()),
-                Outcome::Differs(_) => ("fail", "another verdict than expected".to_owned()),
-                Outcome::Unexpected => ("fail", "it has no expected.json; `--bless` writes one".to_owned()),
-                Outcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
-            };
-            if global.quiet && outcome.status() == Status::Pass {
-                continue;
-            }
-            line(out, color, word, &format!("{name:width$}  {detail}"))?;
-            match outcome {
-                Outcome::Differs(difference) => indented(out, difference)?,
-                Outcome::Error(failure) => hint(out, failure.hint.as_deref())?,
-                Outcome::Pass | Outcome::Blessed | Outcome::Unexpected => {}
-            }
+        let width = self.cases.iter().map(|case| case.name.chars().count()).max().unwrap_or(0);
+        for case in self.cases.iter().filter(|case| !global.quiet || !case.passed()) {
+            case.human(out, color, width, global.verbose)?;
         }
         for promise in &self.promises {
             if promise.kept && !global.verbose {
@@ -92,7 +131,7 @@ impl Tried {
             line(out, color, word, &format!("{}: {}", promise.name, promise.seen))?;
             hint(out, promise.hint.as_deref())?;
         }
-        let passed = self.cases.iter().filter(|(_, _, outcome)| outcome.status() == Status::Pass).count();
+        let passed = self.cases.iter().filter(|case| case.passed()).count();
         let kept = self.promises.iter().filter(|promise| promise.kept).count();
         let promises = match self.promises.len() {
             0 => String::new(),
@@ -103,21 +142,11 @@ impl Tried {
     }
 
     fn json(&self, source: &Source) -> Value {
-        let cases = self.cases.iter().map(|(name, verdicts, outcome)| {
-            let mut case = json!({ "name": name, "status": outcome.status().as_str(), "found": verdicts });
-            match outcome {
-                Outcome::Differs(difference) => case["difference"] = json!(difference),
-                Outcome::Error(failure) => case["error"] = json!(failure),
-                Outcome::Unexpected => case["error"] = json!({ "message": "it has no expected.json" }),
-                Outcome::Pass | Outcome::Blessed => {}
-            }
-            case
-        });
         json!({
             "version": 1,
             "verifier": { "name": self.name, "digest": source.digest() },
             "status": self.status().as_str(),
-            "cases": cases.collect::<Vec<_>>(),
+            "cases": self.cases.iter().map(TriedCase::json).collect::<Vec<_>>(),
             "promises": self.promises,
         })
     }
