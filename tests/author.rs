@@ -51,13 +51,14 @@ fn commands_and_models_answer_as_the_case_says() {
         (r#"{"tests": [{"exit": 1, "stdout": "1 failed"}]}"#, said, Status::Fail, ""),
         (r#"{"tests": [{"signal": 9}]}"#, said, Status::Fail, ""),
         (r#"{"tests": [{"timed_out": true}]}"#, said, Status::Fail, ""),
-        (r#"{"tests": [{"not_started": "gone"}]}"#, said, Status::Fail, ""),
+        // What has no answer is the host's to tell, whatever the guest makes of it.
+        (r#"{"tests": [{"not_started": "gone"}]}"#, said, Status::Error, ""),
         // Nothing is scripted for it.
-        (r#"{"tests": []}"#, said, Status::Fail, ""),
+        (r#"{"tests": []}"#, said, Status::Error, ""),
         ("{}", said, Status::Fail, ""),
-        (passed, r#"{"answers": {"reviewer": [{"unreachable": "offline"}]}}"#, Status::Abstain, ""),
+        (passed, r#"{"answers": {"reviewer": [{"unreachable": "offline"}]}}"#, Status::Error, ""),
         (passed, r#"{"answers": {"reviewer": [{"text": "fi", "stop": "length"}]}}"#, Status::Abstain, "fi"),
-        (passed, r#"{"answers": {}}"#, Status::Abstain, ""),
+        (passed, r#"{"answers": {}}"#, Status::Error, ""),
     ] {
         let (_folder, cases) =
             cases(&[("a/submission.json", "{}"), ("a/commands.json", commands), ("a/models.json", models)]);
