@@ -30,6 +30,7 @@ const PIPELINE: &[&str] = &[
     "judge",
     "report",
     "schema",
+    "component",
 ];
 
 fn sources() -> PathBuf {

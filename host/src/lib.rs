@@ -36,3 +36,6 @@ pub mod judge;
 // What is told afterwards.
 pub mod report;
 pub mod schema;
+
+// For those who write verifiers.
+pub mod component;

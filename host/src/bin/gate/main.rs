@@ -2,16 +2,21 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program that talks to people")]
 
 mod args;
+mod build;
 mod compile;
 mod complaint;
 mod completions;
 mod init;
 mod inspect;
+mod languages;
+mod new;
 mod plan;
 mod prepare;
 mod progress;
+mod project;
 mod run;
 mod schema;
+mod templates;
 mod terminal;
 
 use args::{Arguments, Command};
@@ -42,6 +47,8 @@ fn main() -> ExitCode {
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
         Command::Compile(command) => compile::run(global, command),
+        Command::New(command) => new::run(global, command),
+        Command::Build(command) => build::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
     let exit = exit.unwrap_or_else(|complaint: Complaint| {
