@@ -101,14 +101,18 @@ impl Contract {
             Shape::Submission => (&["log", "workspace", "commands", "models"][..], "submission-verifier"),
         };
         let imports = imports.iter().map(|name| ("import", *name));
-        self.world_of(imports.chain([("export", "about"), ("export", export)]))
+        self.world_of("bindings", imports.chain([("export", "about"), ("export", export)]))
     }
 
-    fn world_of<'a>(&self, items: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(Resolve, WorldId), Error> {
+    fn world_of<'a>(
+        &self,
+        package: &str,
+        items: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(Resolve, WorldId), Error> {
         let items: String =
             items.map(|(way, name)| format!("{way} gatehost:verifier/{name}@{};\n", self.version)).collect();
         let mut resolve = self.resolve.clone();
-        let text = format!("package gatehost:bindings;\nworld verifier {{\n{items}}}\n");
+        let text = format!("package gatehost:{package};\nworld verifier {{\n{items}}}\n");
         let package = resolve.push_source("world.wit", &text).map_err(unreadable)?;
         let world = resolve.select_world(&[package], Some("verifier")).map_err(unreadable)?;
         Ok((resolve, world))
@@ -145,7 +149,7 @@ impl Contract {
     }
 
     fn null_adapter(&self) -> Result<Vec<u8>, Error> {
-        let (resolve, world) = self.world_of([("import", "log")].into_iter())?;
+        let (resolve, world) = self.world_of("adapter", [("import", "log")].into_iter())?;
         let text = NULL_ADAPTER.replace("VERSION", &self.version);
         let mut adapter = wat::parse_str(text).map_err(|error| Error::DoesNotFit(error.to_string()))?;
         embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;

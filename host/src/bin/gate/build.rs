@@ -22,8 +22,8 @@ pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Complaint> {
         Language::Python => build.python()?,
         Language::Javascript => build.quickjs("verifier.js")?,
         Language::Typescript => build.typescript()?,
-        Language::C => build.c("c")?,
-        Language::Cpp => build.c("cpp")?,
+        Language::C => build.c("c", &["cc", "-std=c17"])?,
+        Language::Cpp => build.c("cpp", &["c++", "-std=c++20", "-fno-exceptions", "-fno-rtti"])?,
         Language::Zig => build.zig()?,
         Language::Go => build.go()?,
         Language::Assemblyscript => build.assemblyscript()?,
@@ -56,6 +56,11 @@ fn report(project: &Project, called: &Path) -> Result<Exit, Complaint> {
     writeln!(out, "next: `gate test {}`, or `gate run --verifier {shown} {input}`", called.display())?;
     Ok(Exit::Pass)
 }
+
+/// Where compilers put a core module.
+const MODULE: &str = "build/module.wasm";
+/// What the bindings of C come to: their code, and the description of their types.
+const BINDINGS: [&str; 2] = ["build/bindings.o", "bindings/verifier_component_type.o"];
 
 struct Builder<'a> {
     project: &'a Project,
@@ -92,20 +97,24 @@ impl Builder<'_> {
 
     /// Run a tool in the project. What it prints is no part of the report.
     fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Complaint> {
+        self.printed(tool, arguments).map(|_| ())
+    }
+
+    /// Run a tool in the project for what it prints.
+    fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Complaint> {
         let mut command = tool.map_err(|missing| {
             Complaint::mistake(anyhow!("{} is not installed", missing.tool))
                 .hint(format!("in {}: {}", self.project.folder.display(), missing.install))
         })?;
-        command.args(arguments).current_dir(&self.project.folder).stdin(Stdio::null());
+        command.args(arguments).current_dir(&self.project.folder).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(if self.quiet { Stdio::piped() } else { Stdio::inherit() });
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = command.stdout(Stdio::piped()).stderr(if self.quiet { Stdio::piped() } else { Stdio::inherit() });
-        let output = output.output().with_context(|| format!("cannot run `{shown}`")).map_err(Complaint::mistake)?;
+        let output = command.output().with_context(|| format!("cannot run `{shown}`")).map_err(Complaint::mistake)?;
         if output.status.success() {
-            return Ok(());
+            return Ok(output.stdout);
         }
-        let said = [output.stdout, output.stderr].concat();
-        std::io::stderr().write_all(&said)?;
+        std::io::stderr().write_all(&[output.stdout, output.stderr].concat())?;
         Err(Complaint::mistake(anyhow!("`{shown}` ended with {}", output.status)))
     }
 
@@ -167,28 +176,28 @@ impl Builder<'_> {
         self.quickjs("build/verifier.js")
     }
 
-    /// C or C++: all sources of `src`, and the bindings.
-    fn c(&self, extension: &str) -> Result<(), Complaint> {
+    /// The generated bindings, as an object; those of every language that can use a C header.
+    fn c_bindings(&self, optimise: &[&str]) -> Result<(), Complaint> {
         self.build_folder()?;
-        let sources = self.sources(extension)?;
+        let mut arguments = vec!["cc", "-target", "wasm32-wasi", "-I", "."];
+        arguments.extend(optimise);
+        arguments.extend(["-c", "bindings/verifier.c", "-o", BINDINGS[0]]);
+        self.step(languages::zig(&self.project.folder), &arguments)
+    }
+
+    /// C or C++: all sources of `src`.
+    fn c(&self, extension: &str, compiler: &[&str]) -> Result<(), Complaint> {
         let optimise: &[&str] = if self.release { &["-Os", "-s"] } else { &["-g"] };
-        let common = ["-target", "wasm32-wasi", "-I", ".", "-Wall", "-Wextra"];
-        // The bindings are C in a C++ project too.
-        let mut arguments = vec!["cc"];
-        arguments.extend(common.iter().chain(optimise));
-        arguments.extend(["-c", "bindings/verifier.c", "-o", "build/bindings.o"]);
-        self.step(languages::zig(&self.project.folder), &arguments)?;
-        let (compiler, standard) = if extension == "c" { ("cc", "-std=c17") } else { ("c++", "-std=c++20") };
-        let mut arguments = vec![compiler];
-        arguments.extend(common.iter().chain(optimise));
-        arguments.extend([standard, "-mexec-model=reactor"]);
-        if extension != "c" {
-            arguments.extend(["-fno-exceptions", "-fno-rtti"]);
-        }
+        self.c_bindings(optimise)?;
+        let sources = self.sources(extension)?;
+        let mut arguments = compiler.to_vec();
+        arguments.extend(["-target", "wasm32-wasi", "-mexec-model=reactor", "-I", ".", "-Wall", "-Wextra"]);
+        arguments.extend(optimise);
         arguments.extend(sources.iter().map(String::as_str));
-        arguments.extend(["build/bindings.o", "bindings/verifier_component_type.o", "-o", "build/module.wasm"]);
+        arguments.extend(BINDINGS);
+        arguments.extend(["-o", MODULE]);
         self.step(languages::zig(&self.project.folder), &arguments)?;
-        self.pack("build/module.wasm")
+        self.pack(MODULE)
     }
 
     fn sources(&self, extension: &str) -> Result<Vec<String>, Complaint> {
@@ -197,7 +206,7 @@ impl Builder<'_> {
         let names = entries.map_err(Complaint::mistake)?.flatten().map(|entry| entry.file_name());
         let names = names.filter_map(|name| name.to_str().map(str::to_owned));
         let mut sources: Vec<String> = names
-            .filter(|name| Path::new(name).extension().is_some_and(|found| found == extension))
+            .filter(|name| Path::new(name).extension() == Some(extension.as_ref()))
             .map(|name| format!("src/{name}"))
             .collect();
         sources.sort();
@@ -205,14 +214,38 @@ impl Builder<'_> {
     }
 
     fn zig(&self) -> Result<(), Complaint> {
-        Err(Complaint::mistake(anyhow!("not yet")))
+        let optimise: &[&str] = if self.release { &["-OReleaseSmall", "-fstrip"] } else { &["-ODebug"] };
+        self.c_bindings(if self.release { &["-Os", "-s"] } else { &["-g"] })?;
+        let translate = ["translate-c", "-target", "wasm32-wasi", "-lc", "bindings/verifier.h"];
+        let header = self.printed(languages::zig(&self.project.folder), &translate)?;
+        new::write(&self.path("build/c.zig"), &header)?;
+        let mut arguments = vec!["build-exe", "-target", "wasm32-wasi", "-mexec-model=reactor"];
+        arguments.extend(optimise);
+        arguments.extend(["--dep", "c", "-Mroot=src/verifier.zig", "-lc"]);
+        arguments.extend(optimise);
+        arguments.push("-Mc=build/c.zig");
+        arguments.extend(BINDINGS);
+        let output = format!("-femit-bin={MODULE}");
+        arguments.push(&output);
+        self.step(languages::zig(&self.project.folder), &arguments)?;
+        self.pack(MODULE)
     }
 
     fn go(&self) -> Result<(), Complaint> {
-        Err(Complaint::mistake(anyhow!("not yet")))
+        let mut tool = languages::go(&self.project.folder);
+        if let Ok(command) = &mut tool {
+            command.envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOWORK", "off")]);
+        }
+        let mut arguments = vec!["build", "-mod=mod", "-buildmode=c-shared"];
+        arguments.extend(self.release.then_some("-ldflags=-s -w"));
+        arguments.extend(["-o", MODULE, "."]);
+        self.step(tool, &arguments)?;
+        self.pack(MODULE)
     }
 
     fn assemblyscript(&self) -> Result<(), Complaint> {
-        Err(Complaint::mistake(anyhow!("not yet")))
+        let target = if self.release { "release" } else { "debug" };
+        self.step(languages::node_tool(&self.project.folder, "asc"), &["--config", "asconfig.json", "--target", target])?;
+        self.pack(MODULE)
     }
 }

@@ -78,6 +78,34 @@ const C: &[Template] = templates![
     "src/gatehost.h": "c/gatehost.h",
 ];
 
+const CPP: &[Template] = templates![
+    ".gitignore": "c/gitignore",
+    "compile_flags.txt": "cpp/compile_flags.txt",
+    "src/gatehost.cpp": "c/gatehost.c",
+    "src/gatehost.h": "c/gatehost.h",
+    "src/gatehost.hpp": "cpp/gatehost.hpp",
+];
+
+const ZIG: &[Template] = templates![".gitignore": "zig/gitignore", "src/gatehost.zig": "zig/gatehost.zig"];
+
+const GO: &[Template] = templates![
+    ".gitignore": "go/gitignore",
+    "gatehost/gatehost.go": "go/gatehost.go",
+    "go.mod": "go/go.mod.in",
+    "runtime/go.mod": "go/runtime/go.mod.in",
+    "runtime/wit/runtime/runtime.go": "go/runtime/runtime.go",
+    "runtime/wit/types/types.go": "go/runtime/types.go",
+];
+
+const ASSEMBLYSCRIPT: &[Template] = templates![
+    ".gitignore": "assemblyscript/gitignore",
+    "asconfig.json": "assemblyscript/asconfig.json",
+    "package.json": "assemblyscript/package.json",
+    "src/gatehost.ts": "assemblyscript/gatehost.ts",
+    "transform.mjs": "assemblyscript/transform.mjs",
+    "tsconfig.json": "assemblyscript/tsconfig.json",
+];
+
 /// The files of a language's project beside its verifier.
 fn common(language: Language) -> &'static [Template] {
     match language {
@@ -86,7 +114,10 @@ fn common(language: Language) -> &'static [Template] {
         Language::Javascript => JAVASCRIPT,
         Language::Typescript => TYPESCRIPT,
         Language::C => C,
-        Language::Cpp | Language::Zig | Language::Go | Language::Assemblyscript => &[],
+        Language::Cpp => CPP,
+        Language::Zig => ZIG,
+        Language::Go => GO,
+        Language::Assemblyscript => ASSEMBLYSCRIPT,
     }
 }
 
@@ -103,7 +134,24 @@ fn verifier(language: Language, shape: Shape) -> &'static [Template] {
         (Language::Typescript, Shape::Submission) => templates!["src/verifier.ts": "typescript/submission/verifier.ts"],
         (Language::C, Shape::File) => templates!["src/verifier.c": "c/file/verifier.c"],
         (Language::C, Shape::Submission) => templates!["src/verifier.c": "c/submission/verifier.c"],
-        _ => &[],
+        (Language::Cpp, Shape::File) => templates!["src/verifier.cpp": "cpp/file/verifier.cpp"],
+        (Language::Cpp, Shape::Submission) => templates!["src/verifier.cpp": "cpp/submission/verifier.cpp"],
+        (Language::Zig, Shape::File) => templates!["src/verifier.zig": "zig/file/verifier.zig"],
+        (Language::Zig, Shape::Submission) => templates!["src/verifier.zig": "zig/submission/verifier.zig"],
+        (Language::Go, Shape::File) => templates![
+            "export_gatehost_verifier_about/about.go": "go/file/about.go",
+            "export_gatehost_verifier_file_verifier/verifier.go": "go/file/verifier.go",
+        ],
+        (Language::Go, Shape::Submission) => templates![
+            "export_gatehost_verifier_about/about.go": "go/submission/about.go",
+            "export_gatehost_verifier_submission_verifier/verifier.go": "go/submission/verifier.go",
+        ],
+        (Language::Assemblyscript, Shape::File) => {
+            templates!["src/verifier.ts": "assemblyscript/file/verifier.ts"]
+        }
+        (Language::Assemblyscript, Shape::Submission) => {
+            templates!["src/verifier.ts": "assemblyscript/submission/verifier.ts"]
+        }
     }
 }
 
