@@ -5,6 +5,7 @@ mod asking;
 mod baseline;
 mod cache;
 mod cases;
+mod component;
 mod determinism;
 mod guests;
 mod hostile;
