@@ -31,6 +31,7 @@ const PIPELINE: &[&str] = &[
     "author",
     "report",
     "schema",
+    "component",
 ];
 
 fn sources() -> PathBuf {

@@ -7,6 +7,7 @@ mod baseline;
 mod cache;
 mod cases;
 mod commands;
+mod component;
 mod determinism;
 mod guests;
 mod hostile;

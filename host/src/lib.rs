@@ -39,3 +39,6 @@ pub mod author;
 // What is told afterwards.
 pub mod report;
 pub mod schema;
+
+// For those who write verifiers.
+pub mod component;

@@ -7,73 +7,36 @@
 
 use gatehost_sdk::submission::Task;
 use gatehost_sdk::workspace::{self, Error};
-use gatehost_sdk::{About, Finding, Place, Submission, SubmissionVerifier, Verdict, markdown};
-use serde::Deserialize;
+use gatehost_sdk::{Finding, Place, Submission, Verdict, markdown};
 
-const SETTINGS_SCHEMA: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "file": {
-      "description": "The path of the list.",
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 1000,
-      "default": "tasks.md"
-    },
-    "count": {
-      "description": "Whether the number of checked items must be that of the plan, may be greater, or does not matter.",
-      "enum": ["exactly", "at-least", "any"],
-      "default": "exactly"
-    },
-    "nested": {
-      "description": "Whether indented items count.",
-      "type": "boolean",
-      "default": false
-    }
-  },
-  "additionalProperties": false
-}"#;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    file: String,
-    count: Count,
-    nested: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { file: "tasks.md".to_owned(), count: Count::Exactly, nested: false }
+gatehost_sdk::settings! {
+    struct Settings {
+        /// The path of the list.
+        file: String = "tasks.md" => { minLength: 1, maxLength: 1000 },
+        /// Whether the number of checked items must be that of the plan, may be greater, or does not matter.
+        count: Count = Count::Exactly,
+        /// Whether indented items count.
+        nested: bool = false,
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Count {
-    Exactly,
-    AtLeast,
-    Any,
-}
-
-struct Checklist;
-
-impl SubmissionVerifier for Checklist {
-    type Settings = Settings;
-    const ABOUT: About = About::new(
-        "checklist",
-        env!("CARGO_PKG_VERSION"),
-        "The list of tasks has the task checked, and as many items as its place in the plan says.",
-    )
-    .settings_schema(SETTINGS_SCHEMA);
-
-    fn check(submission: &Submission, settings: Settings) -> Verdict {
-        judge(submission.task.as_ref(), workspace::read(&settings.file), &settings)
+gatehost_sdk::settings! {
+    enum Count {
+        Exactly = "exactly",
+        AtLeast = "at-least",
+        Any = "any",
     }
 }
 
-gatehost_sdk::export_submission_verifier!(Checklist);
+gatehost_sdk::submission_verifier!(
+    check,
+    summary: "The list of tasks has the task checked, and as many items as its place in the plan says.",
+    settings: Settings,
+);
+
+fn check(submission: &Submission, settings: Settings) -> Verdict {
+    judge(submission.task.as_ref(), workspace::read(&settings.file), &settings)
+}
 
 fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings) -> Verdict {
     let file = settings.file.as_str();

@@ -5,53 +5,24 @@
 //! mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal inside a
 //! fenced code block or a quotation, where the executor shows somebody else's words. Silence is not a signal.
 
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
-use serde::Deserialize;
+use gatehost_sdk::{Finding, Submission, Verdict};
 
-const SETTINGS_SCHEMA: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "signal": {
-      "description": "What the claim must say on a line of its own.",
-      "type": "string",
-      "minLength": 1,
-      "maxLength": 200,
-      "pattern": "^\\S(.*\\S)?$",
-      "default": "TASK_COMPLETE"
-    }
-  },
-  "additionalProperties": false
-}"#;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settings {
-    #[serde(default = "default_signal")]
-    signal: String,
-}
-
-fn default_signal() -> String {
-    "TASK_COMPLETE".to_owned()
-}
-
-struct CompletionSignal;
-
-impl SubmissionVerifier for CompletionSignal {
-    type Settings = Settings;
-    const ABOUT: About = About::new(
-        "completion-signal",
-        env!("CARGO_PKG_VERSION"),
-        "The claim says explicitly, on a line of its own, that the task is complete.",
-    )
-    .settings_schema(SETTINGS_SCHEMA);
-
-    fn check(submission: &Submission, settings: Settings) -> Verdict {
-        judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings.signal)
+gatehost_sdk::settings! {
+    struct Settings {
+        /// What the claim must say on a line of its own.
+        signal: String = "TASK_COMPLETE" => { minLength: 1, maxLength: 200, pattern: r"^\S(.*\S)?$" },
     }
 }
 
-gatehost_sdk::export_submission_verifier!(CompletionSignal);
+gatehost_sdk::submission_verifier!(
+    check,
+    summary: "The claim says explicitly, on a line of its own, that the task is complete.",
+    settings: Settings,
+);
+
+fn check(submission: &Submission, settings: Settings) -> Verdict {
+    judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings.signal)
+}
 
 fn judge(claim: Option<&str>, signal: &str) -> Verdict {
     let finding = match claim {

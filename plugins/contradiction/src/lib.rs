@@ -24,77 +24,34 @@ mod prose;
 #[cfg(test)]
 mod sentences;
 
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{Finding, Submission, Verdict};
 use prose::Token;
-use serde::Deserialize;
 
-const SETTINGS_SCHEMA: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "signal": {
-      "description": "What the claim says when it claims completion. Empty: every claim claims completion.",
-      "type": "string",
-      "maxLength": 200,
-      "default": "TASK_COMPLETE"
-    },
-    "phrases": {
-      "description": "What admits failure. Replaces the default phrases.",
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "[\\p{L}\\p{N}]" },
-      "minItems": 1,
-      "maxItems": 200,
-      "default": ["requires manual", "cannot be automated", "could not complete", "needs human", "manual intervention"]
-    },
-    "more_phrases": {
-      "description": "Further phrases, beside the default ones or those of `phrases`.",
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "[\\p{L}\\p{N}]" },
-      "maxItems": 200,
-      "default": []
+gatehost_sdk::settings! {
+    struct Settings {
+        /// What the claim says when it claims completion. Empty: every claim claims completion.
+        signal: String = "TASK_COMPLETE" => { maxLength: 200 },
+        /// What admits failure. Replaces the default phrases.
+        phrases: Vec<String> = DEFAULT_PHRASES
+            => { minItems: 1, maxItems: 200 } each { minLength: 1, maxLength: 200, pattern: r"[\p{L}\p{N}]" },
+        /// Further phrases, beside the default ones or those of `phrases`.
+        more_phrases: Vec<String> = []
+            => { maxItems: 200 } each { minLength: 1, maxLength: 200, pattern: r"[\p{L}\p{N}]" },
     }
-  },
-  "additionalProperties": false
-}"#;
+}
 
 const DEFAULT_PHRASES: [&str; 5] =
     ["requires manual", "cannot be automated", "could not complete", "needs human", "manual intervention"];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    signal: String,
-    phrases: Vec<String>,
-    more_phrases: Vec<String>,
+gatehost_sdk::submission_verifier!(
+    check,
+    summary: "The claim does not admit failure beside its completion signal.",
+    settings: Settings,
+);
+
+fn check(submission: &Submission, settings: Settings) -> Verdict {
+    judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings)
 }
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            signal: "TASK_COMPLETE".to_owned(),
-            phrases: DEFAULT_PHRASES.map(str::to_owned).to_vec(),
-            more_phrases: Vec::new(),
-        }
-    }
-}
-
-struct Contradiction;
-
-impl SubmissionVerifier for Contradiction {
-    type Settings = Settings;
-    const ABOUT: About = About::new(
-        "contradiction",
-        env!("CARGO_PKG_VERSION"),
-        "The claim does not admit failure beside its completion signal.",
-    )
-    .settings_schema(SETTINGS_SCHEMA);
-
-    fn check(submission: &Submission, settings: Settings) -> Verdict {
-        judge(submission.claim.as_ref().map(|claim| claim.text.as_str()), &settings)
-    }
-}
-
-gatehost_sdk::export_submission_verifier!(Contradiction);
 
 fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
     let signal = &settings.signal;
@@ -215,17 +172,9 @@ mod tests {
     #[test]
     fn every_phrase_is_reported_once_with_its_line() {
         let claim = "TASK_COMPLETE\nIt needs human eyes.\nIt requires manual work, and needs human eyes.";
-        let verdict = judge(Some(claim), &Settings::default());
+        let verdict = judge(Some(claim), &sentences::defaults());
         let lines: Vec<&str> =
             verdict.findings.iter().map(|finding| finding.message.split(" on ").nth(1).expect("a line")).collect();
         assert_eq!(lines, ["line 2: It needs human eyes.", "line 3: It requires manual work, and needs human eyes."]);
-    }
-
-    #[test]
-    fn the_schema_gives_the_same_defaults() {
-        let schema: serde_json::Value = serde_json::from_str(SETTINGS_SCHEMA).expect("JSON");
-        let default = |name: &str| schema["properties"][name]["default"].clone();
-        assert_eq!(default("phrases"), serde_json::json!(DEFAULT_PHRASES));
-        assert_eq!(default("signal"), Settings::default().signal);
     }
 }

@@ -128,7 +128,7 @@ const DO_NOT: &[&str] = &[
 ];
 
 fn status(sentence: &str) -> Status {
-    judge(Some(&format!("{sentence}\n\nTASK_COMPLETE\n")), &Settings::default()).status
+    judge(Some(&format!("{sentence}\n\nTASK_COMPLETE\n")), &defaults()).status
 }
 
 #[test]
@@ -143,4 +143,9 @@ fn sentences_that_deny_or_quote_it_are_not() {
     assert!(DO_NOT.len() >= 50, "there should be 50 sentences");
     let wrong: Vec<&&str> = DO_NOT.iter().filter(|sentence| status(sentence) != Status::Pass).collect();
     assert!(wrong.is_empty(), "rejected: {wrong:#?}");
+}
+
+/// The settings where nothing is said.
+pub(crate) fn defaults() -> Settings {
+    serde_json::from_str("{}").expect("settings")
 }

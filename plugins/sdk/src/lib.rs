@@ -1,24 +1,20 @@
 //! Write a Gatehost verifier in Rust: one function and one macro line.
 //!
 //! ```ignore
-//! use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+//! use gatehost_sdk::{File, Finding, Verdict};
 //!
-//! struct NoTabs;
-//!
-//! impl FileVerifier for NoTabs {
-//!     type Settings = ();
-//!     const ABOUT: About = About::new("no-tabs", "0.1.0", "No file contains a tab.").files(&["**/*.txt"]);
-//!
-//!     fn check(file: &File, _settings: ()) -> Verdict {
-//!         match file.text().and_then(|text| text.find('\t')) {
-//!             Some(at) => Finding::error("tab", "found a tab").at(file.place_of(at)).into(),
-//!             None => Verdict::pass(),
-//!         }
+//! fn no_tabs(file: &File, _settings: ()) -> Verdict {
+//!     match file.text().and_then(|text| text.find('\t')) {
+//!         Some(at) => Finding::error("tab", "found a tab").at(file.place_of(at)).into(),
+//!         None => Verdict::pass(),
 //!     }
 //! }
 //!
-//! gatehost_sdk::export_file_verifier!(NoTabs);
+//! gatehost_sdk::file_verifier!(no_tabs, summary: "No file contains a tab.", files: ["**/*.txt"]);
 //! ```
+//!
+//! [`settings!`] declares settings, from which the schema is made that the host checks them against. Where more is
+//! needed, implement [`FileVerifier`] or [`SubmissionVerifier`] and export it.
 //!
 //! The answer types are the contract's own (`wit/types.wit`) with constructors added here. What this crate leaves
 //! to others: everything about running verifiers; it knows nothing of the host.
@@ -28,18 +24,24 @@ mod bindings;
 pub mod command;
 pub mod glob;
 pub mod markdown;
+mod settings;
 pub mod text;
 mod verdict;
 
 pub use arena::Arena;
 pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, File};
 pub use bindings::imports::gatehost::verifier::{commands, log, models, submission, types, workspace};
+pub use settings::{DefaultFor, Setting, Settings};
 pub use submission::Submission;
 pub use types::{Finding, Level, Place, Status, Verdict};
 pub use verdict::TextPosition;
 
 #[doc(hidden)]
 pub use bindings::{about as __about, file as __file, submission as __submission};
+#[doc(hidden)]
+pub use serde as __serde;
+#[doc(hidden)]
+pub use settings::{member as __member, object as __object, property as __property, quoted as __quoted};
 
 use serde::de::DeserializeOwned;
 
@@ -50,13 +52,20 @@ pub struct About {
     version: &'static str,
     summary: &'static str,
     files: &'static [&'static str],
-    settings_schema: &'static str,
+    settings_schema: Schema,
+}
+
+/// Where the schema of the settings comes from.
+#[derive(Clone, Copy, Debug)]
+enum Schema {
+    Written(&'static str),
+    Declared(fn() -> String),
 }
 
 impl About {
     /// A description without file patterns and without settings.
     pub const fn new(name: &'static str, version: &'static str, summary: &'static str) -> Self {
-        Self { name, version, summary, files: &[], settings_schema: "" }
+        Self { name, version, summary, files: &[], settings_schema: Schema::Written("") }
     }
 
     /// The globs of the files that a file verifier wants by default.
@@ -64,9 +73,14 @@ impl About {
         Self { files, ..self }
     }
 
-    /// A JSON Schema of the settings.
+    /// The settings, as [`settings!`] declared them.
+    pub const fn settings<S: Settings>(self) -> Self {
+        Self { settings_schema: Schema::Declared(S::schema), ..self }
+    }
+
+    /// A JSON Schema of the settings, where it is written by hand.
     pub const fn settings_schema(self, settings_schema: &'static str) -> Self {
-        Self { settings_schema, ..self }
+        Self { settings_schema: Schema::Written(settings_schema), ..self }
     }
 
     #[doc(hidden)]
@@ -76,7 +90,10 @@ impl About {
             self.version.into(),
             self.summary.into(),
             self.files.iter().map(|&glob| glob.into()).collect(),
-            self.settings_schema.into(),
+            match self.settings_schema {
+                Schema::Written(schema) => schema.into(),
+                Schema::Declared(schema) => schema(),
+            },
         )
     }
 }
@@ -116,6 +133,56 @@ pub fn with_settings<S: DeserializeOwned>(json: &str, check: impl FnOnce(S) -> V
         Ok(settings) => check(settings),
         Err(why) => Verdict::abstain(format!("cannot read the settings: {why}")),
     }
+}
+
+/// Make a function the file verifier that this component exports, under the package's name and version.
+///
+/// `file_verifier!(check, summary: "…", files: ["**/*.txt"], settings: Settings)`, where `check` is
+/// `fn(&File, Settings) -> Verdict`; without settings, they are `()`.
+#[macro_export]
+macro_rules! file_verifier {
+    ($check:path, summary: $summary:expr, files: $files:expr $(,)?) => {
+        $crate::file_verifier!($check, summary: $summary, files: $files, settings: ());
+    };
+    ($check:path, summary: $summary:expr, files: $files:expr, settings: $settings:ty $(,)?) => {
+        $crate::__verifier!(FileVerifier, $crate::File, $check, $summary, &$files, $settings);
+        $crate::export_file_verifier!(TheVerifier);
+    };
+}
+
+/// Make a function the submission verifier that this component exports, under the package's name and version.
+///
+/// `submission_verifier!(check, summary: "…", settings: Settings)`, where `check` is
+/// `fn(&Submission, Settings) -> Verdict`; without settings, they are `()`.
+#[macro_export]
+macro_rules! submission_verifier {
+    ($check:path, summary: $summary:expr $(,)?) => {
+        $crate::submission_verifier!($check, summary: $summary, settings: ());
+    };
+    ($check:path, summary: $summary:expr, settings: $settings:ty $(,)?) => {
+        $crate::__verifier!(SubmissionVerifier, $crate::Submission, $check, $summary, &[], $settings);
+        $crate::export_submission_verifier!(TheVerifier);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __verifier {
+    ($shape:ident, $input:ty, $check:path, $summary:expr, $files:expr, $settings:ty) => {
+        struct TheVerifier;
+
+        impl $crate::$shape for TheVerifier {
+            type Settings = $settings;
+            const ABOUT: $crate::About =
+                $crate::About::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), $summary)
+                    .files($files)
+                    .settings::<$settings>();
+
+            fn check(input: &$input, settings: $settings) -> $crate::Verdict {
+                $check(input, settings)
+            }
+        }
+    };
 }
 
 /// Make a [`FileVerifier`] the verifier that this component exports.

@@ -1,6 +1,7 @@
 //! Constructors for findings, places and verdicts.
 
-use crate::{Content, File, Finding, Level, Place, Status, Verdict};
+use crate::submission::Executor;
+use crate::{Content, File, Finding, Level, Place, Status, Submission, Verdict};
 
 impl Verdict {
     /// The work is acceptable.
@@ -13,6 +14,13 @@ impl Verdict {
         Self { status: Status::Fail, summary: summary.into(), findings, ..Self::pass() }
     }
 
+    /// The verdict that rests on these findings: a failure if one of them is an error.
+    pub fn of(findings: impl IntoIterator<Item = Finding>) -> Self {
+        let findings: Vec<Finding> = findings.into_iter().collect();
+        let wrong = findings.iter().any(|finding| finding.level == Level::Error);
+        Self { status: if wrong { Status::Fail } else { Status::Pass }, findings, ..Self::pass() }
+    }
+
     /// This verifier cannot judge, for this reason.
     pub fn abstain(summary: impl Into<String>) -> Self {
         Self { status: Status::Abstain, summary: summary.into(), ..Self::pass() }
@@ -22,15 +30,14 @@ impl Verdict {
 impl From<Finding> for Verdict {
     /// The verdict that rests on one finding: a failure if it is an error.
     fn from(finding: Finding) -> Self {
-        vec![finding].into()
+        Self::of([finding])
     }
 }
 
 impl From<Vec<Finding>> for Verdict {
     /// The verdict that rests on what was found: a failure if there is an error among it.
     fn from(findings: Vec<Finding>) -> Self {
-        let wrong = findings.iter().any(|finding| finding.level == Level::Error);
-        Self { status: if wrong { Status::Fail } else { Status::Pass }, findings, ..Self::pass() }
+        Self::of(findings)
     }
 }
 
@@ -128,6 +135,24 @@ impl File {
                 Place::file(&self.path).position(line, column)
             }
             None => Place::file(&self.path),
+        }
+    }
+}
+
+/// Nothing was submitted: for tests that fill in what they are about.
+impl Default for Submission {
+    fn default() -> Self {
+        Self {
+            task: None,
+            claim: None,
+            tool_calls: Vec::new(),
+            changes: Vec::new(),
+            attempt: 1,
+            executor: Executor { name: None, model: None, family: None, session: None },
+            prior_findings: Vec::new(),
+            evidence: Vec::new(),
+            evaluator: None,
+            base: None,
         }
     }
 }

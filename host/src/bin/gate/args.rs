@@ -1,5 +1,6 @@
 //! What the user said, as it was said.
 
+use crate::languages::Language;
 use crate::terminal::Color;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gatehost::config::Grant;
@@ -70,6 +71,10 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Compile components ahead, so that no run has to
     Compile(Compile),
+    /// Start a verifier: a little project in the language of your choice
+    New(New),
+    /// Build a verifier's project into a component that fits the contract
+    Build(Build),
     /// Try a verifier: its own cases, and the promises that every verifier makes
     Test(Test),
     /// Measure what a verifier costs for its own cases
@@ -279,6 +284,40 @@ pub(crate) struct Test {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). Where the language's tools are not
+there, the command that installs them is printed; the project is written all the same.
+
+Examples:
+  gate new no-todo --lang rust
+  gate new mentions-all --lang python --shape submission
+  gate new --list")]
+pub(crate) struct New {
+    /// The verifier's name, which is that of its folder: lower-case words joined by `-`
+    #[arg(required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// The language
+    #[arg(long, value_enum, required_unless_present = "list")]
+    pub(crate) lang: Option<Language>,
+    /// Whether it judges single files or whole submissions
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) shape: ShapeOf,
+    /// List the languages, and what each still needs here
+    #[arg(long, conflicts_with_all = ["name", "lang"])]
+    pub(crate) list: bool,
+}
+
+/// What a verifier judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeOf {
+    /// One file at a time
+    #[default]
+    File,
+    /// The task, the claim, the tool calls and the changes, all at once
+    Submission,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
 Times are medians with the interval in which the true median lies with 95 % confidence, each call with a fresh instance and
 all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
 
@@ -296,6 +335,22 @@ pub(crate) struct Bench {
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is built, and how, is said by the project's gate-verifier.toml. The component is checked as before every run.
+
+Examples:
+  gate build
+  gate build no-todo --release")]
+pub(crate) struct Build {
+    /// The project: a folder with a gate-verifier.toml
+    #[arg(default_value = ".", hide_default_value = true)]
+    pub(crate) path: PathBuf,
+    /// Optimise the component
+    #[arg(long)]
+    pub(crate) release: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,16 +3,21 @@
 
 mod args;
 mod bench;
+mod build;
 mod compile;
 mod complaint;
 mod completions;
 mod init;
 mod inspect;
+mod languages;
+mod new;
 mod plan;
 mod prepare;
 mod progress;
+mod project;
 mod run;
 mod schema;
+mod templates;
 mod terminal;
 mod test;
 
@@ -44,6 +49,8 @@ fn main() -> ExitCode {
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
         Command::Compile(command) => compile::run(global, command),
+        Command::New(command) => new::run(global, command),
+        Command::Build(command) => build::run(global, command),
         Command::Test(command) => test::run(global, command),
         Command::Bench(command) => bench::run(global, command),
         Command::Completions(command) => completions::run(command),

@@ -1,0 +1,259 @@
+//! `gate build`: from a project to a component that was seen to fit the contract.
+
+use crate::args::{Build, Global};
+use crate::complaint::Complaint;
+use crate::languages::{self, Language, Missing};
+use crate::project::Project;
+use crate::{Exit, new, prepare};
+use anyhow::{Context, anyhow};
+use gatehost::component::Contract;
+use gatehost::runtime::{Anatomy, Source};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Complaint> {
+    let project = Project::open(&global.directory.join(&command.path))?;
+    let build = Builder { project: &project, release: command.release, quiet: global.quiet };
+    build.bindings()?;
+    match project.language {
+        Language::Rust => build.rust()?,
+        Language::Python => build.python()?,
+        Language::Javascript => build.quickjs("verifier.js")?,
+        Language::Typescript => build.typescript()?,
+        Language::C => build.c("c", &["cc", "-std=c17"])?,
+        Language::Cpp => build.c("cpp", &["c++", "-std=c++20", "-fno-exceptions", "-fno-rtti"])?,
+        Language::Zig => build.zig()?,
+        Language::Go => build.go()?,
+        Language::Assemblyscript => build.assemblyscript()?,
+    }
+    report(&project, &command.path)
+}
+
+/// What came out, after the same look at it as every run takes.
+fn report(project: &Project, called: &Path) -> Result<Exit, Complaint> {
+    let path = project.component();
+    let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
+    let shown = shown.display();
+    let source = Source::named(&path.to_string_lossy(), Path::new(""))?;
+    let about = prepare::block_on(prepare::runtime()?.describe(&source))??;
+    let anatomy = Anatomy::read(source.bytes()).unwrap_or_default();
+    let shape = anatomy.shape()?;
+    let mut out = std::io::stdout().lock();
+    let size = source.bytes().len();
+    writeln!(out, "built {shown}: `{}` {}, a {} verifier, {size} bytes", about.name, about.version, shape.as_str())?;
+    let functions: Vec<_> = anatomy.imports.iter().filter(|import| !Anatomy::is_types_only(import)).collect();
+    match functions.as_slice() {
+        [] => writeln!(out, "imports nothing but types: it can compute, and nothing else")?,
+        imports => {
+            for import in imports {
+                writeln!(out, "imports {import}")?;
+            }
+        }
+    }
+    let input = if shape == gatehost::plan::Shape::File { "--files FILE" } else { "--submission FILE" };
+    writeln!(out, "next: `gate test {}`, or `gate run --verifier {shown} {input}`", called.display())?;
+    Ok(Exit::Pass)
+}
+
+/// Where compilers put a core module.
+const MODULE: &str = "build/module.wasm";
+/// What the bindings of C come to: their code, and the description of their types.
+const BINDINGS: [&str; 2] = ["build/bindings.o", "bindings/verifier_component_type.o"];
+
+struct Builder<'a> {
+    project: &'a Project,
+    release: bool,
+    quiet: bool,
+}
+
+impl Builder<'_> {
+    fn path(&self, path: &str) -> PathBuf {
+        self.project.folder.join(path)
+    }
+
+    /// Make the bindings that are not there any more.
+    fn bindings(&self) -> Result<(), Complaint> {
+        let language = self.project.language;
+        let there = match language {
+            Language::C | Language::Cpp | Language::Zig => self.path("bindings/verifier.h").exists(),
+            Language::Go => self.path("wit_exports.go").exists(),
+            _ => true,
+        };
+        if there {
+            return Ok(());
+        }
+        let shape = self.project.shape()?;
+        for (path, content) in new::in_language(&self.contract()?, language, shape).map_err(Complaint::mistake)? {
+            new::write(&self.path(&path), &content)?;
+        }
+        Ok(())
+    }
+
+    fn contract(&self) -> Result<Contract, Complaint> {
+        Contract::read(&self.path("wit")).map_err(Complaint::mistake)
+    }
+
+    /// Run a tool in the project. What it prints is no part of the report.
+    fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Complaint> {
+        self.printed(tool, arguments).map(|_| ())
+    }
+
+    /// Run a tool in the project for what it prints.
+    fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Complaint> {
+        let mut command = tool.map_err(|missing| {
+            Complaint::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
+                "in {}: {}",
+                self.project.folder.display(),
+                missing.install
+            ))
+        })?;
+        command.args(arguments).current_dir(&self.project.folder).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(if self.quiet { Stdio::piped() } else { Stdio::inherit() });
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let shown = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let output = command.output().with_context(|| format!("cannot run `{shown}`")).map_err(Complaint::mistake)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        std::io::stderr().write_all(&[output.stdout, output.stderr].concat())?;
+        Err(Complaint::mistake(anyhow!("`{shown}` ended with {}", output.status)))
+    }
+
+    /// Make the component of a core module.
+    fn pack(&self, module: &str) -> Result<(), Complaint> {
+        let path = self.path(module);
+        let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()));
+        let component = self.contract()?.component(&bytes.map_err(Complaint::mistake)?).map_err(Complaint::mistake)?;
+        new::write(&self.project.component(), &component)
+    }
+
+    fn output(&self) -> Result<String, Complaint> {
+        let path = self.project.component();
+        let path = path.strip_prefix(&self.project.folder).unwrap_or(&path);
+        path.to_str().map(str::to_owned).ok_or_else(|| Complaint::mistake(anyhow!("`component` is not UTF-8")))
+    }
+
+    fn build_folder(&self) -> Result<(), Complaint> {
+        let folder = self.path("build");
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))
+            .map_err(Complaint::mistake)
+    }
+
+    fn rust(&self) -> Result<(), Complaint> {
+        let mut arguments = vec!["build", "--target", languages::RUST_TARGET, "--target-dir", "target"];
+        arguments.extend(self.release.then_some("--release"));
+        self.step(languages::cargo(), &arguments)?;
+        let profile = if self.release { "release" } else { "debug" };
+        let package = self.project.cargo_package()?.replace('-', "_");
+        let built = self.path(&format!("target/{}/{profile}/{package}.wasm", languages::RUST_TARGET));
+        let bytes = fs::read(&built).with_context(|| format!("cannot read `{}`", built.display()));
+        new::write(&self.project.component(), &bytes.map_err(Complaint::mistake)?)
+    }
+
+    fn python(&self) -> Result<(), Complaint> {
+        let (world, output) = (self.project.world()?, self.output()?);
+        let tool = languages::componentize_py(&self.project.folder);
+        let arguments =
+            ["-d", "wit", "-w", &world, "componentize", "--stub-wasi", "-p", ".", "verifier", "-o", &output];
+        self.step(tool, &arguments)
+    }
+
+    /// QuickJS without what is asynchronous and without WASI.
+    fn quickjs(&self, script: &str) -> Result<(), Complaint> {
+        let (world, output) = (self.project.world()?, self.output()?);
+        let root = Path::new(script).parent().and_then(Path::to_str).filter(|root| !root.is_empty()).unwrap_or(".");
+        let mut arguments =
+            vec!["--wit", "wit", "--world", &world, "--js", script, "--module-root", root, "--sync", "--stub-wasi"];
+        // The smaller engine that it offers needs tail calls, which are switched off in the sandbox.
+        arguments.extend(self.release.then_some("--minify"));
+        arguments.extend(["-o", &output]);
+        self.step(languages::node_tool(&self.project.folder, "componentize-qjs"), &arguments)
+    }
+
+    fn typescript(&self) -> Result<(), Complaint> {
+        self.step(languages::node_tool(&self.project.folder, "tsc"), &["--project", "."])?;
+        let helper = self.path("src/gatehost.js");
+        let bytes = fs::read(&helper).with_context(|| format!("cannot read `{}`", helper.display()));
+        new::write(&self.path("build/gatehost.js"), &bytes.map_err(Complaint::mistake)?)?;
+        self.quickjs("build/verifier.js")
+    }
+
+    /// The generated bindings, as an object; those of every language that can use a C header.
+    fn c_bindings(&self, optimise: &[&str]) -> Result<(), Complaint> {
+        self.build_folder()?;
+        let mut arguments = vec!["cc", "-target", "wasm32-wasi", "-I", "."];
+        arguments.extend(optimise);
+        arguments.extend(["-c", "bindings/verifier.c", "-o", BINDINGS[0]]);
+        self.step(languages::zig(&self.project.folder), &arguments)
+    }
+
+    /// C or C++: all sources of `src`.
+    fn c(&self, extension: &str, compiler: &[&str]) -> Result<(), Complaint> {
+        let optimise: &[&str] = if self.release { &["-Os", "-s"] } else { &["-g"] };
+        self.c_bindings(optimise)?;
+        let sources = self.sources(extension)?;
+        let mut arguments = compiler.to_vec();
+        arguments.extend(["-target", "wasm32-wasi", "-mexec-model=reactor", "-I", ".", "-Wall", "-Wextra"]);
+        arguments.extend(optimise);
+        arguments.extend(sources.iter().map(String::as_str));
+        arguments.extend(BINDINGS);
+        arguments.extend(["-o", MODULE]);
+        self.step(languages::zig(&self.project.folder), &arguments)?;
+        self.pack(MODULE)
+    }
+
+    fn sources(&self, extension: &str) -> Result<Vec<String>, Complaint> {
+        let folder = self.path("src");
+        let entries = fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()));
+        let names = entries.map_err(Complaint::mistake)?.flatten().map(|entry| entry.file_name());
+        let names = names.filter_map(|name| name.to_str().map(str::to_owned));
+        let mut sources: Vec<String> = names
+            .filter(|name| Path::new(name).extension() == Some(extension.as_ref()))
+            .map(|name| format!("src/{name}"))
+            .collect();
+        sources.sort();
+        Ok(sources)
+    }
+
+    fn zig(&self) -> Result<(), Complaint> {
+        let optimise: &[&str] = if self.release { &["-OReleaseSmall", "-fstrip"] } else { &["-ODebug"] };
+        self.c_bindings(if self.release { &["-Os", "-s"] } else { &["-g"] })?;
+        let translate = ["translate-c", "-target", "wasm32-wasi", "-lc", "bindings/verifier.h"];
+        let header = self.printed(languages::zig(&self.project.folder), &translate)?;
+        new::write(&self.path("build/c.zig"), &header)?;
+        let mut arguments = vec!["build-exe", "-target", "wasm32-wasi", "-mexec-model=reactor"];
+        arguments.extend(optimise);
+        arguments.extend(["--dep", "c", "-Mroot=src/verifier.zig", "-lc"]);
+        arguments.extend(optimise);
+        arguments.push("-Mc=build/c.zig");
+        arguments.extend(BINDINGS);
+        let output = format!("-femit-bin={MODULE}");
+        arguments.push(&output);
+        self.step(languages::zig(&self.project.folder), &arguments)?;
+        self.pack(MODULE)
+    }
+
+    fn go(&self) -> Result<(), Complaint> {
+        let mut tool = languages::go(&self.project.folder);
+        if let Ok(command) = &mut tool {
+            command.envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOWORK", "off")]);
+        }
+        let mut arguments = vec!["build", "-mod=mod", "-buildmode=c-shared"];
+        arguments.extend(self.release.then_some("-ldflags=-s -w"));
+        arguments.extend(["-o", MODULE, "."]);
+        self.step(tool, &arguments)?;
+        self.pack(MODULE)
+    }
+
+    fn assemblyscript(&self) -> Result<(), Complaint> {
+        let target = if self.release { "release" } else { "debug" };
+        self.step(
+            languages::node_tool(&self.project.folder, "asc"),
+            &["--config", "asconfig.json", "--target", target],
+        )?;
+        self.pack(MODULE)
+    }
+}

@@ -1,0 +1,113 @@
+//! `gate new`: a complete little project for a verifier.
+
+use crate::Exit;
+use crate::args::{Global, New, ShapeOf};
+use crate::complaint::Complaint;
+use crate::languages::Language;
+use crate::templates;
+use anyhow::{Context, anyhow};
+use clap::ValueEnum;
+use gatehost::component::{self, Bindings, Contract};
+use gatehost::plan::Shape;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
+    let mut out = std::io::stdout().lock();
+    let (Some(name), Some(language)) = (&command.name, command.lang) else { return list(global, &mut out) };
+    valid(name)?;
+    let folder = global.directory.join(name);
+    empty(&folder)?;
+    let shape = command.shape.into();
+    let mut files = templates::files(language, shape, name);
+    files.extend(component::WIT.iter().map(|(file, text)| (format!("wit/{file}"), text.as_bytes().to_vec())));
+    files.extend(bindings(language, shape)?);
+    for (path, content) in &files {
+        write(&folder.join(path), content)?;
+    }
+    writeln!(out, "wrote {name}/: a {} verifier in {}, {} files", shape.as_str(), language.name(), files.len())?;
+    writeln!(out, "next:\n  cd {name}")?;
+    if let Some(missing) = language.missing(&folder) {
+        writeln!(out, "  {}", missing.install)?;
+    }
+    writeln!(out, "  gate build\n  gate test .")?;
+    Ok(Exit::Pass)
+}
+
+/// The languages, each with what it still needs here.
+fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Complaint> {
+    for language in Language::value_variants() {
+        let about = language.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
+        let state = match language.missing(&global.directory) {
+            None => "ready".to_owned(),
+            Some(missing) => format!("needs {}: {}", missing.tool, missing.install),
+        };
+        writeln!(out, "{:15} {:45} {state}", language.name(), about.unwrap_or_default())?;
+    }
+    Ok(Exit::Pass)
+}
+
+/// Bindings that `gate build` makes anew when they are gone: written now, so that an editor knows them.
+pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Complaint> {
+    let made = Contract::of_this_host().and_then(|contract| in_language(&contract, language, shape));
+    made.map_err(Complaint::broken)
+}
+
+/// The bindings of a language, where they belong in the project.
+pub(crate) fn in_language(
+    contract: &Contract,
+    language: Language,
+    shape: Shape,
+) -> Result<Vec<(String, Vec<u8>)>, component::Error> {
+    let kind = match language {
+        Language::C | Language::Cpp | Language::Zig => Bindings::C,
+        Language::Go => Bindings::Go,
+        _ => return Ok(Vec::new()),
+    };
+    let files = contract.bindings(kind, shape)?.into_iter();
+    Ok(match kind {
+        Bindings::C => files.map(|(path, bytes)| (format!("bindings/{path}"), bytes)).collect(),
+        // Go's are packages of the project's own module; its `go.mod` is the template's.
+        Bindings::Go => files.filter(|(path, _)| path != "go.mod").collect(),
+    })
+}
+
+fn valid(name: &str) -> Result<(), Complaint> {
+    let word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    if name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('-').all(word) {
+        return Ok(());
+    }
+    Err(Complaint::mistake(anyhow!("`{name}` is not a name for a verifier; expected lower-case words joined by `-`"))
+        .hint("such as `no-todo`; the folder is chosen with `-C`".to_owned()))
+}
+
+/// Refuse a folder in which something would be overwritten.
+fn empty(folder: &Path) -> Result<(), Complaint> {
+    let shown = folder.display();
+    match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+        Ok(true) => Err(Complaint::mistake(anyhow!("`{shown}` is there already, and is not empty"))
+            .hint("choose another name, or remove it".to_owned())),
+        Ok(false) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Complaint::mistake(anyhow!(error).context(format!("cannot use `{shown}`")))),
+    }
+}
+
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Complaint> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, content))
+        .with_context(|| format!("cannot write `{}`", path.display()))
+        .map_err(Complaint::mistake)
+}
+
+impl From<ShapeOf> for Shape {
+    fn from(shape: ShapeOf) -> Self {
+        match shape {
+            ShapeOf::File => Self::File,
+            ShapeOf::Submission => Self::Submission,
+        }
+    }
+}

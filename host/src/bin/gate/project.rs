@@ -1,0 +1,80 @@
+//! A verifier's project: the folder with `gate-verifier.toml`.
+
+use crate::complaint::Complaint;
+use crate::languages::Language;
+use anyhow::{Context, anyhow};
+use gatehost::plan::Shape;
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "gate-verifier.toml";
+
+/// What `gate-verifier.toml` says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    lang: Language,
+    component: PathBuf,
+    #[serde(default)]
+    world: Option<String>,
+}
+
+/// A project that can be built.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// Where it is.
+    pub(crate) folder: PathBuf,
+    /// What it is written in.
+    pub(crate) language: Language,
+    component: PathBuf,
+    world: Option<String>,
+}
+
+impl Project {
+    pub(crate) fn open(folder: &Path) -> Result<Self, Complaint> {
+        let path = folder.join(FILE);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()));
+        let text = text.map_err(|error| {
+            Complaint::mistake(error).hint("`gate new NAME --lang LANG` makes a project that has one".to_owned())
+        })?;
+        let written: Written = toml::from_str(&text)
+            .map_err(|error| Complaint::mistake(anyhow!("{}: {}", path.display(), error.to_string().trim_end())))?;
+        let folder = folder.canonicalize().map_err(Complaint::mistake)?;
+        Ok(Self { folder, language: written.lang, component: written.component, world: written.world })
+    }
+
+    /// Where the component is put.
+    pub(crate) fn component(&self) -> PathBuf {
+        self.folder.join(&self.component)
+    }
+
+    /// The world that it is built for, for tools that must be told.
+    pub(crate) fn world(&self) -> Result<String, Complaint> {
+        self.world.clone().ok_or_else(|| {
+            Complaint::mistake(anyhow!("`{FILE}` does not say the `world`; expected one of `wit/worlds.wit`"))
+                .hint("such as `world = \"file\"`".to_owned())
+        })
+    }
+
+    /// The shape that its world has.
+    pub(crate) fn shape(&self) -> Result<Shape, Complaint> {
+        Ok(if self.world()? == "file" { Shape::File } else { Shape::Submission })
+    }
+
+    /// The name of a Rust project's package.
+    pub(crate) fn cargo_package(&self) -> Result<String, Complaint> {
+        #[derive(Deserialize)]
+        struct Manifest {
+            package: Package,
+        }
+        #[derive(Deserialize)]
+        struct Package {
+            name: String,
+        }
+        let path = self.folder.join("Cargo.toml");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()));
+        let manifest: Manifest = toml::from_str(&text.map_err(Complaint::mistake)?).map_err(Complaint::mistake)?;
+        Ok(manifest.package.name)
+    }
+}

@@ -1,0 +1,213 @@
+//! For those who write verifiers: bindings for their language, and a component out of what its compiler makes.
+//!
+//! Some compilers make components by themselves; most make core modules, in which the contract's functions have flat
+//! names such as `gatehost:verifier/file-verifier@0.1.0#check`. [`Contract::component`] makes a component of such a
+//! module. Running compilers is left to others.
+
+use crate::plan::Shape;
+use std::path::Path;
+use wasmparser::{ExternalKind, Parser, Payload};
+use wit_bindgen_core::{Files, WorldGenerator};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::{PackageId, Resolve, SourceMap, WorldId};
+
+/// The files of the contract: `wit/`, each with its name.
+pub const WIT: &[(&str, &str)] = &[
+    ("about.wit", include_str!("../../wit/about.wit")),
+    ("commands.wit", include_str!("../../wit/commands.wit")),
+    ("file-verifier.wit", include_str!("../../wit/file-verifier.wit")),
+    ("log.wit", include_str!("../../wit/log.wit")),
+    ("models.wit", include_str!("../../wit/models.wit")),
+    ("submission-verifier.wit", include_str!("../../wit/submission-verifier.wit")),
+    ("submission.wit", include_str!("../../wit/submission.wit")),
+    ("types.wit", include_str!("../../wit/types.wit")),
+    ("workspace.wit", include_str!("../../wit/workspace.wit")),
+    ("worlds.wit", include_str!("../../wit/worlds.wit")),
+];
+
+/// The module that stands in for WASI preview 1; `VERSION` is the contract's.
+const NULL_ADAPTER: &str = include_str!("component/null-adapter.wat");
+const PREVIEW_1: &str = "wasi_snapshot_preview1";
+
+/// Why there are no bindings, or no component.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The WIT files cannot be read.
+    #[error("cannot read the contract: {0}")]
+    Contract(String),
+    /// The module is not one.
+    #[error("not a WebAssembly module: {0}")]
+    NotAModule(#[from] wasmparser::BinaryReaderError),
+    /// The module exports no verifier.
+    #[error(
+        "the module exports no verifier; expected `{package}/file-verifier@{version}#check` or `{package}/submission-verifier@{version}#check`",
+        package = "gatehost:verifier"
+    )]
+    NoVerifier {
+        /// The version of the contract.
+        version: String,
+    },
+    /// The module does not fit the contract.
+    #[error("the module does not fit the contract: {0}")]
+    DoesNotFit(String),
+}
+
+/// A language for which bindings are made here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bindings {
+    /// C, and what can use its headers: `verifier.h` and `verifier.c`.
+    C,
+    /// Go: `wit_exports.go` and a package for each interface.
+    Go,
+}
+
+/// The contract, as some version of `wit/` has it.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    resolve: Resolve,
+    version: String,
+}
+
+impl Contract {
+    /// The contract of this host.
+    pub fn of_this_host() -> Result<Self, Error> {
+        let mut sources = SourceMap::new();
+        for (name, text) in WIT {
+            sources.push_str(name, *text);
+        }
+        let group = sources.parse().map_err(|(_, error)| Error::Contract(error.to_string()))?;
+        let mut resolve = Resolve::default();
+        let package = resolve.push_group(group).map_err(|error| Error::Contract(error.to_string()))?;
+        Ok(Self::new(resolve, package))
+    }
+
+    /// The contract that the files of this folder state.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let mut resolve = Resolve::default();
+        let (package, _) = resolve.push_dir(folder).map_err(unreadable)?;
+        Ok(Self::new(resolve, package))
+    }
+
+    fn new(resolve: Resolve, package: PackageId) -> Self {
+        let version = resolve.packages[package].name.version.as_ref().map(ToString::to_string).unwrap_or_default();
+        Self { resolve, version }
+    }
+
+    /// A verifier of this shape that imports whatever it likes: what it does not use is left out of the component.
+    fn world(&self, shape: Shape) -> Result<(Resolve, WorldId), Error> {
+        let (imports, export) = match shape {
+            Shape::File => (&["log"][..], "file-verifier"),
+            Shape::Submission => (&["log", "workspace", "commands", "models"][..], "submission-verifier"),
+        };
+        let imports = imports.iter().map(|name| ("import", *name));
+        self.world_of("bindings", imports.chain([("export", "about"), ("export", export)]))
+    }
+
+    fn world_of<'a>(
+        &self,
+        package: &str,
+        items: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(Resolve, WorldId), Error> {
+        let items: String =
+            items.map(|(way, name)| format!("{way} gatehost:verifier/{name}@{};\n", self.version)).collect();
+        let mut resolve = self.resolve.clone();
+        let text = format!("package gatehost:{package};\nworld verifier {{\n{items}}}\n");
+        let package = resolve.push_source("world.wit", &text).map_err(unreadable)?;
+        let world = resolve.select_world(&[package], Some("verifier")).map_err(unreadable)?;
+        Ok((resolve, world))
+    }
+
+    /// The bindings of a verifier of this shape: the files, each with its path.
+    pub fn bindings(&self, language: Bindings, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let (mut resolve, world) = self.world(shape)?;
+        let mut generator: Box<dyn WorldGenerator> = match language {
+            Bindings::C => wit_bindgen_c::Opts::default().build(),
+            Bindings::Go => wit_bindgen_go::Opts::default().build(),
+        };
+        let mut files = Files::default();
+        generator.generate(&mut resolve, world, &mut files).map_err(unreadable)?;
+        Ok(files.iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect())
+    }
+
+    /// Make a component of a core module.
+    ///
+    /// Where the module wants WASI preview 1, it gets a stand-in that reaches nothing: the component imports nothing
+    /// but what it uses of the contract.
+    pub fn component(&self, module: &[u8]) -> Result<Vec<u8>, Error> {
+        let names = Names::read(module)?;
+        let (resolve, world) =
+            self.world(names.shape.ok_or_else(|| Error::NoVerifier { version: self.version.clone() })?)?;
+        let mut module = module.to_vec();
+        if !names.describes_itself {
+            embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;
+        }
+        let mut encoder = ComponentEncoder::default().validate(true).module(&module).map_err(misfit)?;
+        if names.wants_wasi {
+            encoder = encoder.adapter(PREVIEW_1, &self.null_adapter()?).map_err(misfit)?;
+        }
+        encoder.encode().map_err(misfit)
+    }
+
+    fn null_adapter(&self) -> Result<Vec<u8>, Error> {
+        let (resolve, world) = self.world_of("adapter", [("import", "log")].into_iter())?;
+        let text = NULL_ADAPTER.replace("VERSION", &self.version);
+        let mut adapter = wat::parse_str(text).map_err(|error| Error::DoesNotFit(error.to_string()))?;
+        embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;
+        Ok(adapter)
+    }
+}
+
+fn unreadable(error: anyhow::Error) -> Error {
+    Error::Contract(format!("{error:#}"))
+}
+
+fn misfit(error: anyhow::Error) -> Error {
+    Error::DoesNotFit(format!("{error:#}"))
+}
+
+/// What the names in a core module tell.
+#[derive(Default)]
+struct Names {
+    shape: Option<Shape>,
+    wants_wasi: bool,
+    /// It already carries a description of its types.
+    describes_itself: bool,
+}
+
+impl Names {
+    fn read(module: &[u8]) -> Result<Self, Error> {
+        let mut names = Self::default();
+        for payload in Parser::new(0).parse_all(module) {
+            match payload? {
+                Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        names.wants_wasi |= import?.module == PREVIEW_1;
+                    }
+                }
+                Payload::ExportSection(section) => {
+                    for export in section {
+                        let export = export?;
+                        if export.kind == ExternalKind::Func && export.name.ends_with("#check") {
+                            names.shape = names.shape.or_else(|| shape_of(export.name));
+                        }
+                    }
+                }
+                Payload::CustomSection(section) => {
+                    names.describes_itself |= section.name().starts_with("component-type");
+                }
+                _ => {}
+            }
+        }
+        Ok(names)
+    }
+}
+
+fn shape_of(export: &str) -> Option<Shape> {
+    let interface = export.strip_prefix("gatehost:verifier/")?.split('@').next()?;
+    match interface {
+        "file-verifier" => Some(Shape::File),
+        "submission-verifier" => Some(Shape::Submission),
+        _ => None,
+    }
+}

@@ -1,0 +1,25 @@
+package export_gatehost_verifier_about
+
+import . "wit_component/gatehost_verifier_about"
+
+// Describe says what this verifier is.
+func Describe() Description {
+	return Description{
+		Name:    "{{name}}",
+		Version: "0.1.0",
+		Summary: "No text contains a word that marks unfinished work.",
+		Files:   []string{"**/*.md", "**/*.txt"},
+		SettingsSchema: `{
+  "type": "object",
+  "properties": {
+    "word": {
+      "description": "The word that no file may contain.",
+      "type": "string",
+      "minLength": 1,
+      "default": "TODO"
+    }
+  },
+  "additionalProperties": false
+}`,
+	}
+}
