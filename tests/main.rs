@@ -12,3 +12,4 @@ mod hostile;
 mod memory;
 mod released;
 mod schemas;
+mod templates;

@@ -136,7 +136,8 @@ impl Contract {
     /// but what it uses of the contract.
     pub fn component(&self, module: &[u8]) -> Result<Vec<u8>, Error> {
         let names = Names::read(module)?;
-        let (resolve, world) = self.world(names.shape.ok_or_else(|| Error::NoVerifier { version: self.version.clone() })?)?;
+        let (resolve, world) =
+            self.world(names.shape.ok_or_else(|| Error::NoVerifier { version: self.version.clone() })?)?;
         let mut module = module.to_vec();
         if !names.describes_itself {
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;

@@ -103,8 +103,11 @@ impl Builder<'_> {
     /// Run a tool in the project for what it prints.
     fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Complaint> {
         let mut command = tool.map_err(|missing| {
-            Complaint::mistake(anyhow!("{} is not installed", missing.tool))
-                .hint(format!("in {}: {}", self.project.folder.display(), missing.install))
+            Complaint::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
+                "in {}: {}",
+                self.project.folder.display(),
+                missing.install
+            ))
         })?;
         command.args(arguments).current_dir(&self.project.folder).stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(if self.quiet { Stdio::piped() } else { Stdio::inherit() });
@@ -134,7 +137,9 @@ impl Builder<'_> {
 
     fn build_folder(&self) -> Result<(), Complaint> {
         let folder = self.path("build");
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display())).map_err(Complaint::mistake)
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))
+            .map_err(Complaint::mistake)
     }
 
     fn rust(&self) -> Result<(), Complaint> {
@@ -245,7 +250,10 @@ impl Builder<'_> {
 
     fn assemblyscript(&self) -> Result<(), Complaint> {
         let target = if self.release { "release" } else { "debug" };
-        self.step(languages::node_tool(&self.project.folder, "asc"), &["--config", "asconfig.json", "--target", target])?;
+        self.step(
+            languages::node_tool(&self.project.folder, "asc"),
+            &["--config", "asconfig.json", "--target", target],
+        )?;
         self.pack(MODULE)
     }
 }

@@ -73,10 +73,9 @@ pub(crate) fn cargo() -> Result<Command, Missing> {
 fn missing_rust() -> Option<Missing> {
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", RUST_TARGET]).output();
     match printed {
-        Err(_) => Some(Missing {
-            tool: "rustc",
-            install: "curl --proto '=https' -sSf https://sh.rustup.rs | sh".to_owned(),
-        }),
+        Err(_) => {
+            Some(Missing { tool: "rustc", install: "curl --proto '=https' -sSf https://sh.rustup.rs | sh".to_owned() })
+        }
         Ok(output) if Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() => None,
         Ok(_) => Some(Missing {
             tool: "the Rust target wasm32-unknown-unknown",
