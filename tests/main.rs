@@ -16,3 +16,4 @@ mod models;
 mod programs;
 mod released;
 mod schemas;
+mod templates;

@@ -284,8 +284,9 @@ pub(crate) struct Test {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). Where the language's tools are not
-there, the command that installs them is printed; the project is written all the same.
+The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). Where the tools
+of the language are missing, the command that installs them is printed; the project is written all
+the same.
 
 Examples:
   gate new no-todo --lang rust
@@ -339,7 +340,8 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is built, and how, is said by the project's gate-verifier.toml. The component is checked as before every run.
+What is built, and how, is said by the project's gate-verifier.toml. The component is checked as
+before every run.
 
 Examples:
   gate build

@@ -1,10 +1,9 @@
 //! `gate new`: a complete little project for a verifier.
 
-use crate::Exit;
 use crate::args::{Global, New, ShapeOf};
 use crate::complaint::Complaint;
 use crate::languages::Language;
-use crate::templates;
+use crate::{Exit, templates, terminal};
 use anyhow::{Context, anyhow};
 use clap::ValueEnum;
 use gatehost::component::{self, Bindings, Contract};
@@ -26,7 +25,7 @@ pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
     for (path, content) in &files {
         write(&folder.join(path), content)?;
     }
-    writeln!(out, "wrote {name}/: a {} verifier in {}, {} files", shape.as_str(), language.name(), files.len())?;
+    writeln!(out, "wrote {name}/: a {} verifier in {}", shape.as_str(), language.name())?;
     writeln!(out, "next:\n  cd {name}")?;
     if let Some(missing) = language.missing(&folder) {
         writeln!(out, "  {}", missing.install)?;
@@ -85,7 +84,7 @@ fn valid(name: &str) -> Result<(), Complaint> {
 
 /// Refuse a folder in which something would be overwritten.
 fn empty(folder: &Path) -> Result<(), Complaint> {
-    let shown = folder.display();
+    let shown = terminal::path(folder);
     match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
         Ok(true) => Err(Complaint::mistake(anyhow!("`{shown}` is there already, and is not empty"))
             .hint("choose another name, or remove it".to_owned())),

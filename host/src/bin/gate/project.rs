@@ -2,6 +2,7 @@
 
 use crate::complaint::Complaint;
 use crate::languages::Language;
+use crate::terminal;
 use anyhow::{Context, anyhow};
 use gatehost::plan::Shape;
 use serde::Deserialize;
@@ -34,12 +35,12 @@ pub(crate) struct Project {
 impl Project {
     pub(crate) fn open(folder: &Path) -> Result<Self, Complaint> {
         let path = folder.join(FILE);
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()));
-        let text = text.map_err(|error| {
+        let shown = terminal::path(&path);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{shown}`")).map_err(|error| {
             Complaint::mistake(error).hint("`gate new NAME --lang LANG` makes a project that has one".to_owned())
         })?;
-        let written: Written = toml::from_str(&text)
-            .map_err(|error| Complaint::mistake(anyhow!("{}: {}", path.display(), error.to_string().trim_end())))?;
+        let written: Written =
+            toml::from_str(&text).map_err(|error| Complaint::mistake(anyhow!("{shown}: {}", error.message())))?;
         let folder = folder.canonicalize().map_err(Complaint::mistake)?;
         Ok(Self { folder, language: written.lang, component: written.component, world: written.world })
     }

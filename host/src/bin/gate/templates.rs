@@ -101,7 +101,7 @@ const ASSEMBLYSCRIPT: &[Template] = templates![
     ".gitignore": "assemblyscript/gitignore",
     "asconfig.json": "assemblyscript/asconfig.json",
     "package.json": "assemblyscript/package.json",
-    "src/gatehost.ts": "assemblyscript/gatehost.ts",
+    "src/gatehost.ts": "assemblyscript/gatehost.ts.in",
     "transform.mjs": "assemblyscript/transform.mjs",
     "tsconfig.json": "assemblyscript/tsconfig.json",
 ];
@@ -147,10 +147,10 @@ fn verifier(language: Language, shape: Shape) -> &'static [Template] {
             "export_gatehost_verifier_submission_verifier/verifier.go": "go/submission/verifier.go",
         ],
         (Language::Assemblyscript, Shape::File) => {
-            templates!["src/verifier.ts": "assemblyscript/file/verifier.ts"]
+            templates!["src/verifier.ts": "assemblyscript/file/verifier.ts.in"]
         }
         (Language::Assemblyscript, Shape::Submission) => {
-            templates!["src/verifier.ts": "assemblyscript/submission/verifier.ts"]
+            templates!["src/verifier.ts": "assemblyscript/submission/verifier.ts.in"]
         }
     }
 }
