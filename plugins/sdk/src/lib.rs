@@ -27,6 +27,8 @@ mod arena;
 mod bindings;
 pub mod glob;
 pub mod markdown;
+pub mod nesting;
+mod syntax;
 mod verdict;
 
 pub use arena::Arena;
