@@ -24,7 +24,9 @@ mod bindings;
 pub mod command;
 pub mod glob;
 pub mod markdown;
+pub mod nesting;
 mod settings;
+mod syntax;
 pub mod text;
 mod verdict;
 

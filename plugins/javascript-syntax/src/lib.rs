@@ -1,0 +1,110 @@
+//! `javascript-syntax`: every matching file is JavaScript, JSX, TypeScript or TSX, by its suffix.
+//!
+//! The parser is oxc's. JavaScript's early errors (a name declared twice, `break` outside a loop) are its semantic
+//! pass; TypeScript keeps to what its own parser refuses, since the rest depends on types and configuration. What is
+//! nested too deep for the parser's recursion is found before it runs (`scan.rs`).
+
+mod codes;
+mod dialect;
+mod level;
+mod scan;
+
+use dialect::Attempt;
+use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use oxc_allocator::Allocator;
+use oxc_parser::{ParseOptions, Parser};
+use oxc_semantic::SemanticBuilder;
+use serde::Deserialize;
+
+/// Up to how many tokens early errors are looked for: each may be one, and must fit the memory of a call.
+const EARLY_ERRORS_TOKENS: usize = 250_000;
+
+struct JavascriptSyntax;
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    jsx_in_js: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { jsx_in_js: true }
+    }
+}
+
+impl FileVerifier for JavascriptSyntax {
+    type Settings = Settings;
+    const ABOUT: About = About::new(
+        "javascript-syntax",
+        env!("CARGO_PKG_VERSION"),
+        "Every file is valid JavaScript, JSX, TypeScript or TSX, by its suffix.",
+    )
+    .files(&["**/*.{js,mjs,cjs,jsx,ts,mts,cts,tsx}"])
+    .settings_schema(include_str!("settings.json"));
+
+    fn check(file: &File, settings: Settings) -> Verdict {
+        match file.utf8() {
+            Ok(text) => judge(file, text, &settings),
+            Err(finding) => Verdict::from(*finding),
+        }
+    }
+}
+
+gatehost_sdk::export_file_verifier!(JavascriptSyntax);
+
+fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
+    let attempts = dialect::attempts(&file.path, settings.jsx_in_js);
+    let Some(first) = attempts.first() else {
+        return Verdict::abstain("the suffix tells neither JavaScript nor TypeScript");
+    };
+    let tokens = match scan::tokens(text, first.dialect()) {
+        Ok(tokens) => tokens,
+        Err((at, scan::Beyond::Stack)) => return file.too_deep(at),
+        Err((at, scan::Beyond::Tokens)) => return file.too_long(at, scan::MOST_TOKENS),
+    };
+    let mut found: Option<Vec<(usize, Finding)>> = None;
+    for attempt in attempts {
+        match errors(text, attempt, tokens <= EARLY_ERRORS_TOKENS) {
+            Outcome::Flow => return Verdict::abstain("the file is Flow, which this verifier cannot read"),
+            Outcome::Errors(errors) if errors.is_empty() => return Verdict::pass(),
+            // The way of reading it that gets further is the one that was meant.
+            Outcome::Errors(errors) if found.as_ref().is_none_or(|before| start(before) < start(&errors)) => {
+                found = Some(errors);
+            }
+            Outcome::Errors(_) => {}
+        }
+    }
+    file.verdict(found.unwrap_or_default())
+}
+
+fn start(errors: &[(usize, Finding)]) -> Option<usize> {
+    errors.iter().map(|(at, _)| *at).min()
+}
+
+enum Outcome {
+    /// Everything that is wrong, each beside its byte.
+    Errors(Vec<(usize, Finding)>),
+    /// Types that are not TypeScript's.
+    Flow,
+}
+
+fn errors(text: &str, attempt: Attempt, early_errors: bool) -> Outcome {
+    let allocator = Allocator::default();
+    let options = ParseOptions { parse_regular_expression: true, ..ParseOptions::default() };
+    let parsed = Parser::new(&allocator, text, attempt.source_type()).with_options(options).parse();
+    if !parsed.diagnostics.is_empty() {
+        if parsed.is_flow_language {
+            return Outcome::Flow;
+        }
+        return Outcome::Errors(parsed.diagnostics.iter().map(codes::of_parse_error).collect());
+    }
+    if attempt.dialect().typescript || !early_errors {
+        return Outcome::Errors(Vec::new());
+    }
+    let analysed = SemanticBuilder::new().with_check_syntax_error(true).build(&parsed.program);
+    Outcome::Errors(analysed.diagnostics.iter().map(codes::of_early_error).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+use super::*;
+use gatehost_sdk::{Content, Status};
+
+fn verdict(path: &str, text: &str) -> Verdict {
+    let file = File { path: path.into(), content: Content::Text(text.to_owned()) };
+    JavascriptSyntax::check(&file, Settings::default())
+}
+
+fn first(path: &str, text: &str) -> Option<(String, u32, u32)> {
+    let finding = verdict(path, text).findings.into_iter().next()?;
+    let place = finding.place.expect("every finding has a place");
+    Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+}
+
+#[test]
+fn valid_files_pass() {
+    for (path, text) in [
+        ("a.js", ""),
+        ("a.js", "#!/usr/bin/env node\r\nlet a = 1;\r\n"),
+        ("a.js", "\u{FEFF}let a = 1;"),
+        ("a.js", "import a from 'b';\nawait a;\nexport default class { #x = 1; static { this.y; } }"),
+        ("a.js", "var await = 1; with (a) b; return 010;"),
+        ("a.js", "const a = <p>don't {b /* } */}</p>;"),
+        ("a.js", "x = a / b / c; y = /[/(]/.test('('); if (a) /re/.exec(b)"),
+        ("a.cjs", "return require('a')\n"),
+        ("a.jsx", "export const A = () => <><B {...c} d='\"'>(({'}'}</B></>;"),
+        ("a.ts", "enum A { B } let a: Map<string, Array<number>> = <any>b; abstract class C<T> { declare x?: T }"),
+        ("a.ts", "let a: string; let a: string;"),
+        ("a.tsx", "const f = <T,>(a: T) => <A<T> b={a as T}/>;"),
+        ("a.d.ts", "declare const a: unique symbol;\nexport {}\n"),
+        ("a.mts", "export type { A } from './a.mjs' with { 'resolution-mode': 'import' }"),
+    ] {
+        assert_eq!(first(path, text), None, "{text}");
+        assert_eq!(verdict(path, text).status, Status::Pass, "{text}");
+    }
+}
+
+#[test]
+fn the_first_error_has_its_code_and_place() {
+    for (path, text, code, line, column) in [
+        ("a.js", "let ö = ;", "unexpected-token", 1, 9),
+        ("a.js", "f(1\nlet x = 2", "expected-token", 2, 1),
+        ("a.js", "x = 'a\n", "unterminated", 1, 5),
+        ("a.js", "x = /(/", "regular-expression", 1, 6),
+        ("a.js", "let a;\nlet a;", "redeclared", 2, 5),
+        ("a.js", "break;", "early-error", 1, 1),
+        ("a.js", "import a from 'a';\nreturn", "syntax", 2, 1),
+        ("a.mjs", "return", "syntax", 1, 1),
+        ("a.cjs", "import a from 'a'", "early-error", 1, 1),
+        ("a.js", "1 = x", "invalid-target", 1, 1),
+        ("a.js", "let a: string", "expected-token", 1, 6),
+        ("a.js", "x = \0", "invalid-character", 1, 5),
+        ("a.jsx", "x = <a></b>", "expected-token", 1, 10),
+        ("a.ts", "let a: = 1", "unexpected-token", 1, 8),
+        ("a.ts", "x = <p></p>", "unexpected-token", 1, 9),
+    ] {
+        assert_eq!(first(path, text), Some((code.to_owned(), line, column)), "{text}");
+        assert_eq!(verdict(path, text).status, Status::Fail);
+    }
+}
+
+#[test]
+fn elements_in_js_can_be_refused() {
+    let file = File { path: "a.js".into(), content: Content::Text("x = <p/>".into()) };
+    assert_eq!(JavascriptSyntax::check(&file, Settings { jsx_in_js: false }).status, Status::Fail);
+}
+
+#[test]
+fn what_is_not_for_this_parser_is_not_judged() {
+    assert_eq!(verdict("a.vue", "let a").status, Status::Abstain);
+    assert_eq!(verdict("a.js", "// @flow\nopaque type A = {| b: ?string |};\n").status, Status::Abstain);
+    let file = File { path: "a.js".into(), content: Content::Binary(b"\xFF\xFEa\0".to_vec()) };
+    assert_eq!(JavascriptSyntax::check(&file, Settings::default()).findings[0].code, "utf-16");
+}
+
+/// What would overflow the stack of a guest is not parsed.
+#[test]
+fn depth_never_reaches_the_parser() {
+    for (path, part) in [
+        ("a.js", "("),
+        ("a.js", "["),
+        ("a.js", "{"),
+        ("a.js", "f("),
+        ("a.js", "!"),
+        ("a.js", "a+"),
+        ("a.js", "a=>"),
+        ("a.js", "(a,b)=>"),
+        ("a.js", "a?b:"),
+        ("a.js", "a=\n"),
+        ("a.js", "if(a)"),
+        ("a.js", "if(a)b,c;else "),
+        ("a.js", "if(a){}else "),
+        ("a.js", "for(;;)"),
+        ("a.js", "`${"),
+        ("a.js", "typeof "),
+        ("a.js", "<a>"),
+        ("a.js", "<a b={"),
+        ("a.js", "(\")\","),
+        ("a.js", "x=/\"/,("),
+        ("a.ts", "A<"),
+        ("a.ts", "let a:B<C,D<"),
+        ("a.ts", "<A>"),
+    ] {
+        assert_eq!(verdict(path, &part.repeat(5_000)).status, Status::Abstain, "{part}");
+    }
+    assert_eq!(verdict("a.js", &("a".to_owned() + &".a".repeat(5_000))).status, Status::Abstain);
+    assert_eq!(verdict("a.js", &("x = /".to_owned() + &"(".repeat(5_000))).status, Status::Abstain);
+}
+
+#[test]
+fn length_alone_is_not_depth() {
+    for part in [
+        "const a = require('b')\n",
+        "if (a) { b() } else { c() }\n",
+        "function f(a) { return a < b << 1 }",
+        "f(() => { x = { a: [1, 2], b: `${c}` } });\n",
+        "x = <p>don't {a}</p>\n",
+        "x = a / 2; y = '('; // (\n",
+    ] {
+        let text = part.replace("const", "var").repeat(2_000);
+        assert_eq!(verdict("a.js", &text).status, Status::Pass, "{part}");
+    }
+    let text = "type A<T> = Map<string, Array<T>>; if (a < b) c()\n".repeat(2_000);
+    assert_eq!(verdict("a.ts", &text).status, Status::Pass);
+}

@@ -1,0 +1,112 @@
+//! Which names a function binds, and which it declares to be somebody else's.
+
+use ruff_python_ast::visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt};
+use ruff_python_ast::{ExceptHandler, Expr, ExprContext, Identifier, Pattern, Stmt, TypeParams};
+use ruff_text_size::TextRange;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The names of the `global` and `nonlocal` statements of one scope.
+#[derive(Debug, Default)]
+pub(crate) struct Declared<'a> {
+    pub(crate) global: BTreeMap<&'a str, TextRange>,
+    pub(crate) nonlocal: BTreeMap<&'a str, TextRange>,
+}
+
+impl<'a> Declared<'a> {
+    /// What the statements of a scope declare, without those of the scopes inside.
+    pub(crate) fn in_body(body: &'a [Stmt]) -> Self {
+        let mut declared = Self::default();
+        declared.visit_body(body);
+        declared
+    }
+}
+
+impl<'a> Visitor<'a> for Declared<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Global(global) => first_of_each(&mut self.global, &global.names, global.range),
+            Stmt::Nonlocal(nonlocal) => first_of_each(&mut self.nonlocal, &nonlocal.names, nonlocal.range),
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    /// No expression declares anything.
+    fn visit_expr(&mut self, _: &'a Expr) {}
+}
+
+fn first_of_each<'a>(declared: &mut BTreeMap<&'a str, TextRange>, names: &'a [Identifier], range: TextRange) {
+    for name in names {
+        declared.entry(name).or_insert(range);
+    }
+}
+
+/// The names that the statements of a function bind. In doubt it is one more: that only makes a `nonlocal` acceptable.
+pub(crate) fn bound_in(body: &[Stmt]) -> BTreeSet<&str> {
+    let mut bound = Bound(BTreeSet::new());
+    bound.visit_body(body);
+    bound.0
+}
+
+struct Bound<'a>(BTreeSet<&'a str>);
+
+impl<'a> Bound<'a> {
+    fn saw(&mut self, name: &'a str) {
+        self.0.insert(name);
+    }
+}
+
+impl<'a> Visitor<'a> for Bound<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(function) => {
+                self.saw(&function.name);
+                self.visit_parameters(&function.parameters);
+            }
+            Stmt::ClassDef(class) => self.saw(&class.name),
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    // `import a.b` binds `a`.
+                    let whole = alias.asname.as_ref().unwrap_or(&alias.name);
+                    self.saw(whole.split('.').next().unwrap_or_default());
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                for alias in &import.names {
+                    self.saw(alias.asname.as_ref().unwrap_or(&alias.name));
+                }
+            }
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr
+            && name.ctx != ExprContext::Load
+        {
+            self.saw(&name.id);
+        }
+        walk_expr(self, expr);
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        inner.name.iter().for_each(|name| self.saw(name));
+        walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        let name = match pattern {
+            Pattern::MatchAs(inner) => inner.name.as_ref(),
+            Pattern::MatchStar(inner) => inner.name.as_ref(),
+            Pattern::MatchMapping(inner) => inner.rest.as_ref(),
+            _ => None,
+        };
+        name.into_iter().for_each(|name| self.saw(name));
+        walk_pattern(self, pattern);
+    }
+
+    fn visit_type_params(&mut self, params: &'a TypeParams) {
+        params.iter().for_each(|param| self.saw(param.name()));
+    }
+}

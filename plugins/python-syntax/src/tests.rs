@@ -1,0 +1,135 @@
+use super::*;
+use gatehost_sdk::{Content, Status};
+
+fn verdict(bytes: &[u8], version: &str) -> Verdict {
+    let content = match str::from_utf8(bytes) {
+        Ok(text) => Content::Text(text.to_owned()),
+        Err(_) => Content::Binary(bytes.to_vec()),
+    };
+    PythonSyntax::check(&File { path: "a.py".into(), content }, Settings { version: version.into() })
+}
+
+fn first(bytes: &[u8], version: &str) -> Option<(String, u32, u32)> {
+    let finding = verdict(bytes, version).findings.into_iter().next()?;
+    let place = finding.place.expect("every finding has a place");
+    Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+}
+
+#[test]
+fn valid_python_passes() {
+    for text in [
+        "",
+        "\u{FEFF}x = 1\r\n",
+        "\x0c\nmatch x:\n    case [1, *rest] if rest: pass\n",
+        "type A[T = int] = list[T]\nt'{x!r:>{w}}'\n",
+        "try: pass\nexcept A, B: pass\n",
+        "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x = 2\n",
+        "def f(a, *, b):\n    def g():\n        nonlocal a, b, __class__\n    __class__ = 1\n",
+        "class A:\n    def f(self):\n        nonlocal __class__\n",
+        "def f():\n    import a.b as c, d.e\n    def g():\n        nonlocal c, d\n",
+        "def f():\n    [y := 1 for x in z]\n    def g():\n        nonlocal y\n",
+        "def f():\n    try: pass\n    except E as e: pass\n    def g():\n        nonlocal e\n",
+        "async def f():\n    return [await x async for x in y]\n",
+        "def f():\n    return (x async for x in y)\n",
+        "def f():\n    global x\n    x = 1\n",
+        "for x in y:\n    break\nelse:\n    pass\nwhile 1:\n    continue\n",
+        "f = lambda: (yield)\n",
+        "[x for x in (lambda: (yield))()]\n",
+        "\"\\N{BULLET}\"\n",
+    ] {
+        assert_eq!(first(text.as_bytes(), "3.14"), None, "{text}");
+        assert_eq!(verdict(text.as_bytes(), "3.14").status, Status::Pass, "{text}");
+    }
+}
+
+#[test]
+fn the_first_error_has_its_code_and_place() {
+    for (bytes, code, line, column) in [
+        (&b"x = = 1\n"[..], "expected-expression", 1, 5),
+        (b"f(1\nx = 2\n", "expected-token", 2, 1),
+        ("ö = 'a\n".as_bytes(), "unclosed-string", 1, 5),
+        (b"def f():\nreturn\n", "indentation", 2, 1),
+        (b"if 1:\n  a\n b\n", "indentation", 3, 1),
+        (b"1 = x\n", "invalid-target", 1, 1),
+        (b"f'{x!z}'\n", "interpolated-string", 1, 6),
+        (b"'\\N{no such name}'\n", "string-escape", 1, 5),
+        (b"return 1\n", "outside-function", 1, 1),
+        (b"class A:\n    yield\n", "outside-function", 2, 5),
+        (b"def f():\n    await x\n", "outside-function", 2, 5),
+        (b"[(yield) for x in y]\n", "outside-function", 1, 3),
+        (b"for x in y:\n    def f():\n        break\n", "outside-loop", 3, 9),
+        (b"while 1: pass\nelse: continue\n", "outside-loop", 2, 7),
+        (b"def f(a, a): pass\n", "duplicate-name", 1, 10),
+        (b"nonlocal x\n", "declaration", 1, 1),
+        (b"x = 1\ndef f():\n    nonlocal x\n", "declaration", 3, 14),
+        (b"def f():\n    x = 1\n    global x\n", "declaration", 2, 5),
+        (b"def f():\n    x = 1\n    def g():\n        x\n        nonlocal x\n", "declaration", 4, 9),
+        (b"import a\nfrom __future__ import annotations\n", "future-import", 2, 1),
+        (b"x = 1 \0\n", "nul", 1, 7),
+        (b"\xFF\xFEx\0", "utf-16", 1, 1),
+        (b"x = '\xE9'\n", "not-utf-8", 1, 6),
+    ] {
+        let expected = Some((code.to_owned(), line, column));
+        assert_eq!(first(bytes, "3.14"), expected, "{:?}", String::from_utf8_lossy(bytes));
+        assert_eq!(verdict(bytes, "3.14").status, Status::Fail);
+    }
+}
+
+#[test]
+fn newer_syntax_is_an_error_in_an_older_version() {
+    for (text, since, before) in [
+        ("match x:\n    case 1: pass\n", "3.10", "3.9"),
+        ("type A = int\n", "3.12", "3.11"),
+        ("try: pass\nexcept A, B: pass\n", "3.14", "3.13"),
+    ] {
+        assert_eq!(first(text.as_bytes(), since), None, "{text}");
+        assert_eq!(first(text.as_bytes(), before).expect("an error").0, "version", "{text}");
+    }
+}
+
+#[test]
+fn a_declared_encoding_counts() {
+    assert_eq!(verdict(b"# -*- coding: latin-1 -*-\nx = '\xE9'\n", "3.14").status, Status::Pass);
+    assert_eq!(
+        verdict(b"#!/usr/bin/python\n# vim: set fileencoding=koi8-r :\nx = '\xE9'\n", "3.14").status,
+        Status::Abstain
+    );
+}
+
+#[test]
+fn later_errors_are_reported_too() {
+    let codes: Vec<_> =
+        verdict(b"x = = 1\ny = 'a\nz = 1\n", "3.14").findings.into_iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["expected-expression", "unclosed-string"]);
+    assert_eq!(verdict("x = = 1\n".repeat(100).as_bytes(), "3.14").findings.len(), 50);
+}
+
+/// What would overflow the stack of a guest gets an answer, and what is merely long gets the right one.
+#[test]
+fn depth_never_reaches_the_parser() {
+    let many = 20_000;
+    let indented: String = (0..200).map(|level| " ".repeat(level) + "if a:\n").collect();
+    for (text, expected) in [
+        ("(".repeat(many), Status::Fail),
+        ("(".repeat(200) + &")".repeat(200), Status::Pass),
+        ("(".repeat(201) + &")".repeat(201), Status::Fail),
+        (indented, Status::Fail),
+        ("not ".repeat(many) + "x", Status::Abstain),
+        ("-".repeat(many) + "x", Status::Abstain),
+        ("lambda a, b: ".repeat(many) + "x", Status::Abstain),
+        ("a + ".repeat(many) + "a", Status::Abstain),
+        ("a".to_owned() + &".a".repeat(many), Status::Abstain),
+        ("a".to_owned() + &"()".repeat(many), Status::Abstain),
+        ("f\"{".repeat(many), Status::Abstain),
+        ("a ** ".repeat(many) + "a", Status::Abstain),
+        ("a if b else ".repeat(many) + "c", Status::Abstain),
+        ("a;".repeat(260_000), Status::Abstain),
+        ("if a: pass\n".to_owned() + &"elif a: pass\n".repeat(10_000), Status::Pass),
+        ("x = [".to_owned() + &"lambda a, b: a + b, ".repeat(5_000) + "]", Status::Pass),
+        ("x = a".to_owned() + &" or a".repeat(10_000), Status::Pass),
+        ("# (((\n".repeat(many), Status::Pass),
+        ("x = '".to_owned() + &"(".repeat(many) + "'", Status::Pass),
+    ] {
+        assert_eq!(verdict(text.as_bytes(), "3.14").status, expected, "{}", &text[..20]);
+    }
+}

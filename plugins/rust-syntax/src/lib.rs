@@ -1,0 +1,80 @@
+//! `rust-syntax`: every matching file is Rust that rustc's parser accepts, in some edition or in the one that is set.
+//!
+//! The parser is rust-analyzer's, which recovers from every error. What is nested too deep for its recursion is found
+//! before it runs (`depth.rs`).
+
+mod codes;
+mod depth;
+
+use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use ra_ap_parser::Edition;
+use ra_ap_syntax::SourceFile;
+use serde::Deserialize;
+
+struct RustSyntax;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    edition: Option<String>,
+}
+
+impl FileVerifier for RustSyntax {
+    type Settings = Settings;
+    const ABOUT: About =
+        About::new("rust-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Rust (as rustc parses it).")
+            .files(&["**/*.rs"])
+            .settings_schema(include_str!("settings.json"));
+
+    fn check(file: &File, settings: Settings) -> Verdict {
+        match file.utf8() {
+            Ok(text) => judge(file, text, editions(settings.edition.as_deref())),
+            Err(finding) => Verdict::from(*finding),
+        }
+    }
+}
+
+gatehost_sdk::export_file_verifier!(RustSyntax);
+
+/// The editions of which one must do, the newest first. No file says which is meant; `Cargo.toml` does.
+fn editions(set: Option<&str>) -> &'static [Edition] {
+    match set {
+        Some("2015") => &[Edition::Edition2015],
+        Some("2018") => &[Edition::Edition2018],
+        Some("2021") => &[Edition::Edition2021],
+        Some("2024") => &[Edition::Edition2024],
+        _ => &[Edition::Edition2024, Edition::Edition2021, Edition::Edition2018, Edition::Edition2015],
+    }
+}
+
+fn judge(file: &File, text: &str, editions: &[Edition]) -> Verdict {
+    match depth::first_beyond(text) {
+        None => {}
+        Some((at, depth::Beyond::Stack)) => return file.too_deep(at),
+        Some((at, depth::Beyond::Tokens)) => return file.too_long(at, depth::MOST_TOKENS),
+    }
+    let mut found = Vec::new();
+    for &edition in editions {
+        let errors = errors(text, edition);
+        if errors.is_empty() {
+            return Verdict::pass();
+        }
+        // The newest edition speaks for all.
+        if found.is_empty() {
+            found = errors;
+        }
+    }
+    file.verdict(found)
+}
+
+/// Everything that is wrong, each beside its byte.
+fn errors(text: &str, edition: Edition) -> Vec<(usize, Finding)> {
+    let parsed = SourceFile::parse(text, edition);
+    let errors = parsed.errors();
+    // The memory goes with the instance; taking a tree down is only work, and recursion.
+    std::mem::forget(parsed);
+    errors.iter().map(|error| (usize::from(error.range().start()), codes::of(&error.to_string()))).collect()
+}
+
+#[cfg(test)]
+mod tests;

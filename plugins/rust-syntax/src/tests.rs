@@ -1,0 +1,110 @@
+use super::*;
+use gatehost_sdk::{Content, Status};
+
+fn verdict(text: &str, edition: Option<&str>) -> Verdict {
+    let file = File { path: "a.rs".into(), content: Content::Text(text.to_owned()) };
+    RustSyntax::check(&file, Settings { edition: edition.map(str::to_owned) })
+}
+
+fn first(text: &str) -> Option<(String, u32, u32)> {
+    let finding = verdict(text, None).findings.into_iter().next()?;
+    let place = finding.place.expect("every finding has a place");
+    Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+}
+
+#[test]
+fn valid_rust_passes() {
+    for text in [
+        "",
+        "#!/usr/bin/env run\r\nfn main() {}\r\n",
+        "fn f<'a, T: Into<Vec<u8>>>(x: &'a T) -> impl Fn(&str) -> bool + 'a { move |a| a < \"b\" && 1 > 2 }",
+        "macro_rules! m { ($($x:expr),* $(,)?) => { $($x)+* }; }",
+        "async fn f() -> Result<(), Box<dyn Error>> { let Some(x) = y else { return Err(z)? }; g(x).await }",
+        "// ((((\nconst A: &str = r#\"({[\"#; const B: char = '\\''; const C: &CStr = c\"x\";",
+        "fn async() { await(); }",
+        "unsafe extern \"C\" { safe fn f(); }",
+    ] {
+        assert_eq!(first(text), None, "{text}");
+        assert_eq!(verdict(text, None).status, Status::Pass, "{text}");
+    }
+}
+
+#[test]
+fn the_first_error_has_its_code_and_place() {
+    for (text, code, line, column) in [
+        ("fn f( {}", "expected", 1, 6),
+        ("fn f() {\n    let ö = ;\n}", "expected", 2, 13),
+        ("fn f() {", "expected", 1, 9),
+        ("const A: &str = \"a", "unterminated", 1, 17),
+        ("/* a", "unterminated", 1, 1),
+        ("const A: char = '';", "literal", 1, 17),
+        ("const A: &str = \"\\q\";", "literal", 1, 17),
+        ("fn f() { x = \0; }", "expected", 1, 14),
+    ] {
+        assert_eq!(first(text), Some((code.to_owned(), line, column)), "{text}");
+        assert_eq!(verdict(text, None).status, Status::Fail, "{text}");
+    }
+}
+
+#[test]
+fn an_edition_can_be_set() {
+    let old = "fn async() {}";
+    assert_eq!(verdict(old, Some("2015")).status, Status::Pass);
+    assert_eq!(verdict(old, Some("2018")).status, Status::Fail);
+}
+
+#[test]
+fn what_is_not_utf8_fails() {
+    let file = File { path: "a.rs".into(), content: Content::Binary(b"fn f() { \"\xFF\" }".to_vec()) };
+    assert_eq!(RustSyntax::check(&file, Settings::default()).findings[0].code, "not-utf-8");
+}
+
+/// What would overflow the stack of a guest is not parsed.
+#[test]
+fn depth_never_reaches_the_parser() {
+    for part in [
+        "(",
+        "[",
+        "{",
+        "f(",
+        "!",
+        "&",
+        "a+",
+        "a=",
+        "||",
+        "|a, b|",
+        "|a: A<B, C>|",
+        "return ",
+        "if a {b;} else ",
+        "if ",
+        "match a {_ => ",
+        "A<",
+        "A<B, ",
+        "fn()->",
+        "Fn()->",
+        "*const ",
+        "a::",
+        "mod a {",
+        "m!(",
+        "#[a(",
+    ] {
+        let text = format!("fn f() {{ let x = {}", part.repeat(10_000));
+        assert_eq!(verdict(&text, None).status, Status::Abstain, "{part}");
+    }
+    assert_eq!(verdict(&format!("fn f() {{ a{} }}", ".b()?".repeat(10_000)), None).status, Status::Abstain);
+}
+
+#[test]
+fn length_alone_is_not_depth() {
+    for (start, part, end) in [
+        ("", "fn f() -> bool { a < b || c > d }\n", ""),
+        ("fn f() { match a {", "A | B => if a { |a, b| c } else { d },", "} }"),
+        ("fn f() {", "if a { b } if let Some(x) = c { d } x.y();\n", "}"),
+        ("const A: &[(u8, &str)] = &[", "(1, \"(\"), ", "];"),
+        ("", "/* /* ( */ */ // (\n", ""),
+        ("", "#[a(b = \"c\")] pub struct A<T: B = C>(D<E, F>);\n", ""),
+    ] {
+        let text = format!("{start}{}{end}", part.repeat(1_500));
+        assert_eq!(verdict(&text, None).status, Status::Pass, "{part}");
+    }
+}
