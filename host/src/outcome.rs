@@ -81,6 +81,9 @@ impl From<Status> for Outcome {
     }
 }
 
+/// Why a check is skipped that is for other files than there are.
+pub const NO_FILE: &str = "no file matches";
+
 /// Which verifier a check used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifierId {

@@ -5,7 +5,7 @@ use super::evaluate::{Deadline, Evaluation};
 use super::together::caught;
 use super::{Answer, Judge, Judged, algebra};
 use crate::config::{PassIf, show_duration};
-use crate::outcome::{Node, Outcome};
+use crate::outcome::{NO_FILE, Node, Outcome};
 use crate::plan::Check;
 use crate::submission::Evidence;
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
@@ -34,7 +34,7 @@ impl<J: Judge> Evaluation<'_, J> {
                 Judged::Answer(answer) => answer,
                 Judged::NoFiles if runs.is_empty() => {
                     node.outcome = Outcome::Skipped;
-                    node.reason = "no file matches".to_owned();
+                    node.reason = NO_FILE.to_owned();
                     return Done { node, waved: None, evidence: Vec::new() };
                 }
                 Judged::NoFiles => failure(ErrorKind::HostFailed, "the files changed between two runs"),

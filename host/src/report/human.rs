@@ -4,7 +4,7 @@
 //! pass for a line of ours.
 
 use super::Report;
-use crate::outcome::{ModelUse, Node, NodeKind, Outcome};
+use crate::outcome::{ModelUse, NO_FILE, Node, NodeKind, Outcome};
 use crate::submission::CommandEvidence;
 use crate::text::clean_line;
 use crate::verdict::{Finding, Level};
@@ -51,7 +51,9 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn member(&mut self, node: &Node, depth: usize) -> io::Result<()> {
-        let shown = !self.style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped);
+        // What had nothing to do is counted at the end: a list of every language that there is not helps nobody.
+        let idle = node.outcome == Outcome::Skipped && node.reason == NO_FILE && !self.style.verbose;
+        let shown = !idle && (!self.style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped));
         if shown {
             let word = paint(self.style, colour(node.outcome), node.outcome.as_str());
             // Padded by hand: colours have no width.
