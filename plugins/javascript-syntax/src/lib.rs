@@ -44,9 +44,9 @@ impl FileVerifier for JavascriptSyntax {
     .settings_schema(include_str!("settings.json"));
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8() {
+        match file.utf8("JavaScript") {
             Ok(text) => judge(file, text, &settings),
-            Err(finding) => Verdict::from(*finding),
+            Err(finding) => finding.into(),
         }
     }
 }

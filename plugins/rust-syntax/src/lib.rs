@@ -27,9 +27,9 @@ impl FileVerifier for RustSyntax {
             .settings_schema(include_str!("settings.json"));
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8() {
+        match file.utf8("Rust") {
             Ok(text) => judge(file, text, editions(settings.edition.as_deref())),
-            Err(finding) => Verdict::from(*finding),
+            Err(finding) => finding.into(),
         }
     }
 }

@@ -29,6 +29,7 @@ pub mod glob;
 pub mod markdown;
 pub mod nesting;
 mod syntax;
+pub mod text;
 mod verdict;
 
 pub use arena::Arena;

@@ -1,31 +1,12 @@
-//! What every syntax verifier does alike: refuse what is not UTF-8, order and bound what was found, and say that a file
-//! is deeper or longer than the verifier can judge.
+//! What every syntax verifier does alike: order and bound what was found, and say that a file is deeper or longer than
+//! the verifier can judge.
 
-use crate::{File, Finding, Place, Status, Verdict};
+use crate::{File, Finding, Status, Verdict};
 
 /// The most findings that are worth reading; behind the first, most are its consequences.
 const MOST: usize = 50;
 
 impl File {
-    /// The text, or the finding that the file is not UTF-8, with the place where it ceases to be.
-    pub fn utf8(&self) -> Result<&str, Box<Finding>> {
-        let Some(text) = self.text() else {
-            let (code, message) = match self.bytes() {
-                [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => ("utf-16", "the file is UTF-16; expected UTF-8"),
-                _ => ("not-utf-8", "the file is not UTF-8"),
-            };
-            let finding = Finding::error(code, message).at(self.first_invalid()).hint("save the file as UTF-8");
-            return Err(Box::new(finding));
-        };
-        Ok(text)
-    }
-
-    fn first_invalid(&self) -> Place {
-        let valid = self.bytes().utf8_chunks().next().map_or("", |chunk| chunk.valid());
-        let position = crate::TextPosition::of(valid, valid.len());
-        Place::file(&self.path).position(position.line, position.column)
-    }
-
     /// The verdict over a file with these errors, each beside its byte: a pass where there is none.
     pub fn verdict(&self, mut errors: Vec<(usize, Finding)>) -> Verdict {
         errors.sort_by_key(|(at, _)| *at);
@@ -62,28 +43,13 @@ mod tests {
     use super::*;
     use crate::Content;
 
-    fn file(bytes: &[u8]) -> File {
-        let content = match str::from_utf8(bytes) {
-            Ok(text) => Content::Text(text.into()),
-            Err(_) => Content::Binary(bytes.into()),
-        };
-        File { path: "a".into(), content }
-    }
-
-    #[test]
-    fn what_is_not_utf8_is_told_with_its_place() {
-        for (bytes, code, line, column) in
-            [(&b"\xFF\xFEa\0"[..], "utf-16", 1, 1), (b"a\n\xC3\xB6\xFF", "not-utf-8", 2, 2)]
-        {
-            let finding = file(bytes).utf8().expect_err("not UTF-8");
-            let place = finding.place.expect("a place");
-            assert_eq!((&*finding.code, place.line, place.column), (code, Some(line), Some(column)));
-        }
+    fn file(text: &str) -> File {
+        File { path: "a".into(), content: Content::Text(text.into()) }
     }
 
     #[test]
     fn errors_are_ordered_and_bounded() {
-        let file = file(&[b'\n'; 100]);
+        let file = file(&"\n".repeat(100));
         let verdict = file.verdict((0..100).rev().map(|at| (at, Finding::error("e", ""))).collect());
         assert_eq!((verdict.status, verdict.findings.len()), (Status::Fail, MOST));
         assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(2));
@@ -92,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_is_no_pass() {
-        assert_eq!(file(b"(((").too_deep(2).status, Status::Abstain);
-        assert_eq!(file(b"abc").too_long(2, 2).status, Status::Abstain);
+        assert_eq!(file("(((").too_deep(2).status, Status::Abstain);
+        assert_eq!(file("abc").too_long(2, 2).status, Status::Abstain);
     }
 }
