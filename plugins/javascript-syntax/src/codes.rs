@@ -40,7 +40,7 @@ fn finding(error: &OxcDiagnostic, code: &str) -> (usize, Finding) {
 fn lower(text: &str) -> String {
     let text = text.strip_suffix('.').unwrap_or(text);
     let mut chars = text.chars();
-    let is_word = chars.next().is_some_and(char::is_uppercase) && chars.next().is_some_and(char::is_lowercase);
+    let is_word = chars.next().is_some_and(char::is_uppercase) && !chars.next().is_some_and(char::is_uppercase);
     let mut text = text.to_owned();
     if is_word {
         text[..1].make_ascii_lowercase();

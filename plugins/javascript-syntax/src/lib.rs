@@ -46,7 +46,7 @@ impl FileVerifier for JavascriptSyntax {
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("JavaScript") {
             Ok(text) => judge(file, text, &settings),
-            Err(finding) => Verdict::from(finding),
+            Err(finding) => finding.into(),
         }
     }
 }

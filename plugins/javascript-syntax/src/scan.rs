@@ -3,6 +3,8 @@
 //! A lexer without a parser cannot know all of JavaScript: whether `/` begins a regular expression and `<` an element
 //! or a type argument is told here by the token before. Where that guess is wrong, only the meter is.
 
+mod elements;
+
 use crate::level::{Level, Words};
 use gatehost_sdk::nesting::Nesting;
 
@@ -361,63 +363,5 @@ impl Scan<'_> {
         let name = rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(rest.len());
         let rest = rest[name..].trim_ascii_start();
         self.dialect.typescript && (rest.starts_with(b",") || rest.starts_with(b"extends "))
-    }
-
-    fn in_tag(&mut self) {
-        self.skip_to(|byte| matches!(byte, b'{' | b'"' | b'\'' | b'>' | b'<' | b'/' | b'.'));
-        let byte = self.peek(0);
-        let before = self.text[..self.at].trim_ascii_end().last().copied();
-        self.at = (self.at + 1).min(self.text.len());
-        match byte {
-            b'{' => self.open_bracket(Level::Brace),
-            b'"' | b'\'' => {
-                self.skip_to(|other| other == byte);
-                self.at = (self.at + 1).min(self.text.len());
-            }
-            b'>' if before == Some(b'/') => self.end_of_element(),
-            b'>' => {
-                self.levels.pop();
-                self.levels.push(Level::Children);
-            }
-            b'<' if before == Some(b'=') => self.open(Level::Tag, ELEMENT),
-            b'<' => self.type_arguments(),
-            b'.' => self.nesting.link(MEMBER),
-            _ => {}
-        }
-    }
-
-    fn type_arguments(&mut self) {
-        let mut open = 1;
-        while open > 0 && self.at < self.text.len() {
-            match self.peek(0) {
-                b'<' => {
-                    open += 1;
-                    self.nesting.link(BRACKET);
-                }
-                b'>' => open -= 1,
-                _ => {}
-            }
-            self.at += 1;
-        }
-    }
-
-    fn in_children(&mut self) {
-        self.skip_to(|byte| matches!(byte, b'{' | b'<'));
-        let byte = self.peek(0);
-        self.at = (self.at + 1).min(self.text.len());
-        match byte {
-            b'{' => self.open_bracket(Level::Brace),
-            b'<' if self.peek(0) == b'/' => {
-                self.skip_past(b">");
-                self.end_of_element();
-            }
-            b'<' => self.open(Level::Tag, ELEMENT),
-            _ => {}
-        }
-    }
-
-    fn end_of_element(&mut self) {
-        self.pop();
-        self.after_operand = true;
     }
 }

@@ -10,7 +10,7 @@ pub(crate) fn text(file: &File) -> Result<Cow<'_, str>, Box<Verdict>> {
         Err(finding) => finding,
     };
     match declared(file.bytes()).as_deref() {
-        None | Some("utf-8" | "utf8") => Err(Box::new(Verdict::from(finding))),
+        None | Some("utf-8" | "utf8") => Err(Box::new(finding.into())),
         // Every byte is the character of that number.
         Some("latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "l1") => {
             Ok(file.bytes().iter().map(|&byte| char::from(byte)).collect::<String>().into())

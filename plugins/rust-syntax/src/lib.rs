@@ -29,7 +29,7 @@ impl FileVerifier for RustSyntax {
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("Rust") {
             Ok(text) => judge(file, text, editions(settings.edition.as_deref())),
-            Err(finding) => Verdict::from(finding),
+            Err(finding) => finding.into(),
         }
     }
 }

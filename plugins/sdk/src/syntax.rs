@@ -43,17 +43,13 @@ mod tests {
     use super::*;
     use crate::Content;
 
-    fn file(bytes: &[u8]) -> File {
-        let content = match str::from_utf8(bytes) {
-            Ok(text) => Content::Text(text.into()),
-            Err(_) => Content::Binary(bytes.into()),
-        };
-        File { path: "a".into(), content }
+    fn file(text: &str) -> File {
+        File { path: "a".into(), content: Content::Text(text.into()) }
     }
 
     #[test]
     fn errors_are_ordered_and_bounded() {
-        let file = file(&[b'\n'; 100]);
+        let file = file(&"\n".repeat(100));
         let verdict = file.verdict((0..100).rev().map(|at| (at, Finding::error("e", ""))).collect());
         assert_eq!((verdict.status, verdict.findings.len()), (Status::Fail, MOST));
         assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(2));
@@ -62,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_is_no_pass() {
-        assert_eq!(file(b"(((").too_deep(2).status, Status::Abstain);
-        assert_eq!(file(b"abc").too_long(2, 2).status, Status::Abstain);
+        assert_eq!(file("(((").too_deep(2).status, Status::Abstain);
+        assert_eq!(file("abc").too_long(2, 2).status, Status::Abstain);
     }
 }
