@@ -29,7 +29,7 @@ const MAX_SHOWN: usize = 20;
 pub fn human(out: &mut dyn Write, report: &Report<'_>, style: Style) -> io::Result<()> {
     let shown =
         if report.gate.kind == NodeKind::Check { std::slice::from_ref(report.gate) } else { &report.gate.children };
-    let width = shown.iter().map(widest).max().unwrap_or(0).min(40);
+    let width = shown.iter().map(|member| widest(member, style)).max().unwrap_or(0).min(40);
     let mut lines = Lines { out, style, width };
     for member in shown {
         lines.member(member, 0)?;
@@ -37,10 +37,16 @@ pub fn human(out: &mut dyn Write, report: &Report<'_>, style: Style) -> io::Resu
     lines.conclusion(report)
 }
 
-/// How wide the names of a member and of those below it are, each with its indentation.
-fn widest(node: &Node) -> usize {
-    let below = node.children.iter().map(|child| 2 + widest(child)).max().unwrap_or(0);
-    below.max(node.name.chars().count())
+/// How wide the shown names of a member and of those below it are, each with its indentation.
+fn widest(node: &Node, style: Style) -> usize {
+    let below = node.children.iter().map(|child| 2 + widest(child, style)).max().unwrap_or(0);
+    if is_shown(node, style) { below.max(node.name.chars().count()) } else { below }
+}
+
+/// What had nothing to do is counted at the end: a list of all the languages that are not there helps nobody.
+fn is_shown(node: &Node, style: Style) -> bool {
+    let idle = node.outcome == Outcome::Skipped && node.reason == NO_FILE && !style.verbose;
+    !idle && (!style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped))
 }
 
 struct Lines<'a> {
@@ -51,10 +57,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn member(&mut self, node: &Node, depth: usize) -> io::Result<()> {
-        // What had nothing to do is counted at the end: a list of every language that there is not helps nobody.
-        let idle = node.outcome == Outcome::Skipped && node.reason == NO_FILE && !self.style.verbose;
-        let shown = !idle && (!self.style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped));
-        if shown {
+        if is_shown(node, self.style) {
             let word = paint(self.style, colour(node.outcome), node.outcome.as_str());
             // Padded by hand: colours have no width.
             let padding = " ".repeat(12usize.saturating_sub(node.outcome.as_str().len()));

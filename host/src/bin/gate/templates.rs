@@ -47,10 +47,14 @@ const RUST: &[Template] = templates![
     "vendor/gatehost-sdk/Cargo.toml": "rust/sdk/Cargo.toml.in",
     "vendor/gatehost-sdk/src/arena.rs": "../../plugins/sdk/src/arena.rs",
     "vendor/gatehost-sdk/src/bindings.rs": "../../plugins/sdk/src/bindings.rs",
+    "vendor/gatehost-sdk/src/command.rs": "../../plugins/sdk/src/command.rs",
     "vendor/gatehost-sdk/src/glob.rs": "../../plugins/sdk/src/glob.rs",
     "vendor/gatehost-sdk/src/lib.rs": "../../plugins/sdk/src/lib.rs",
     "vendor/gatehost-sdk/src/markdown.rs": "../../plugins/sdk/src/markdown.rs",
+    "vendor/gatehost-sdk/src/nesting.rs": "../../plugins/sdk/src/nesting.rs",
     "vendor/gatehost-sdk/src/settings.rs": "../../plugins/sdk/src/settings.rs",
+    "vendor/gatehost-sdk/src/syntax.rs": "../../plugins/sdk/src/syntax.rs",
+    "vendor/gatehost-sdk/src/text.rs": "../../plugins/sdk/src/text.rs",
     "vendor/gatehost-sdk/src/verdict.rs": "../../plugins/sdk/src/verdict.rs",
 ];
 
