@@ -31,7 +31,7 @@ fn good_reports_pass() {
         (Format::Jest, recorded!("jest-good.txt"), "1 passed"),
         (Format::Tap, recorded!("good.tap"), "2 passed, 1 skipped"),
         (Format::Junit, recorded!("good.xml"), "2 passed"),
-        (Format::Go, recorded!("go-good.json"), "1 passed"),
+        (Format::Go, recorded!("go-good.jsonl"), "1 passed"),
     ] {
         for format in [format, Format::Auto] {
             let verdict = judge(&ended(0, text), &Settings { format, ..Settings::default() });
@@ -93,7 +93,7 @@ fn each_failed_test_is_named() {
         ),
         (recorded!("node.tap"), "2 failed, 1 passed, 2 skipped", &["bad: 1 == 2", "sub: 1 subtest failed"]),
         (
-            recorded!("go.json"),
+            recorded!("go.jsonl"),
             "2 failed, 1 passed, 1 skipped",
             &["example.com/broken", "example.com/sums TestTable/negative: sums_test.go:17: got 1, want -1"],
         ),
