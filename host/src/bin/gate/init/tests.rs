@@ -1,7 +1,6 @@
 //! Which command runs the tests of a repository.
 
 use gatehost::workspace::Workspace;
-use std::fmt::Write as _;
 
 /// A command and the check that it passes.
 pub(super) struct Tests {
@@ -14,17 +13,19 @@ pub(super) struct Tests {
 /// A way to run tests.
 struct Way {
     run: &'static [&'static str],
-    /// Folders that it writes to.
-    write: &'static [&'static str],
+    /// What it may do beyond reading the work, as gate.toml has it.
+    rights: &'static str,
     /// Whether what it prints is a report that is understood.
     report: bool,
 }
 
-const CARGO: Way = Way { run: &["cargo", "test", "--quiet"], write: &["target"], report: true };
-const NPM: Way = Way { run: &["npm", "test"], write: &[], report: false };
-const PYTEST: Way = Way { run: &["pytest", "-q"], write: &[], report: true };
-const GO: Way = Way { run: &["go", "test", "-json", "./..."], write: &[], report: true };
-const MAKE: Way = Way { run: &["make", "test"], write: &[], report: false };
+const CARGO: Way = Way { run: &["cargo", "test", "--quiet"], rights: "write = [\"target\"]\n", report: true };
+/// Where there is no Cargo.lock yet, or where it is not kept.
+const CARGO_UNLOCKED: Way = Way { rights: "workspace = \"read-write\" # cargo writes Cargo.lock\n", ..CARGO };
+const NPM: Way = Way { run: &["npm", "test"], rights: "", report: false };
+const PYTEST: Way = Way { run: &["pytest", "-q"], rights: "", report: true };
+const GO: Way = Way { run: &["go", "test", "-json", "./..."], rights: "", report: true };
+const MAKE: Way = Way { run: &["make", "test"], rights: "", report: false };
 
 /// The files of a repository say how it is tested, the surest first.
 pub(super) fn detect(work: &Workspace, paths: &[&str]) -> Option<Tests> {
@@ -41,7 +42,8 @@ pub(super) fn detect(work: &Workspace, paths: &[&str]) -> Option<Tests> {
     let is_python_test =
         |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with("test_") && name.ends_with(".py"));
     if has("Cargo.toml") {
-        return Some(tests(&CARGO, "there is a `Cargo.toml`"));
+        let way = if has("Cargo.lock") { &CARGO } else { &CARGO_UNLOCKED };
+        return Some(tests(way, "there is a `Cargo.toml`"));
     }
     if text("package.json").and_then(script).is_some() {
         return Some(tests(&NPM, "`package.json` has a script `test`"));
@@ -64,13 +66,10 @@ pub(super) fn detect(work: &Workspace, paths: &[&str]) -> Option<Tests> {
 
 fn tests(way: &Way, reason: &str) -> Tests {
     let verifier = if way.report { "test-report" } else { "command" };
-    let mut command = format!(
+    let command = format!(
         "\n# The tests pass. What they may see and do is in the README under \"Commands\".\n\
-         [check.tests]\nverifier = \"{verifier}\"\ngrants = [\"command:tests\"]\n\n[command.tests]\nrun = {:?}\n",
-        way.run
+         [check.tests]\nverifier = \"{verifier}\"\ngrants = [\"command:tests\"]\n\n[command.tests]\nrun = {:?}\n{}",
+        way.run, way.rights
     );
-    if !way.write.is_empty() {
-        let _ = writeln!(command, "write = {:?}", way.write);
-    }
     Tests { command, reason: format!("`{}`, since {reason}", way.run.join(" ")) }
 }
