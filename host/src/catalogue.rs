@@ -60,11 +60,8 @@ impl Verifiers {
         let resolved = Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() };
         Ok((source, resolved, about))
     }
-}
 
-impl Catalogue for Verifiers {
-    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
-        let (source, resolved, about) = self.find(check).map_err(|failure| vec![failure.into()])?;
+    fn validate(check: &config::Check, about: &Description) -> Result<(), Vec<Refusal>> {
         settings::validate(&about.settings_schema, &check.settings).map_err(|problems| {
             let refusal = |problem: settings::Problem| {
                 let at = if problem.place.is_empty() {
@@ -75,8 +72,19 @@ impl Catalogue for Verifiers {
                 let hint = Some(format!("`gate inspect {}` shows its settings", check.verifier));
                 Refusal { at, message: problem.message, hint }
             };
-            problems.into_iter().map(refusal).collect::<Vec<_>>()
-        })?;
+            problems.into_iter().map(refusal).collect()
+        })
+    }
+}
+
+impl Catalogue for Verifiers {
+    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
+        let (source, resolved, about) = self.find(check).map_err(|failure| vec![failure.into()])?;
+        let without = check.settings.as_object().is_some_and(serde_json::Map::is_empty);
+        // The schemas of the bundled ones are known to be schemas.
+        if !(without && source.is_bundled() && settings::surely_fits_none(&about.settings_schema)) {
+            Self::validate(check, &about)?;
+        }
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.insert(resolved.digest.clone(), Arc::new(source));
         Ok(resolved)

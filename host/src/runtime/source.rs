@@ -79,6 +79,11 @@ impl Source {
         }
     }
 
+    /// Whether it is part of this program.
+    pub fn is_bundled(&self) -> bool {
+        self.as_bundled().is_some()
+    }
+
     /// Refuse any bytes but these.
     pub fn must_be(&self, digest: &str) -> Result<(), Failure> {
         if self.digest.eq_ignore_ascii_case(digest) {
