@@ -5,7 +5,8 @@
 
 mod descriptions;
 
-use apollo_parser::{Error, Parser};
+use apollo_parser::cst::CstNode;
+use apollo_parser::{Error, Parser, SyntaxKind, SyntaxNode};
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
 use serde::Deserialize;
@@ -64,7 +65,22 @@ fn judge(file: &File, text: &str) -> Verdict {
 
 fn errors(text: &str) -> Vec<Error> {
     let tree = Parser::new(text).recursion_limit(MOST_NESTING).token_limit(MOST_TOKENS).parse();
-    tree.errors().cloned().collect()
+    let mut errors: Vec<Error> = tree.errors().cloned().collect();
+    if errors.is_empty() {
+        errors.extend(tree.document().syntax().descendants().filter_map(|node| missing_colon(&node)));
+    }
+    errors
+}
+
+/// The parser takes `a(b C)` for two arguments, and `{b C}` for two fields, that are only names.
+fn missing_colon(node: &SyntaxNode) -> Option<Error> {
+    let has_colon = || node.children_with_tokens().any(|part| part.kind() == SyntaxKind::COLON);
+    if !matches!(node.kind(), SyntaxKind::ARGUMENT | SyntaxKind::OBJECT_FIELD) || has_colon() {
+        return None;
+    }
+    let name = node.to_string();
+    let message = "expected a colon and a value behind the name";
+    Some(Error::with_loc(message, name.trim().to_owned(), node.text_range().start().into()))
 }
 
 /// `directive @a @b on C`, `on DIRECTIVE_DEFINITION` and `extend directive`: some readers take them already.

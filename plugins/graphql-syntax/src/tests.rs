@@ -45,6 +45,8 @@ fn the_first_error_has_its_place() {
         (b"{}", "syntax", 1, 2),
         (b"type A {\r\n  b Int\r\n}", "syntax", 2, 5),
         (b"type A { b: [Int }", "syntax", 1, 18),
+        (b"{ a(b C) }", "syntax", 1, 5),
+        (b"{ a(b: {c false}) }", "syntax", 1, 9),
         (b"enum A { true }", "syntax", 1, 10),
         (b"{ a\0 }", "syntax", 1, 4),
         ("# ö\n{ a(b: \"ö) }".as_bytes(), "syntax", 2, 8),
