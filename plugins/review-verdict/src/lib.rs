@@ -222,7 +222,21 @@ mod tests {
             outcome: Outcome::Pass,
             summary: String::new(),
             findings: Vec::new(),
-            commands: vec![CommandEvidence { argv: vec!["test".into()], exit_code, output: "5 tests passed".into() }],
+            commands: vec![CommandEvidence {
+                name: "tests".into(),
+                argv: vec!["test".into()],
+                exit_code,
+                signal: None,
+                timed_out: exit_code.is_none(),
+                output: "5 tests passed".into(),
+                stdout_length: 14,
+                stdout_sha256: String::new(),
+                stderr_length: 0,
+                stderr_sha256: String::new(),
+                started: String::new(),
+                duration_ms: 1,
+                sandbox: "none".into(),
+            }],
         };
         for (exit_code, status, asked) in
             [(None, Status::Fail, 0), (Some(1), Status::Fail, 0), (Some(0), Status::Pass, 1)]
