@@ -41,6 +41,16 @@ impl<'a> Name<'a> {
 }
 
 impl Anatomy {
+    /// Of these names, sorted: a linker may put them in any order, and no report should depend on that.
+    pub(super) fn new(imports: &[&str], exports: &[&str]) -> Self {
+        let sorted = |names: &[&str]| {
+            let mut names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            names.sort();
+            names
+        };
+        Self { imports: sorted(imports), exports: sorted(exports) }
+    }
+
     /// Read the names off the bytes, without compiling them. `None` where they are no component.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if !Parser::is_component(bytes) {

@@ -30,8 +30,7 @@ struct Text {
 impl Bundled {
     /// Its imports and exports.
     pub fn anatomy(&self) -> Anatomy {
-        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Anatomy { imports: owned(self.imports), exports: owned(self.exports) }
+        Anatomy::new(self.imports, self.exports)
     }
 
     /// What it says of itself.

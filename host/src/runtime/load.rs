@@ -167,10 +167,9 @@ impl Runtime {
 
     pub(super) fn anatomy(&self, component: &Component) -> Anatomy {
         let types = component.component_type();
-        Anatomy {
-            imports: types.imports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
-            exports: types.exports(&self.engine).map(|(name, _)| name.to_owned()).collect(),
-        }
+        let imports: Vec<&str> = types.imports(&self.engine).map(|(name, _)| name).collect();
+        let exports: Vec<&str> = types.exports(&self.engine).map(|(name, _)| name).collect();
+        Anatomy::new(&imports, &exports)
     }
 
     fn link(
