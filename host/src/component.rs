@@ -4,26 +4,14 @@
 //! names such as `gatehost:verifier/file-verifier@0.1.0#check`. [`Contract::component`] makes a component of such a
 //! module. Running compilers is left to others.
 
+pub use crate::runtime::WIT;
+
 use crate::plan::Shape;
 use std::path::Path;
 use wasmparser::{ExternalKind, Parser, Payload};
 use wit_bindgen_core::{Files, WorldGenerator};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{PackageId, Resolve, SourceMap, WorldId};
-
-/// The files of the contract: `wit/`, each with its name.
-pub const WIT: &[(&str, &str)] = &[
-    ("about.wit", include_str!("../../wit/about.wit")),
-    ("commands.wit", include_str!("../../wit/commands.wit")),
-    ("file-verifier.wit", include_str!("../../wit/file-verifier.wit")),
-    ("log.wit", include_str!("../../wit/log.wit")),
-    ("models.wit", include_str!("../../wit/models.wit")),
-    ("submission-verifier.wit", include_str!("../../wit/submission-verifier.wit")),
-    ("submission.wit", include_str!("../../wit/submission.wit")),
-    ("types.wit", include_str!("../../wit/types.wit")),
-    ("workspace.wit", include_str!("../../wit/workspace.wit")),
-    ("worlds.wit", include_str!("../../wit/worlds.wit")),
-];
 
 /// The module that stands in for WASI preview 1; `VERSION` is the contract's.
 const NULL_ADAPTER: &str = include_str!("component/null-adapter.wat");

@@ -44,7 +44,7 @@ impl Plan {
     /// The digest of the plan: `sha256:` and hexadecimal digits, over its canonical JSON.
     pub fn digest(&self) -> String {
         let json = serde_json::to_value(self).map(|json| canonical(&json)).unwrap_or_default();
-        let hex: String = Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = crate::text::hex(&Sha256::digest(json));
         format!("sha256:{hex}")
     }
 

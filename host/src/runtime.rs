@@ -32,6 +32,7 @@ use cache::Cache;
 pub use call::{Answer, Terms, Used};
 pub use capability::workspace::Trace;
 pub use capability::{Capability, Granted, Grants};
+pub use contract::WIT;
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
 pub use program::{ProgramFile, ProgramInput, ProgramOutput};

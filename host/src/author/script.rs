@@ -106,7 +106,7 @@ impl ScriptedRun {
 }
 
 fn captured(text: &str) -> Captured {
-    let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = crate::text::hex(&Sha256::digest(text));
     Captured { head: text.as_bytes().to_vec(), tail: Vec::new(), length: text.len() as u64, sha256 }
 }
 

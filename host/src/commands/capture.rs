@@ -28,7 +28,7 @@ impl Capture {
     }
 
     pub(super) fn finish(self) -> Captured {
-        let sha256 = self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = crate::text::hex(&self.digest.finalize());
         let (mut head, mut tail) = (self.head, Vec::from(self.tail));
         // Nothing between was left out: then it is one piece.
         if self.length == (head.len() + tail.len()) as u64 {

@@ -137,7 +137,7 @@ impl Asked {
 
     fn digest(&self, nonce: &str) -> String {
         let text = serde_json::to_string(self).unwrap_or_default().replace(nonce, NONCE);
-        let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = crate::text::hex(&Sha256::digest(text));
         format!("sha256:{hex}")
     }
 }

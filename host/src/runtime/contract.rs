@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use types::Ty;
 use wit_parser::{Resolve, SourceMap, TypeOwner};
 
-/// The files of `wit/`.
-const FILES: &[(&str, &str)] = &[
+/// The files of the contract: `wit/`, each with its name.
+pub const WIT: &[(&str, &str)] = &[
     ("about.wit", include_str!("../../../wit/about.wit")),
     ("commands.wit", include_str!("../../../wit/commands.wit")),
     ("file-verifier.wit", include_str!("../../../wit/file-verifier.wit")),
@@ -53,7 +53,7 @@ impl Contract {
 
     fn try_read() -> Option<Self> {
         let mut map = SourceMap::default();
-        for (name, text) in FILES {
+        for (name, text) in WIT {
             map.push_str(name, *text);
         }
         let mut resolve = Resolve::default();
@@ -128,6 +128,6 @@ mod tests {
             .filter(|name| name.ends_with(".wit"))
             .collect();
         names.sort();
-        assert_eq!(FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+        assert_eq!(WIT.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
     }
 }

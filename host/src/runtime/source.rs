@@ -120,6 +120,6 @@ impl Source {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = crate::text::hex(&Sha256::digest(bytes));
     format!("sha256:{hex}")
 }

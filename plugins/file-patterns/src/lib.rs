@@ -7,84 +7,13 @@ use gatehost_sdk::{About, File, FileVerifier, Place, Verdict};
 use rules::{Kind, Rule, Text, Texts};
 use serde::Deserialize;
 
-const SETTINGS_SCHEMA: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "rules": {
-      "description": "The rules, each judged by itself.",
-      "type": "array",
-      "minItems": 1,
-      "maxItems": 200,
-      "items": {
-        "type": "object",
-        "properties": {
-          "id": {
-            "description": "The rule's name, which is the code of its findings: lower-case words joined by `-`.",
-            "type": "string",
-            "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$",
-            "maxLength": 100
-          },
-          "pattern": {
-            "description": "A regular expression (Rust's `regex`, without look-around). `^` and `$` are those of a line.",
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 1000
-          },
-          "kind": {
-            "description": "Whether the pattern must be found or must not.",
-            "enum": ["require", "forbid"]
-          },
-          "message": {
-            "description": "What to say when the rule is broken. Default: a sentence with the pattern.",
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 1000
-          },
-          "hint": {
-            "description": "What to do about it.",
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 1000
-          },
-          "level": {
-            "description": "How much a broken rule weighs.",
-            "enum": ["error", "warning", "note"],
-            "default": "error"
-          },
-          "min": {
-            "description": "For `require`: how often it must be found in each file.",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1000000,
-            "default": 1
-          },
-          "max": {
-            "description": "How often it may be found in one file. For `forbid` 0, for `require` without bound, unless said.",
-            "type": "integer",
-            "minimum": 0,
-            "maximum": 1000000
-          },
-          "ignore_case": {
-            "description": "Whether upper and lower case are the same.",
-            "type": "boolean",
-            "default": false
-          },
-          "files": {
-            "description": "Patterns of the files that the rule is about. Empty: all that the check is given.",
-            "type": "array",
-            "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
-            "default": []
-          }
-        },
-        "required": ["id", "pattern", "kind"],
-        "additionalProperties": false
-      }
-    }
-  },
-  "required": ["rules"],
-  "additionalProperties": false
-}"#;
+const SETTINGS_SCHEMA: &str = rules::settings_schema! {
+    each: " in each file",
+    one: " in one file",
+    files: "Patterns of the files that the rule is about. Empty: all that the check is given.",
+    required: "",
+    own: "",
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

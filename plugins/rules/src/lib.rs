@@ -3,6 +3,8 @@
 //! The engine is linear in the text, and a pattern is bounded in length and in compiled size. A rule that cannot be used
 //! is never kept by accident: compiling it says why, and its verifier abstains.
 
+mod schema;
+
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::{Finding, Level, Place, TextPosition, Verdict};
 use regex::{Regex, RegexBuilder};
