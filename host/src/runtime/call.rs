@@ -244,9 +244,10 @@ impl Runtime {
             },
             Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
         };
-        let instructions = store.get_fuel().ok().map(|left| u64::MAX - left);
+        // Asking an engine that does not count makes an error, with a backtrace: more than all the rest of a call.
+        let left = self.metered.then(|| store.get_fuel().ok()).flatten();
         let mut sandbox = store.into_data();
-        sandbox.instructions = instructions;
+        sandbox.instructions = left.map(|left| u64::MAX - left);
         (sandbox, answer.map_err(|error| ending::failure(&error)))
     }
 }
