@@ -11,6 +11,7 @@ mod component;
 mod determinism;
 mod guests;
 mod hostile;
+mod killed;
 mod memory;
 mod models;
 mod programs;
