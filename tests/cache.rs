@@ -111,3 +111,14 @@ fn many_may_fill_it_at_once() {
     let left = fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 2, "the secret, the entry, and nothing half-written");
 }
+
+#[test]
+fn code_that_could_not_be_kept_is_told_from_code_that_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let vault = Arc::new(Vault::open(folder.path()).expect("a vault"));
+    folder.close().expect("removed");
+    for vault in [Some(vault), None] {
+        let runtime = Runtime::new(vault).expect("a runtime");
+        assert_eq!(runtime.compile(&guest("another-name")).expect("a component"), Code::Unkept);
+    }
+}

@@ -20,7 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A verifier that says what its settings tell it to, for gates to make something of.
-const SCRIPTED: &str = include_str!("../fixtures/scripted.wat");
+pub(crate) const SCRIPTED: &str = include_str!("../fixtures/scripted.wat");
 
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cases").canonicalize().expect("the cases")

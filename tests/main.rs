@@ -6,6 +6,7 @@ mod author;
 mod baseline;
 mod cache;
 mod cases;
+mod cli;
 mod commands;
 mod component;
 mod determinism;

@@ -92,6 +92,8 @@ pub struct Changes {
     pub workspace: Arc<Workspace>,
     /// The commit that they are relative to.
     pub base: Option<String>,
+    /// Whether they are those of a repository, and not merely what is in a folder.
+    pub from_git: bool,
     /// Holds the bytes that are not in the working tree, for as long as they are read.
     _snapshot: Option<tempfile::TempDir>,
 }
@@ -117,6 +119,11 @@ pub fn collect(folder: &Path, selection: &Selection, hunks: bool) -> Result<Chan
     }
 }
 
+/// The root of the repository that `folder`, a real path, is in.
+pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
+    Ok(git::Repository::find(folder)?.map(|repository| repository.root))
+}
+
 fn open(root: &Path) -> Result<Arc<Workspace>, Error> {
     Workspace::open(root).map(Arc::new).map_err(|source| Error::Folder { path: root.to_owned(), source })
 }
@@ -131,7 +138,7 @@ fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
             return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }
     };
-    Ok(Changes { changes: sized(changes, &workspace), workspace, base: None, _snapshot: None })
+    Ok(Changes { changes: sized(changes, &workspace), workspace, base: None, from_git: false, _snapshot: None })
 }
 
 fn in_repository(
@@ -151,7 +158,8 @@ fn in_repository(
     if let Some(snapshot) = &snapshot {
         workspace = open(snapshot.path())?;
     }
-    Ok(Changes { changes: sized(found.changes, &workspace), workspace, base: found.base, _snapshot: snapshot })
+    let changes = sized(found.changes, &workspace);
+    Ok(Changes { changes, workspace, base: found.base, from_git: true, _snapshot: snapshot })
 }
 
 /// The files that the caller named. A folder stands for the files in it.

@@ -12,6 +12,7 @@ mod model;
 mod problem;
 mod read;
 mod references;
+mod regular;
 mod settings_files;
 mod structure;
 mod terms;
@@ -27,6 +28,7 @@ pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
 pub use model::{Api, Model};
 pub use problem::{Position, Problem, Problems};
+pub use regular::open_regular;
 pub use terms::{Flaky, Leniency, Mode, PassIf, Terms, When};
 
 pub(crate) use files::pattern;

@@ -6,6 +6,7 @@ pub use evaluator::transcript;
 
 use crate::submission::Submission;
 use crate::text::clean_line;
+use crate::workspace;
 
 /// A document that is longer is not read.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -26,6 +27,14 @@ pub enum Error {
     /// It is not the transcript of an evaluator.
     #[error("no line is an event that an evaluator's transcript ends with or speaks in")]
     NoTranscript,
+    /// A path leads out of the work, or is not written as one in it.
+    #[error("`{place}` is `{path}`; expected a path inside the work, such as `src/a.rs`")]
+    Outside {
+        /// The entry, such as `changes[0].path`.
+        place: String,
+        /// What it says.
+        path: String,
+    },
     /// It is not a submission.
     #[error("line {line}, column {column}: {message}")]
     Invalid {
@@ -45,7 +54,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
     }
     let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    match text.trim_start().chars().next() {
+    let submission: Submission = match text.trim_start().chars().next() {
         None => Err(Error::Empty),
         Some('{') => serde_json::from_str(text).map_err(|error| {
             let (line, column) = (error.line() as u64, error.column() as u64);
@@ -59,6 +68,25 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
             let message = error.without_snippet().to_string();
             invalid(line, column, message.lines().next().unwrap_or_default())
         }),
+    }?;
+    inside(&submission)?;
+    Ok(submission)
+}
+
+/// Every path at which something is said to have changed, or to have been found, is one in the work.
+fn inside(submission: &Submission) -> Result<(), Error> {
+    let changes = submission.changes.iter().enumerate().flat_map(|(index, change)| {
+        let path = (format!("changes[{index}].path"), &change.path);
+        let old = change.old_path.as_ref().map(|old| (format!("changes[{index}].old_path"), old));
+        std::iter::once(path).chain(old)
+    });
+    let findings = submission.prior_findings.iter().enumerate().filter_map(|(index, prior)| {
+        let place = prior.finding.place.as_ref()?;
+        Some((format!("prior_findings[{index}].finding.place.path"), &place.path))
+    });
+    match changes.chain(findings).find(|(_, path)| !workspace::is_inside(path)) {
+        Some((place, path)) => Err(Error::Outside { place, path: clean_line(path, 200) }),
+        None => Ok(()),
     }
 }
 
@@ -97,6 +125,35 @@ mod tests {
             let error = parse(document).expect_err("refused").to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn paths_that_lead_out_of_the_work_are_refused() {
+        let changed = |path: &str, old: &str| {
+            format!(
+                r#"{{"changes": [{{"path": "a.txt", "kind": "added", "state": "staged"}},
+                {{"path": "{path}", "old_path": "{old}", "kind": "renamed", "state": "staged"}}]}}"#
+            )
+        };
+        let found = |path: &str| {
+            format!(
+                r#"{{"prior_findings": [{{"attempt": 1, "check": "a",
+                "finding": {{"code": "a", "level": "error", "message": "a", "place": {{"path": "{path}"}}}}}}]}}"#
+            )
+        };
+        for path in ["/etc/passwd", "../a", "a/../../b", "a/..", "./a", "", "a//b", ".git/config", "a/"] {
+            for (document, place) in [
+                (changed(path, "b"), "changes[1].path"),
+                (changed("b", path), "changes[1].old_path"),
+                (found(path), "prior_findings[0].finding.place.path"),
+            ] {
+                let expected = Error::Outside { place: place.to_owned(), path: path.to_owned() };
+                assert_eq!(parse(document.as_bytes()), Err(expected));
+            }
+        }
+        assert!(
+            parse(changed("src/b..txt", ".gitignore").as_bytes()).is_ok() && parse(found("a/b").as_bytes()).is_ok()
+        );
     }
 
     #[test]

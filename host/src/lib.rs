@@ -18,8 +18,8 @@ pub mod gate;
 pub mod feedback;
 
 // What is judged.
-pub mod input;
 pub mod workspace;
+pub mod input;
 pub mod changes;
 
 // What a verifier can be granted besides.

@@ -1,10 +1,9 @@
 //! Settings whose text stands in a file beside gate.toml, such as the prompt of a reviewer.
 
 use super::read::Table;
-use super::{Config, Problem, Problems};
+use super::{Config, Problem, Problems, open_regular};
 use crate::text::clean_line;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -50,7 +49,7 @@ impl Config {
 
 fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = open_regular(path).map_err(|error| error.to_string())?;
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_BYTES { Err(format!("it has more than {MAX_BYTES} bytes")) } else { Ok(text) }
 }
@@ -74,5 +73,8 @@ mod tests {
         let problems = named("none.md").read_settings_files(folder.path()).expect_err("a problem").to_string();
         let expected = "6:29: check.a.settings_files.prompt: expected a text file, found `none.md`: ";
         assert!(problems.starts_with(expected), "{problems}");
+
+        let problems = named(".").read_settings_files(folder.path()).expect_err("a problem").to_string();
+        assert!(problems.ends_with("expected a text file, found `.`: it is not a regular file"), "{problems}");
     }
 }

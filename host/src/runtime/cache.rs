@@ -25,11 +25,9 @@ impl Cache {
         component
     }
 
-    /// Keep a compiled component. A failure costs time and nothing else, so it is not reported.
-    pub(super) fn put(&self, engine: &Engine, digest: &str, component: &Component) {
-        if let Ok(code) = component.serialize() {
-            let _ = self.0.put(Kind::Compiled, &key(engine, digest), &code);
-        }
+    /// Keep a compiled component, and tell whether it is kept. A failure costs time and nothing else.
+    pub(super) fn put(&self, engine: &Engine, digest: &str, component: &Component) -> bool {
+        component.serialize().is_ok_and(|code| self.0.put(Kind::Compiled, &key(engine, digest), &code).is_ok())
     }
 }
 

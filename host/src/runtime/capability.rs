@@ -101,9 +101,22 @@ impl Capability {
                 ErrorKind::LinkCapabilityDenied,
                 format!("the component imports `{import}`, and its check has no grant `{needs}`"),
             )
-            .hint(format!("if you trust it with that, add `{needs}` to the grants of the check")));
+            .hint(format!("if you trust it with that, {}", self.how_to_grant())));
         }
         Ok(())
+    }
+
+    /// How a check is given it. What `--grant` cannot give is declared in a gate.toml.
+    fn how_to_grant(self) -> &'static str {
+        match self {
+            Self::Workspace => {
+                "add `workspace` to the grants of its check, or to the command line: `--grant workspace`"
+            }
+            Self::Commands => {
+                "declare a `[command.NAME]` in gate.toml, and add `command:NAME` to the grants of its check"
+            }
+            Self::Models => "declare a `[model.NAME]` in gate.toml, and add `model:NAME` to the grants of its check",
+        }
     }
 
     /// The grant that it needs, as one writes it.

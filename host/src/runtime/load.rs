@@ -70,6 +70,8 @@ pub enum Code {
     Cached,
     /// It was compiled just now.
     Compiled,
+    /// It was compiled just now, and could not be kept: the next run has to do it again.
+    Unkept,
 }
 
 impl Runtime {
@@ -141,10 +143,8 @@ impl Runtime {
                 ));
             }
         };
-        if let Some(cache) = &self.cache {
-            cache.put(&self.engine, source.digest(), &component);
-        }
-        Ok((component, Code::Compiled))
+        let kept = self.cache.as_ref().is_some_and(|cache| cache.put(&self.engine, source.digest(), &component));
+        Ok((component, if kept { Code::Compiled } else { Code::Unkept }))
     }
 
     pub(super) fn prepare(&self, source: &Source, grants: &Grants) -> Result<Verifier, Failure> {

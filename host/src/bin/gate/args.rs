@@ -33,7 +33,7 @@ Examples:
 /// Flags that every command has.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// Work in this folder
+    /// Work in this folder; all paths are relative to it
     #[arg(
         short = 'C',
         long = "directory",
@@ -43,9 +43,6 @@ pub(crate) struct Global {
         hide_default_value = true
     )]
     pub(crate) directory: PathBuf,
-    /// Use this configuration instead of the nearest gate.toml
-    #[arg(short, long, global = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
     pub(crate) color: Color,
@@ -108,7 +105,8 @@ pub(crate) enum RunFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
-the last commit is judged, untracked files included; outside a repository, every file of the folder.
+the last commit is judged, untracked files included; outside a repository, every file of the folder. The changes that a
+submission names are judged besides; outside a repository, instead. They do not go with a choice of files.
 
 Examples:
   gate run                                   what changed since the last commit
@@ -120,6 +118,9 @@ Examples:
 pub(crate) struct Run {
     /// The gate; without a name, the only one, the one named `default`, or the only one that is not part of another
     pub(crate) gate: Option<String>,
+    /// Use this configuration instead of the gate.toml in this folder or above it in its repository
+    #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
+    pub(crate) config: Option<PathBuf>,
     /// Judge these files or folders
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,
@@ -157,7 +158,7 @@ pub(crate) struct Run {
     /// Ask every verifier anew, whatever it passed before
     #[arg(long)]
     pub(crate) no_cache: bool,
-    /// Show what would run, and run nothing
+    /// Show the plan, as `gate plan` does, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Use these verifiers instead of a gate: a bundled name or the path of a component, with `@sha256:HEX` to pin it
@@ -191,6 +192,9 @@ Examples:
 pub(crate) struct Plan {
     /// The gate; chosen as `gate run` does
     pub(crate) gate: Option<String>,
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -2,7 +2,7 @@
 
 use crate::args::{Bench, Format, Global};
 use crate::complaint::Complaint;
-use crate::{Exit, prepare};
+use crate::{Exit, prepare, terminal};
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
 use gatehost::runtime::{Runtime, Source};
 use serde_json::json;
@@ -14,9 +14,10 @@ pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Complaint> {
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = Source::named(&project.component, &global.directory)?;
     if std::io::stderr().is_terminal() && !global.quiet {
-        eprintln!("compiling it a second time, to count instructions, then measuring {} cases", cases.len());
+        let cases = terminal::count(cases.len(), "case");
+        terminal::say(format_args!("compiling it a second time, to count instructions, then measuring {cases}"));
     }
-    let runtime = Arc::new(prepare::runtime()?);
+    let runtime = Arc::new(prepare::runtime(global)?);
     let measured = prepare::block_on(measure(runtime, &source, &cases))??;
     let mut out = std::io::stdout().lock();
     match command.format {

@@ -4,7 +4,7 @@ use crate::args::{Build, Global};
 use crate::complaint::Complaint;
 use crate::languages::{self, Language, Missing};
 use crate::project::Project;
-use crate::{Exit, new, prepare};
+use crate::{Exit, new, prepare, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::component::Contract;
 use gatehost::runtime::{Anatomy, Source};
@@ -28,16 +28,16 @@ pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Complaint> {
         Language::Go => build.go()?,
         Language::Assemblyscript => build.assemblyscript()?,
     }
-    report(&project, &command.path)
+    report(global, &project, &terminal::seen(&global.directory, &command.path))
 }
 
 /// What came out, after the same look at it as every run takes.
-fn report(project: &Project, called: &Path) -> Result<Exit, Complaint> {
+fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Complaint> {
     let path = project.component();
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
     let shown = shown.display();
     let source = Source::named(&path.to_string_lossy(), Path::new(""))?;
-    let about = prepare::block_on(prepare::runtime()?.describe(&source))??;
+    let about = prepare::block_on(prepare::runtime(global)?.describe(&source))??;
     let anatomy = Anatomy::read(source.bytes()).unwrap_or_default();
     let shape = anatomy.shape()?;
     let mut out = std::io::stdout().lock();
@@ -117,7 +117,8 @@ impl Builder<'_> {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        std::io::stderr().write_all(&[output.stdout, output.stderr].concat())?;
+        // Where it cannot be shown, it has failed all the same.
+        let _ = std::io::stderr().write_all(&[output.stdout, output.stderr].concat());
         Err(Complaint::mistake(anyhow!("`{shown}` ended with {}", output.status)))
     }
 

@@ -2,34 +2,60 @@
 
 use crate::args::{Compile, Global};
 use crate::complaint::Complaint;
-use crate::{Exit, prepare};
-use gatehost::runtime::{Code, Source};
+use crate::{Exit, prepare, terminal};
+use anyhow::anyhow;
+use gatehost::runtime::{Code, Runtime, Source};
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::Instant;
 
+/// Every component is tried, whatever became of those before it; the worst decides how it ends.
 pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Complaint> {
-    let runtime = prepare::runtime()?;
+    // Without a place to keep it, all of it would be for nothing.
+    let vault = prepare::vault().map_err(Complaint::broken)?;
+    let runtime = Runtime::new(Some(Arc::new(vault))).map_err(Complaint::broken)?;
     let mut out = std::io::stdout().lock();
-    let watched = std::io::stderr().is_terminal() && !global.quiet;
-    let total = command.components.len();
+    let mut worst = Exit::Pass;
     for (number, name) in command.components.iter().enumerate() {
-        let source = Source::named(name, &global.directory)?;
-        if watched {
-            eprint!("\r\x1b[Kcompiling [{}/{total}] {name} ({} KiB) …", number + 1, source.bytes().len() / 1024);
-        }
-        let start = Instant::now();
-        let code = runtime.compile(&source);
-        if watched {
-            eprint!("\r\x1b[K");
-        }
-        let what = match code? {
-            Code::Bundled => "bundled, already compiled".to_owned(),
-            Code::Cached => "already compiled".to_owned(),
-            Code::Compiled => format!("compiled in {} ms", start.elapsed().as_millis()),
-        };
-        if !global.quiet {
-            writeln!(out, "{name}: {what}")?;
+        let progress = Progress { number: number + 1, total: command.components.len(), name };
+        match compile(global, &runtime, &progress) {
+            Ok(_) if global.quiet => {}
+            Ok(what) => writeln!(out, "{name}: {what}")?,
+            Err(complaint) => {
+                let complaint = complaint.context(&format!("cannot compile `{name}` ahead"));
+                complaint.print(terminal::color(global.color, &std::io::stderr()));
+                worst = worst.max(complaint.exit);
+            }
         }
     }
-    Ok(Exit::Pass)
+    Ok(worst)
+}
+
+/// Which of them it is at.
+struct Progress<'a> {
+    number: usize,
+    total: usize,
+    name: &'a str,
+}
+
+fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<String, Complaint> {
+    let Progress { number, total, name } = progress;
+    let source = Source::named(name, &global.directory)?;
+    let watched = std::io::stderr().is_terminal() && !global.quiet;
+    let show = |text: &str| {
+        if watched {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+        }
+    };
+    show(&format!("compiling [{number}/{total}] {name} ({} KiB) …", source.bytes().len() / 1024));
+    let start = Instant::now();
+    let code = runtime.compile(&source);
+    show("");
+    match code? {
+        Code::Bundled => Ok("bundled, already compiled".to_owned()),
+        Code::Cached => Ok("already compiled".to_owned()),
+        Code::Compiled => Ok(format!("compiled in {} ms", start.elapsed().as_millis())),
+        Code::Unkept => Err(Complaint::broken(anyhow!("its code could not be kept"))
+            .hint("see that the cache folder can be written and the disk is not full".to_owned())),
+    }
 }

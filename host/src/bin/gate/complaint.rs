@@ -1,6 +1,7 @@
 //! How the program says that it cannot go on: what happened, why, what to do, and the exit code that follows.
 
 use crate::Exit;
+use crate::terminal::say;
 use gatehost::author::Mistake;
 use gatehost::changes;
 use gatehost::config::Problems;
@@ -41,15 +42,22 @@ impl Complaint {
         self
     }
 
+    /// Say what it was about.
+    pub(crate) fn context(mut self, what: &str) -> Self {
+        let errors = self.errors.into_iter();
+        self.errors = errors.map(|(error, hint)| (error.context(what.to_owned()), hint)).collect();
+        self
+    }
+
     pub(crate) fn print(&self, color: bool) {
         let paint = |word: &str, code: u8| if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
         for (error, hint) in &self.errors {
-            eprintln!("{} {error}", paint("error:", 31));
+            say(format_args!("{} {error}", paint("error:", 31)));
             for cause in error.chain().skip(1) {
-                eprintln!("{} {cause}", paint("caused by:", 33));
+                say(format_args!("{} {cause}", paint("caused by:", 33)));
             }
             if let Some(hint) = hint {
-                eprintln!("{} {hint}", paint("hint:", 36));
+                say(format_args!("{} {hint}", paint("hint:", 36)));
             }
         }
     }

@@ -4,8 +4,12 @@ use crate::Exit;
 use crate::args::{Arguments, Completions};
 use crate::complaint::Complaint;
 use clap::CommandFactory;
+use std::io::Write;
 
 pub(crate) fn run(command: &Completions) -> Result<Exit, Complaint> {
-    clap_complete::generate(command.shell, &mut Arguments::command(), "gate", &mut std::io::stdout());
+    // Into memory first: where it cannot write, it panics.
+    let mut script = Vec::new();
+    clap_complete::generate(command.shell, &mut Arguments::command(), "gate", &mut script);
+    std::io::stdout().write_all(&script)?;
     Ok(Exit::Pass)
 }

@@ -1,8 +1,8 @@
 //! `gate init`: a gate.toml for the repository that this is.
 
-use crate::Exit;
 use crate::args::{Global, Init};
 use crate::complaint::Complaint;
+use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Selection};
 use gatehost::config::FileSet;
@@ -23,7 +23,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
     let changes = changes::collect(&global.directory, &Selection::All, false)?;
     let paths = changes.paths();
     let tests = tests::detect(&changes.workspace, &paths);
-    let (text, reasons) = compose(&paths, tests.as_ref());
+    let Composed { text, reasons, try_it } = compose(&paths, tests.as_ref());
     let mut out = std::io::stdout().lock();
     if command.dry_run {
         write!(out, "{text}")?;
@@ -40,12 +40,20 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
     for reason in reasons {
         writeln!(out, "  {reason}")?;
     }
-    writeln!(out, "next: `gate plan` shows what it means, `gate run --all-files` tries it")?;
+    writeln!(out, "next: `gate plan` shows what it means, `{try_it}` tries it")?;
     Ok(Exit::Pass)
 }
 
-/// The file, and why it says what it says.
-fn compose(paths: &[&str], tests: Option<&Tests>) -> (String, Vec<String>) {
+/// The file.
+struct Composed {
+    text: String,
+    /// Why it says what it says.
+    reasons: Vec<String>,
+    /// The command that it can pass.
+    try_it: &'static str,
+}
+
+fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
     let mut reasons = Vec::new();
     let mut checks = String::new();
     let mut names = Vec::new();
@@ -58,7 +66,9 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> (String, Vec<String>) {
         if about.files.is_empty() || matching == 0 || needs_settings {
             continue;
         }
-        reasons.push(format!("{}: {matching} files match {}", bundled.name, about.files.join(", ")));
+        let verb = if matching == 1 { "matches" } else { "match" };
+        let (files, patterns) = (terminal::count(matching, "file"), about.files.join(", "));
+        reasons.push(format!("{}: {files} {verb} {patterns}", bundled.name));
         let _ = write!(checks, "\n# {}\n[check.{}]\nverifier = \"{}\"\n", about.summary, bundled.name, bundled.name);
         names.push(bundled.name);
     }
@@ -78,5 +88,7 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> (String, Vec<String>) {
         "# What must hold before work passes. `gate plan` shows what this means, `gate schema gate` what it may say.\n\n",
     );
     let _ = write!(text, "[gate.default]\nall = {names:?}\n{checks}");
-    (text, reasons)
+    // Without a claim there would be nothing to find the signal in.
+    let try_it = if signal { "echo TASK_COMPLETE | gate run --claim -" } else { "gate run --all-files" };
+    Composed { text, reasons, try_it }
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Complaint>
     let mut out = std::io::stdout().lock();
     let Some(name) = &command.component else { return list(&mut out, command.format) };
     let source = Source::named(name, &global.directory)?;
-    let facts = Facts::collect(&prepare::runtime()?, &source)?;
+    let facts = Facts::collect(&prepare::runtime(global)?, &source)?;
     match command.format {
         Format::Human => facts.human(&mut out, name)?,
         Format::Json => facts.json(&mut out)?,

@@ -1,5 +1,4 @@
 //! `gate`: arguments, terminal and exit code. What it does is the library's.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the program that talks to people")]
 
 mod args;
 mod bench;
@@ -7,6 +6,7 @@ mod build;
 mod compile;
 mod complaint;
 mod completions;
+mod configuration;
 mod init;
 mod inspect;
 mod languages;
@@ -16,18 +16,19 @@ mod prepare;
 mod progress;
 mod project;
 mod run;
+mod said;
 mod schema;
 mod templates;
 mod terminal;
 mod test;
 
 use args::{Arguments, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use complaint::Complaint;
 use std::process::ExitCode;
 
 /// How the program ends. README and `gate --help` say the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Exit {
     /// The gate passed, or the command did what it was asked.
     Pass = 0,
@@ -40,7 +41,14 @@ enum Exit {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match arguments() {
+        Ok(arguments) => arguments,
+        Err(said) => {
+            // Help, or a mistake. Where it cannot be written, there is nobody to tell.
+            let _ = said.print();
+            return ExitCode::from(if said.use_stderr() { Exit::Mistake } else { Exit::Pass } as u8);
+        }
+    };
     let global = &arguments.global;
     let exit = match &arguments.command {
         Command::Run(command) => run::run(global, command),
@@ -60,4 +68,11 @@ fn main() -> ExitCode {
         complaint.exit
     });
     ExitCode::from(exit as u8)
+}
+
+/// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.
+fn arguments() -> Result<Arguments, clap::Error> {
+    let mut command = Arguments::command().color(terminal::color_of_help(std::env::args_os()));
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

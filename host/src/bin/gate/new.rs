@@ -25,8 +25,9 @@ pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
     for (path, content) in &files {
         write(&folder.join(path), content)?;
     }
-    writeln!(out, "wrote {name}/: a {} verifier in {}", shape.as_str(), language.name())?;
-    writeln!(out, "next:\n  cd {name}")?;
+    let shown = terminal::path(&folder);
+    writeln!(out, "wrote {shown}/: a {} verifier in {}", shape.as_str(), language.name())?;
+    writeln!(out, "next:\n  cd {shown}")?;
     if let Some(missing) = language.missing(&folder) {
         writeln!(out, "  {}", missing.install)?;
     }

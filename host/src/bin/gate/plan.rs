@@ -2,16 +2,17 @@
 
 use crate::args::{Format, Global, Plan};
 use crate::complaint::Complaint;
-use crate::{Exit, prepare};
+use crate::{Exit, configuration, prepare};
 use gatehost::config::Threshold;
 use gatehost::plan::{self, Node, Rule, What};
 use serde_json::json;
 use std::io::{self, Write};
 
 pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Complaint> {
-    let configured = prepare::configuration(global)?;
-    let prepared = prepare::plan(&configured, command.gate.as_deref())?;
+    let configured = configuration::find(global, command.config.as_deref())?;
+    let prepared = prepare::plan(global, &configured, command.gate.as_deref())?;
     show(&prepared.plan, command.format)?;
+    configured.announce(global, "is");
     Ok(Exit::Pass)
 }
 

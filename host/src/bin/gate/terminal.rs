@@ -1,7 +1,9 @@
 //! What depends on being watched by a person.
 
-use clap::ValueEnum;
-use std::io::IsTerminal;
+use clap::{ColorChoice, ValueEnum};
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// When to use colours.
@@ -25,8 +27,59 @@ pub(crate) fn color(when: Color, stream: &impl IsTerminal) -> bool {
     }
 }
 
+/// What `--color` says, for what is printed before the arguments are understood.
+pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
+    let mut words = arguments.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--");
+    let mut choice = ColorChoice::Auto;
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix("--color") {
+            Some("") => words.next(),
+            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+            None => None,
+        };
+        // What is no colour is refused with all other mistakes.
+        choice = value.and_then(|value| value.parse().ok()).unwrap_or(choice);
+    }
+    choice
+}
+
+/// Tell a person something, on standard error. Where that cannot be written, there is nobody to tell.
+pub(crate) fn say(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A path in `directory` as it is seen from where the program was started.
+pub(crate) fn seen(directory: &Path, path: &Path) -> PathBuf {
+    if directory == Path::new(".") { path.to_owned() } else { directory.join(path) }
+}
+
 /// A path as a person would write it: without the folders that stay where they are.
 pub(crate) fn path(path: &Path) -> String {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     parts.collect::<PathBuf>().display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_known_before_the_arguments_are() {
+        for (arguments, expected) in [
+            ("gate run", ColorChoice::Auto),
+            ("gate --color never run --help", ColorChoice::Never),
+            ("gate run --nope --color=always", ColorChoice::Always),
+            ("gate --color pink", ColorChoice::Auto),
+            ("gate --color", ColorChoice::Auto),
+            ("gate --colour never", ColorChoice::Auto),
+            ("gate run -- --color never", ColorChoice::Auto),
+        ] {
+            assert_eq!(color_of_help(arguments.split(' ').map(OsString::from)), expected, "{arguments}");
+        }
+    }
 }

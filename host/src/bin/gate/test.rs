@@ -14,7 +14,7 @@ pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Complaint> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = Source::named(&project.component, &global.directory)?;
-    let runtime = Arc::new(prepare::runtime()?);
+    let runtime = Arc::new(prepare::runtime(global)?);
     let tried = prepare::block_on(async {
         let trial = Trial::load(runtime, &source).await?;
         try_all(&trial, &cases, command).await
@@ -138,7 +138,8 @@ impl Tried {
             all => format!(", {kept} of {all} promises kept"),
         };
         let status = paint(color, self.status().as_str());
-        writeln!(out, "test {}: {status} ({passed} of {} cases passed{promises})", self.name, self.cases.len())
+        let cases = terminal::count(self.cases.len(), "case");
+        writeln!(out, "test {}: {status} ({passed} of {cases} passed{promises})", self.name)
     }
 
     fn json(&self, source: &Source) -> Value {

@@ -1,0 +1,112 @@
+//! What was said of the work, in a document or in flags, and what is judged because of it.
+
+use crate::args::{Global, Run};
+use crate::complaint::Complaint;
+use anyhow::{Context, anyhow};
+use gatehost::changes::{self, Changes, Selection};
+use gatehost::input;
+use gatehost::judge::Subject;
+use gatehost::submission::{Change, Claim, Submission, Task};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The submission as far as it was said.
+pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, Complaint> {
+    let mut said = match &command.submission {
+        Some(path) => document(global, command, path)?,
+        None => flags(global, command)?,
+    };
+    if let Some(path) = &command.evaluator {
+        if said.evaluator.is_some() {
+            let twice = anyhow!("the submission has an `evaluator` already, and `--evaluator` names another");
+            return Err(Complaint::mistake(twice));
+        }
+        let evaluator = input::transcript(&read(global, path, "transcript")?);
+        let evaluator = evaluator.with_context(|| format!("`{}` is not an evaluator's transcript", path.display()));
+        said.evaluator = Some(evaluator.map_err(Complaint::mistake)?);
+    }
+    Ok(said)
+}
+
+fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, Complaint> {
+    let bytes = read(global, path, "submission")?;
+    let name = path.display();
+    let said = input::parse(&bytes).with_context(|| format!("`{name}` is not a submission")).map_err(|error| {
+        Complaint::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned())
+    })?;
+    match selection(command) {
+        (Some(flag), _) if !said.changes.is_empty() => {
+            let twice = anyhow!("`{flag}` chooses what is judged, and so do the `changes` of the submission");
+            Err(Complaint::mistake(twice).hint(format!("drop `{flag}`, or take `changes` out of the document")))
+        }
+        _ => Ok(said),
+    }
+}
+
+fn flags(global: &Global, command: &Run) -> Result<Submission, Complaint> {
+    let claim = match &command.claim {
+        None => None,
+        Some(path) => Some(Claim {
+            text: String::from_utf8(read(global, path, "claim")?)
+                .map_err(|_| Complaint::mistake(anyhow!("the claim `{}` is not UTF-8", path.display())))?,
+            report: None,
+        }),
+    };
+    let task = (command.task.is_some() || command.tier.is_some()).then(|| Task {
+        description: command.task.clone().unwrap_or_default(),
+        tier: command.tier,
+        ..Task::default()
+    });
+    Ok(Submission { task, claim, ..Submission::default() })
+}
+
+fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Complaint> {
+    let mut bytes = Vec::new();
+    // One byte more than is accepted, so that what is too long is seen to be.
+    let most = input::MAX_BYTES as u64 + 1;
+    let read = match path.to_str() {
+        Some("-") => io::stdin().take(most).read_to_end(&mut bytes),
+        _ => File::open(global.directory.join(path)).and_then(|file| file.take(most).read_to_end(&mut bytes)),
+    };
+    read.with_context(|| format!("cannot read the {what} `{}`", path.display())).map_err(Complaint::mistake)?;
+    Ok(bytes)
+}
+
+/// The files that were asked for, and the flag that did.
+pub(crate) fn selection(command: &Run) -> (Option<&'static str>, Selection) {
+    if !command.files.is_empty() {
+        (Some("--files"), Selection::Files(command.files.clone()))
+    } else if command.all_files {
+        (Some("--all-files"), Selection::All)
+    } else if command.staged {
+        (Some("--staged"), Selection::Staged)
+    } else if let Some(from) = &command.from_ref {
+        (Some("--from-ref"), Selection::Between { from: from.clone(), to: command.to_ref.clone() })
+    } else {
+        (None, Selection::Changed)
+    }
+}
+
+/// What is judged: what was said, of what changed.
+pub(crate) fn subject(found: &Changes, mut said: Submission) -> Subject {
+    said.changes = judged(found, said.changes);
+    said.base = found.base.clone().or(said.base);
+    Subject {
+        paths: changes::present(&said.changes).map(str::to_owned).collect(),
+        submission: said,
+        workspace: Arc::clone(&found.workspace),
+    }
+}
+
+/// A document is mostly written by whoever did the work, who does not choose what is judged of it: in a repository it can
+/// only add to what git found. Elsewhere nobody knows what changed, and a document that says so is believed.
+fn judged(found: &Changes, said: Vec<Change>) -> Vec<Change> {
+    let found: &[Change] = if found.from_git || said.is_empty() { &found.changes } else { &[] };
+    let all = said.into_iter().chain(found.iter().cloned()).map(|change| (change.path.clone(), change));
+    // Of two with the same path the last stays: what git found.
+    let all: BTreeMap<String, Change> = all.collect();
+    all.into_values().collect()
+}
