@@ -34,6 +34,7 @@ fn every_case_prints_what_it_should() {
     assert!(cases.len() >= 10, "the cases are gone");
     let only = std::env::var("CASE").ok();
     cases.retain(|case| only.as_ref().is_none_or(|only| case.ends_with(only)));
+    assert!(!cases.is_empty(), "no case has the name {only:?}");
     let wrong = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {

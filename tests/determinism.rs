@@ -41,9 +41,10 @@ fn twelve_checks_in_three_tiers_over_a_thousand_files_report_the_same_twice() {
         let _ = writeln!(config, "[check.s{number}]\nverifier = \"./scripted.wasm\"\nsettings = {{ say = \"{say}\" }}");
     }
     fs::write(root.join("gate.toml"), config).expect("written");
-    let run = || {
+    let run = |more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_gate"))
             .args(["run", "--format", "json"])
+            .args(more)
             .current_dir(root)
             .env("GATE_CACHE_DIR", cache.path())
             .output()
@@ -51,8 +52,11 @@ fn twelve_checks_in_three_tiers_over_a_thousand_files_report_the_same_twice() {
         let text = String::from_utf8(output.stdout).expect("UTF-8");
         Regex::new(r#""duration_ms": [0-9.]+"#).expect("a pattern").replace_all(&text, "").into_owned()
     };
-    let first = run();
+    let first = run(&["--no-cache"]);
     assert!(first.contains("\"trailing-comma\""), "{first}");
     assert_eq!(first.matches("\"kind\": \"check\"").count(), 12);
-    assert_eq!(first, run());
+    // Judged anew, judged to be remembered, and remembered.
+    assert_eq!(first, run(&["--no-cache"]));
+    assert_eq!(first, run(&[]));
+    assert_eq!(first, run(&[]));
 }
