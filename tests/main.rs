@@ -9,6 +9,7 @@ mod cases;
 mod commands;
 mod component;
 mod determinism;
+mod git;
 mod guests;
 mod hostile;
 mod memory;

@@ -108,7 +108,8 @@ pub(crate) enum RunFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
-the last commit is judged, untracked files included; outside a repository, every file of the folder.
+the last commit is judged, untracked files included; outside a repository, every file of the folder, whatever its ignore
+files say.
 
 Examples:
   gate run                                   what changed since the last commit
@@ -120,7 +121,7 @@ Examples:
 pub(crate) struct Run {
     /// The gate; without a name, the only one, the one named `default`, or the only one that is not part of another
     pub(crate) gate: Option<String>,
-    /// Judge these files or folders
+    /// Judge these files or folders; of a folder in a repository, what git tracks or would track
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,
     /// Judge every file that git tracks or would track
