@@ -194,6 +194,22 @@ fn every_place_of_a_repository_is_the_same_work() {
     }
 }
 
+#[test]
+fn a_working_tree_of_the_environment_must_be_this_one() {
+    let home = Home::new();
+    home.sh("git init -q --bare ../bare.git; mkdir ../files; echo '[1,' > ../files/b.json");
+    let (bare, files) = (home.path().join("bare.git"), home.path().join("files"));
+    let (bare, other) = (bare.to_str().expect("UTF-8"), files.to_str().expect("UTF-8"));
+    let (exit, text) = home.gate(&files, &["run"], &[("GIT_DIR", bare), ("GIT_WORK_TREE", other)]);
+    assert_eq!(exit, 1, "{text}");
+    assert!(text.contains("    b.json:2:1"), "{text}");
+    for variables in [&[("GIT_WORK_TREE", other)][..], &[("GIT_DIR", bare), ("GIT_WORK_TREE", other)]] {
+        let (exit, text) = home.gate(&home.work(), &["run"], variables);
+        assert_eq!(exit, 2, "{text}");
+        assert!(text.contains(&format!("git takes `{other}` for the working tree of")), "{text}");
+    }
+}
+
 fn which_git() -> String {
     let output = Command::new("sh").args(["-c", "command -v git"]).output().expect("a shell");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

@@ -1,6 +1,6 @@
 //! The files of a folder that is not in a repository, or that is one of its own.
 
-use super::{Error, shown, whole_file};
+use super::{Error, shown, shown_text, whole_file};
 use crate::submission::{Change, ChangeState};
 use std::path::Path;
 
@@ -13,7 +13,8 @@ pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, Error> {
         .filter_entry(|entry| entry.file_name() != ".git")
         .build();
     for entry in walk {
-        let entry = entry.map_err(|error| Error::Unreadable { path: shown(&start), why: error.to_string() })?;
+        let unreadable = |why: String| Error::Unreadable { path: shown(&start), why: shown_text(&why) };
+        let entry = entry.map_err(|error| unreadable(error.to_string()))?;
         if entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink()) {
             let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let path = path.to_str().ok_or_else(|| Error::BadPath(shown(path)))?;

@@ -17,7 +17,7 @@
 //! - the environment: only what says where the repository, its index and the user's configuration are.
 
 use super::attend::attend;
-use crate::changes::{Error, shown};
+use crate::changes::{Error, shown, shown_text};
 use crate::text;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -33,8 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 const SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.attributesFile=/dev/null",
+    // Below a device there is nothing, and cannot be.
+    "core.hooksPath=/dev/null/none",
+    "core.attributesFile=/dev/null/none",
     "core.untrackedCache=false",
     "core.commitGraph=false",
     "core.trustCtime=true",
@@ -48,7 +49,6 @@ const SETTINGS: &[&str] = &[
     // Warnings that would look like one about a file that cannot be seen.
     "core.safecrlf=false",
     "core.warnAmbiguousRefs=false",
-    "advice.graftFileDeprecated=false",
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -59,7 +59,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_PROTOCOL_FROM_USER", "0"),
     ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_GRAFT_FILE", "/dev/null"),
+    ("GIT_GRAFT_FILE", "/dev/null/none"),
     ("GIT_ATTR_NOSYSTEM", "1"),
     ("GIT_LITERAL_PATHSPECS", "1"),
 ];
@@ -106,7 +106,7 @@ impl Git {
         let mut git = Self::unknowing(root);
         let (layout, filters) = both(
             || git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"]),
-            || git.ask(&["config", "--null", "--name-only", "--get-regexp", r"^filter\."]),
+            || git.configured(r"^filter\."),
         );
         let layout = layout?;
         let lines: Vec<&[u8]> = layout.split(|&byte| byte == b'\n').collect();
@@ -122,12 +122,20 @@ impl Git {
             _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
         };
         git.is_shallow = shallow == b"true";
-        git.filters = filter_names(&filters?.stdout);
+        git.filters = filter_names(&filters?);
         Ok(git)
     }
 
     fn unknowing(root: &Path) -> Self {
         Self { root: root.to_owned(), filters: BTreeSet::new(), empty_tree: "", is_shallow: false }
+    }
+
+    /// The names of the settings that match, each followed by NUL.
+    fn configured(&self, pattern: &str) -> Result<Vec<u8>, Error> {
+        let question = ["config", "--null", "--name-only", "--get-regexp", pattern];
+        let answer = self.ask(&question)?;
+        // Without a word, there is none.
+        if answer.stderr.is_empty() { Ok(answer.stdout) } else { answer.succeeded(&question) }
     }
 
     /// What git says, where it succeeds.
@@ -139,7 +147,9 @@ impl Git {
     pub(super) fn look(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let answer = self.ask(arguments)?;
         match unseen(&answer.stderr) {
-            Some(line) if answer.success => Err(failed(arguments, &format!("it could not see everything: {line}"))),
+            Some(line) if answer.success => {
+                Err(failed(arguments, &format!("it could not see everything: {}", shown_text(line))))
+            }
             _ => answer.succeeded(arguments),
         }
     }

@@ -1,15 +1,15 @@
 //! The files of a commit, or of the index, in a folder of their own, byte for byte as they are stored.
 
 use super::{Git, path};
-use crate::changes::Error;
+use crate::changes::{Error, shown_text};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
@@ -75,7 +75,7 @@ struct Stored {
 impl Stored {
     /// From `mode oid stage\tpath` of the index, or `mode type oid\tpath` of a commit.
     fn read(entry: &[u8], of_index: bool) -> Result<Self, Error> {
-        let unknown = || Error::BadPath(super::text(entry));
+        let unknown = || Error::BadPath(shown_text(&super::text(entry)));
         let tab = entry.iter().position(|&byte| byte == b'\t').ok_or_else(unknown)?;
         let head = str::from_utf8(&entry[..tab]).map_err(|_| unknown())?;
         let path = path(&entry[tab + 1..])?;
@@ -113,8 +113,7 @@ fn refuse_clashes(files: &[Stored]) -> Result<(), Error> {
 fn write(git: &Git, folder: &Path, files: &[Stored]) -> Result<(), Error> {
     let (commits, blobs): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.kind == StoredKind::Repository);
     for file in commits {
-        let made = DirBuilder::new().recursive(true).mode(0o755).create(folder.join(&file.path));
-        made.map_err(|error| Error::Snapshot(error.to_string()))?;
+        fs::create_dir_all(folder.join(&file.path)).map_err(|error| Error::Snapshot(error.to_string()))?;
     }
     let speak = |pipe: ChildStdin| {
         let mut questions = BufWriter::new(pipe);

@@ -2,7 +2,7 @@
 //! otherwise.
 
 use super::{path, text};
-use crate::changes::{Error, whole_file};
+use crate::changes::{Error, shown_text, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{self, Kind, Workspace};
 use std::collections::BTreeMap;
@@ -36,12 +36,14 @@ impl Status {
             if let Some(oid) = entry.strip_prefix(b"# branch.oid ") {
                 status.base = Some(text(oid)).filter(|oid| oid != "(initial)");
             }
+            let unknown = || Error::BadPath(shown_text(&text(entry)));
             // `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path`, `? path`
             let (fields, modes) = match entry[0] {
                 b'1' => (9, 3..6),
                 b'u' => (11, 3..7),
                 b'?' => (2, 0..0),
-                _ => continue,
+                b'#' => continue,
+                _ => return Err(unknown()),
             };
             let parts: Vec<&[u8]> = entry.splitn(fields, |&byte| byte == b' ').collect();
             let name = parts[parts.len() - 1];
@@ -49,10 +51,10 @@ impl Status {
             let (name, is_folder) = name.strip_suffix(b"/").map_or((name, false), |name| (name, true));
             let seen = status.paths.entry(path(name)?).or_default();
             seen.is_repository |= is_folder || parts.get(modes).is_some_and(|modes| modes.contains(&REPOSITORY));
-            match parts[1] {
-                _ if entry[0] == b'?' => seen.is_untracked = true,
-                &[index, tree] => seen.letters = Some((index, tree)),
-                _ => return Err(Error::BadPath(text(entry))),
+            match parts.get(1) {
+                Some(_) if entry[0] == b'?' => seen.is_untracked = true,
+                Some(&&[index, tree]) => seen.letters = Some((index, tree)),
+                _ => return Err(unknown()),
             }
         }
         Ok(status)
