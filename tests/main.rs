@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod component;
 mod determinism;
+mod git;
 mod guests;
 mod hostile;
 mod killed;

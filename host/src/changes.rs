@@ -2,16 +2,20 @@
 //!
 //! With git, the changes are git's; without, they are all files of the folder. Git is asked as a program, so that it
 //! sees the repository as its user does, with everything switched off that would let the repository's own
-//! configuration run something.
+//! configuration run something or hide a change (`git/program.rs` lists it). Whether a file is there, the tree decides.
 
 mod diff;
 mod folder;
 mod git;
 
 use crate::submission::{Change, ChangeKind, ChangeState};
+use crate::text;
 use crate::workspace::{self, Kind, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Characters of a path in a message.
+const MAX_SHOWN: usize = 1_000;
 
 /// Which files are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +43,7 @@ pub enum Selection {
 #[non_exhaustive]
 pub enum Error {
     /// The folder cannot be used.
-    #[error("cannot open the folder `{}`: {source}", .path.display())]
+    #[error("cannot open the folder `{}`: {source}", shown(.path))]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -47,13 +51,16 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Only git can answer that.
-    #[error("`{}` is not in a git repository, and {asked} needs one", .path.display())]
+    #[error("`{}` is not in a git repository, and {asked} needs one", shown(.path))]
     NoRepository {
         /// The folder.
         path: PathBuf,
         /// The flag.
         asked: &'static str,
     },
+    /// There is a repository, and nobody to ask about it.
+    #[error("git is needed to tell what changed, and there is no `git` in PATH")]
+    NoGit,
     /// Git could not answer.
     #[error("`git {command}` failed: {message}")]
     Git {
@@ -62,8 +69,43 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// Git would look at other files than those that are read.
+    #[error("git takes `{}` for the working tree of `{}`, and would not see the files that are judged", shown(.top), shown(.found))]
+    Elsewhere {
+        /// Where the repository was found.
+        found: PathBuf,
+        /// Where git looks.
+        top: PathBuf,
+    },
+    /// No commit has that name.
+    #[error("`{name}` is not a commit of this repository")]
+    UnknownCommit {
+        /// The name.
+        name: String,
+        /// Whether a part of the history is missing.
+        is_shallow: bool,
+    },
+    /// Two commits never parted.
+    #[error("`{from}` and `{to}` have no common ancestor{}", if *.is_shallow { " in this shallow clone" } else { "" })]
+    NoCommonAncestor {
+        /// The first.
+        from: String,
+        /// The second.
+        to: String,
+        /// Whether a part of the history is missing.
+        is_shallow: bool,
+    },
+    /// The index has several contents for one file.
+    #[error("`{}` is unmerged, so there is no staged content to judge", shown_text(.0))]
+    Unmerged(String),
+    /// A commit or an index holds what no folder can.
+    #[error("`{}` is stored twice, or both as a file and as a folder", shown_text(.0))]
+    Clash(String),
+    /// What is stored cannot be written down to be judged.
+    #[error("cannot write the files to be judged into a temporary folder: {0}")]
+    Snapshot(String),
     /// A file that was named is not inside the root.
-    #[error("`{}` is not inside `{}`", .path.display(), .root.display())]
+    #[error("`{}` is not inside `{}`", shown(.path), shown(.root))]
     Outside {
         /// The file.
         path: PathBuf,
@@ -83,6 +125,34 @@ pub enum Error {
     BadPath(String),
 }
 
+impl Error {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoRepository { .. } => "use `--files` or `--all-files`, or run in a git repository",
+            Self::NoGit => "install git, or name what is to be judged with `--files`",
+            Self::Elsewhere { .. } => {
+                "look at `core.worktree`, `GIT_DIR` and `GIT_WORK_TREE`, and whether `.git` there is a repository"
+            }
+            Self::UnknownCommit { is_shallow: true, .. } | Self::NoCommonAncestor { is_shallow: true, .. } => {
+                "fetch the whole history with `git fetch --unshallow`"
+            }
+            Self::Unmerged(_) => "resolve the conflict and `git add` the file",
+            Self::Outside { .. } => "choose the root with `-C`",
+            _ => return None,
+        })
+    }
+}
+
+/// A path as a message may show it: whoever made the file chose its name.
+fn shown(path: &Path) -> String {
+    shown_text(&path.to_string_lossy())
+}
+
+fn shown_text(path: &str) -> String {
+    text::clean_line(path, MAX_SHOWN)
+}
+
 /// The changes, and where to read the files.
 #[derive(Debug)]
 pub struct Changes {
@@ -95,7 +165,7 @@ pub struct Changes {
     /// Whether they are those of a repository, and not merely what is in a folder.
     pub from_git: bool,
     /// Holds the bytes that are not in the working tree, for as long as they are read.
-    _snapshot: Option<tempfile::TempDir>,
+    _snapshot: Option<git::Snapshot>,
 }
 
 impl Changes {
@@ -131,8 +201,10 @@ fn open(root: &Path) -> Result<Arc<Workspace>, Error> {
 fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
     let workspace = open(folder)?;
     let changes = match selection {
-        Selection::Changed | Selection::All => folder::files(folder)?,
-        Selection::Files(paths) => named(folder, folder, &workspace, paths)?,
+        Selection::Changed | Selection::All => folder::files(folder, "")?,
+        Selection::Files(paths) => {
+            named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside))?
+        }
         Selection::Staged => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
         Selection::Between { .. } => {
             return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
@@ -147,28 +219,46 @@ fn in_repository(
     selection: &Selection,
     hunks: bool,
 ) -> Result<Changes, Error> {
-    let mut workspace = open(&repository.root)?;
-    let (found, snapshot) = match selection {
-        Selection::Changed => (repository.changed(hunks)?, None),
-        Selection::All => (repository.all()?.into(), None),
-        Selection::Files(paths) => (named(folder, &repository.root, &workspace, paths)?.into(), None),
-        Selection::Staged => (repository.staged(hunks)?, Some(repository.export(None)?)),
-        Selection::Between { from, to } => (repository.between(from, to, hunks)?, Some(repository.export(Some(to))?)),
+    let root = &repository.root;
+    let mut workspace = open(root)?;
+    let found = match selection {
+        Selection::Changed => repository.changed(&workspace, hunks)?,
+        Selection::All => repository.files("", &workspace)?.into(),
+        Selection::Files(paths) => {
+            let below = |inside: &str| match is_of_another(root, inside) {
+                true => folder::files(root, inside),
+                false => repository.files(inside, &workspace),
+            };
+            named(folder, root, &workspace, paths, &below)?.into()
+        }
+        Selection::Staged => repository.staged(hunks)?,
+        Selection::Between { from, to } => repository.between(from, to, hunks)?,
     };
-    if let Some(snapshot) = &snapshot {
+    if let Some(snapshot) = &found.snapshot {
         workspace = open(snapshot.path())?;
     }
     let changes = sized(found.changes, &workspace);
-    Ok(Changes { changes, workspace, base: found.base, from_git: true, _snapshot: snapshot })
+    Ok(Changes { changes, workspace, base: found.base, from_git: true, _snapshot: found.snapshot })
 }
 
-/// The files that the caller named. A folder stands for the files in it.
-fn named(folder: &Path, root: &Path, workspace: &Workspace, paths: &[PathBuf]) -> Result<Vec<Change>, Error> {
+/// Whether a folder belongs to a repository inside this one, of whose files this one knows nothing.
+fn is_of_another(root: &Path, inside: &str) -> bool {
+    let folders = Path::new(inside).ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    folders.map(|folder| root.join(folder).join(".git")).any(|git| git.symlink_metadata().is_ok())
+}
+
+/// The files that the caller named. A folder stands for the files `below` it.
+fn named(
+    folder: &Path,
+    root: &Path,
+    workspace: &Workspace,
+    paths: &[PathBuf],
+    below: &dyn Fn(&str) -> Result<Vec<Change>, Error>,
+) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::new();
     for path in paths {
         let outside = || Error::Outside { path: path.clone(), root: root.to_owned() };
-        let not_found =
-            |error: std::io::Error| Error::Unreadable { path: path.display().to_string(), why: error.to_string() };
+        let not_found = |error: std::io::Error| Error::Unreadable { path: shown(path), why: error.to_string() };
         let joined = folder.join(path);
         // Only the folder is made real: the last part may be a link, which is refused when it is read, and not followed.
         let absolute = match (joined.parent(), joined.file_name()) {
@@ -176,15 +266,10 @@ fn named(folder: &Path, root: &Path, workspace: &Workspace, paths: &[PathBuf]) -
             _ => joined.canonicalize().map_err(not_found)?,
         };
         let inside = absolute.strip_prefix(root).map_err(|_| outside())?;
-        let inside = inside.to_str().ok_or_else(|| Error::BadPath(inside.display().to_string()))?;
-        let unreadable = |why: workspace::Error| Error::Unreadable { path: inside.to_owned(), why: why.to_string() };
+        let inside = inside.to_str().ok_or_else(|| Error::BadPath(shown(inside)))?;
+        let unreadable = |why: workspace::Error| Error::Unreadable { path: shown_text(inside), why: why.to_string() };
         match workspace.stat(inside).map_err(unreadable)?.kind {
-            Kind::Directory => {
-                let prefix = if inside.is_empty() { String::new() } else { format!("{inside}/") };
-                let below = folder::files(&root.join(inside))?;
-                changes
-                    .extend(below.into_iter().map(|change| Change { path: prefix.clone() + &change.path, ..change }));
-            }
+            Kind::Directory => changes.extend(below(inside)?),
             Kind::File | Kind::Link | Kind::Other => changes.push(whole_file(inside.to_owned(), ChangeState::Unstaged)),
         }
     }

@@ -6,33 +6,70 @@ use std::collections::BTreeMap;
 /// A file whose diff is longer is handed over without its hunks.
 const MAX_LINES: usize = 20_000;
 
-/// The hunks of each file, by its new path. Binary files have none.
+/// The hunks of each file, by its new path. Binary files have none, and neither has a file of whose hunks one is not
+/// whole: a part of the truth could hide the rest.
 pub(super) fn parse(diff: &[u8]) -> BTreeMap<String, Vec<Hunk>> {
-    let mut files: BTreeMap<String, Vec<Hunk>> = BTreeMap::new();
-    let mut path: Option<String> = None;
-    let mut hunk: Option<Open> = None;
+    let mut reader = Reader::default();
     for line in diff.split(|&byte| byte == b'\n') {
-        if let Some(open) = &mut hunk
-            && open.take(line)
-        {
-            continue;
+        reader.line(line);
+    }
+    reader.close();
+    let short = |hunks: &Vec<Hunk>| hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES;
+    let known = |(path, hunks): (String, Option<Vec<Hunk>>)| Some((path, hunks.filter(short)?));
+    reader.files.into_iter().filter_map(known).collect()
+}
+
+#[derive(Default)]
+struct Reader {
+    /// `None` for a file whose hunks are not known.
+    files: BTreeMap<String, Option<Vec<Hunk>>>,
+    path: Option<String>,
+    hunk: Option<Open>,
+    /// Until the next file, nothing is what it seems.
+    is_lost: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &[u8]) {
+        if self.hunk.as_mut().is_some_and(|open| open.take(line)) {
+            return;
         }
-        if let (Some(done), Some(path)) = (hunk.take(), &path) {
-            files.entry(path.clone()).or_default().push(done.hunk);
-        }
+        self.close();
         if line.starts_with(b"diff --git ") {
-            path = None;
-        } else if let Some(name) = line.strip_prefix(b"+++ ") {
-            path = new_path(name);
+            (self.path, self.is_lost) = (None, false);
+            return;
+        }
+        if self.is_lost {
+            return;
+        }
+        if let Some(name) = line.strip_prefix(b"+++ ") {
+            self.path = new_path(name);
         } else if let Some(header) = line.strip_prefix(b"@@ ") {
-            hunk = Open::new(header);
+            self.hunk = Open::new(header);
+            if self.hunk.is_none() {
+                self.lose();
+            }
         }
     }
-    if let (Some(done), Some(path)) = (hunk, path) {
-        files.entry(path).or_default().push(done.hunk);
+
+    fn close(&mut self) {
+        match (self.hunk.take(), &self.path) {
+            (Some(open), _) if !open.is_whole() => self.lose(),
+            (Some(open), Some(path)) => {
+                if let Some(hunks) = self.files.entry(path.clone()).or_insert_with(|| Some(Vec::new())) {
+                    hunks.push(open.hunk);
+                }
+            }
+            _ => {}
+        }
     }
-    files.retain(|_, hunks| hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES);
-    files
+
+    fn lose(&mut self) {
+        self.is_lost = true;
+        if let Some(path) = self.path.take() {
+            self.files.insert(path, None);
+        }
+    }
 }
 
 /// The hunk of a file that is new as a whole; none where it is binary or too long.
@@ -58,7 +95,8 @@ impl Open {
     fn new(header: &[u8]) -> Option<Self> {
         let header = str::from_utf8(header.split(|&byte| byte == b'@').next()?).ok()?;
         let mut ranges = header.split_whitespace().map(|range| {
-            let (start, count) = range[1..].split_once(',').unwrap_or((&range[1..], "1"));
+            let range = range.get(1..)?;
+            let (start, count) = range.split_once(',').unwrap_or((range, "1"));
             Some((start.parse().ok()?, count.parse().ok()?))
         });
         let (old_start, old_left) = ranges.next()??;
@@ -66,9 +104,14 @@ impl Open {
         Some(Self { hunk: Hunk { old_start, new_start, lines: Vec::new() }, old_left, new_left })
     }
 
+    fn is_whole(&self) -> bool {
+        (self.old_left, self.new_left) == (0, 0)
+    }
+
     /// Take a line if it belongs to the hunk. The counts of its header decide, and not what the line looks like.
     fn take(&mut self, line: &[u8]) -> bool {
-        let Some((&mark, text)) = line.split_first() else { return false };
+        // An empty line is an unchanged one that lost its space, as git can be told to print it.
+        let (mark, text) = line.split_first().map_or((b' ', line), |(&mark, text)| (mark, text));
         let (old, new, kind) = match mark {
             b' ' => (1, 1, LineKind::Context),
             b'-' => (1, 0, LineKind::Removed),
@@ -149,6 +192,19 @@ mod tests {
         assert_eq!(lines(&hunks[0]), [(Context, "one"), (Removed, "two"), (Added, "2"), (Context, "three")]);
         assert_eq!((hunks[1].old_start, hunks[1].new_start), (10, 10));
         assert_eq!(lines(&hunks[1]), [(Removed, "ten"), (Added, "10"), (Added, "11")]);
+    }
+
+    #[test]
+    fn an_empty_line_is_context_and_a_part_of_a_hunk_is_nothing() {
+        let whole = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n one\n\n+two\n";
+        assert_eq!(parse(whole)["x"][0].lines.len(), 3);
+        let after = b"+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
+        let next = b"diff --git a/z b/z\n--- a/z\n+++ b/z\n@@ -0,0 +1 @@\n+new\n";
+        for broken in [&b"@@ -1,4 +1,5 @@\n one\n?\n"[..], b"@@ what @@\n+one\n"] {
+            let diff =
+                [&b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"[..], broken, after, next].concat();
+            assert_eq!(parse(&diff).into_keys().collect::<Vec<_>>(), ["z"]);
+        }
     }
 
     #[test]

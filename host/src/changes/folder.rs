@@ -1,23 +1,23 @@
-//! The files of a folder that is not a repository, or of a folder that the caller named.
+//! The files of a folder that is not in a repository, or that is one of its own.
 
-use super::{Error, whole_file};
+use super::{Error, shown, shown_text, whole_file};
 use crate::submission::{Change, ChangeState};
 use std::path::Path;
 
-/// Every regular file below `root`, except those that a `.gitignore` or `.ignore` names.
-pub(super) fn files(root: &Path) -> Result<Vec<Change>, Error> {
+/// Every file below `folder`, whatever an ignore file says: nobody sees when one is planted. Paths begin at `root`.
+pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, Error> {
     let mut changes = Vec::new();
-    let walk = ignore::WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
+    let start = if folder.is_empty() { root.to_owned() } else { root.join(folder) };
+    let walk = ignore::WalkBuilder::new(&start)
+        .standard_filters(false)
         .filter_entry(|entry| entry.file_name() != ".git")
         .build();
     for entry in walk {
-        let entry =
-            entry.map_err(|error| Error::Unreadable { path: root.display().to_string(), why: error.to_string() })?;
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+        let unreadable = |why: String| Error::Unreadable { path: shown(&start), why: shown_text(&why) };
+        let entry = entry.map_err(|error| unreadable(error.to_string()))?;
+        if entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink()) {
             let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let path = path.to_str().ok_or_else(|| Error::BadPath(path.display().to_string()))?;
+            let path = path.to_str().ok_or_else(|| Error::BadPath(shown(path)))?;
             changes.push(whole_file(path.to_owned(), ChangeState::Untracked));
         }
     }

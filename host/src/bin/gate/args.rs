@@ -107,6 +107,9 @@ pub(crate) enum RunFormat {
 Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
 the last commit is judged, untracked files included; outside a repository, every file of the folder. The changes that a
 submission names are judged besides; outside a repository, instead. They do not go with a choice of files.
+=======
+the last commit is judged, untracked files included; outside a repository, every file of the folder, whatever its ignore
+files say.
 
 Examples:
   gate run                                   what changed since the last commit
@@ -121,7 +124,7 @@ pub(crate) struct Run {
     /// Use this configuration instead of the gate.toml in this folder or above it in its repository
     #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
     pub(crate) config: Option<PathBuf>,
-    /// Judge these files or folders
+    /// Judge these files or folders; of a folder in a repository, what git tracks or would track
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,
     /// Judge every file that git tracks or would track

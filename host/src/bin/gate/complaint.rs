@@ -86,11 +86,7 @@ impl From<Failure> for Complaint {
 
 impl From<changes::Error> for Complaint {
     fn from(error: changes::Error) -> Self {
-        let hint = match &error {
-            changes::Error::NoRepository { .. } => Some("use `--files` or `--all-files`, or run in a git repository"),
-            changes::Error::Outside { .. } => Some("choose the root with `-C`"),
-            _ => None,
-        };
+        let hint = error.hint();
         Self::mistake(error).hint(hint.map(str::to_owned))
     }
 }

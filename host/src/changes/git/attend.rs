@@ -1,0 +1,112 @@
+//! Talking with a child until it ends, or until it has had its time.
+
+use std::io::{self, Read};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a child said, and how it ended.
+#[derive(Debug)]
+pub(super) struct Said<T> {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: T,
+    pub(super) stderr: String,
+}
+
+/// Speak and listen at once, so that neither side waits on a full pipe. Where one side fails, or time is up, the
+/// child is killed, which ends the other.
+pub(super) fn attend<T: Send>(
+    mut child: Child,
+    patience: Duration,
+    speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
+    listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
+) -> io::Result<Said<T>> {
+    let (Some(stdin), Some(stdout), Some(mut stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(io::Error::other("it has no pipes"));
+    };
+    let (sender, ends) = mpsc::channel();
+    let (spoken, heard) = (sender.clone(), sender.clone());
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            // That it stopped listening shows in what it says.
+            let _ = speak(stdin);
+            let _ = spoken.send(true);
+        });
+        let listening = scope.spawn(move || {
+            let result = listen(stdout);
+            let _ = heard.send(result.is_ok());
+            result
+        });
+        let complaints = scope.spawn(move || {
+            let mut text = Vec::new();
+            let result = stderr.read_to_end(&mut text);
+            let _ = sender.send(result.is_ok());
+            String::from_utf8_lossy(&text).trim_end().to_owned()
+        });
+        let end = Instant::now() + patience;
+        let (is_whole, is_late) = loop {
+            match ends.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(true) => {}
+                Ok(false) => break (false, false),
+                Err(RecvTimeoutError::Disconnected) => break (true, false),
+                Err(RecvTimeoutError::Timeout) => break (false, true),
+            }
+        };
+        let ended_early = || io::Error::other("a thread ended early");
+        if !is_whole {
+            child.kill()?;
+        }
+        let status = child.wait()?;
+        let stdout = listening.join().map_err(|_| ended_early())?;
+        let stderr = complaints.join().map_err(|_| ended_early())?;
+        if is_late {
+            return Err(io::Error::other(format!("it did not answer within {} s, and was ended", patience.as_secs())));
+        }
+        Ok(Said { status, stdout: stdout?, stderr })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    const A_WHILE: Duration = Duration::from_secs(100);
+
+    fn shell(script: &str) -> Child {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        shell.spawn().expect("a shell")
+    }
+
+    fn whole(mut pipe: ChildStdout) -> io::Result<String> {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).map(|_| text)
+    }
+
+    #[test]
+    fn an_answer_has_both_outputs_and_the_exit() {
+        let answer = attend(shell("cat; echo no >&2; exit 3"), A_WHILE, |mut pipe| pipe.write_all(b"yes"), whole);
+        let answer = answer.expect("an answer");
+        assert_eq!((answer.status.code(), &*answer.stdout, &*answer.stderr), (Some(3), "yes", "no"));
+    }
+
+    #[test]
+    fn who_does_not_answer_is_ended() {
+        let late = attend(shell("exec sleep 600"), Duration::from_millis(20), |_| Ok(()), whole);
+        assert!(late.expect_err("too late").to_string().contains("did not answer"));
+    }
+
+    #[test]
+    fn a_side_that_fails_ends_the_other() {
+        let endless = |mut pipe: ChildStdin| loop {
+            pipe.write_all(&[b'x'; 4096])?;
+        };
+        let refuse = |_: ChildStdout| Err::<(), _>(io::Error::other("refused"));
+        let refused = attend(shell("exec sleep 600"), A_WHILE, endless, refuse);
+        assert_eq!(refused.expect_err("refused").to_string(), "refused");
+    }
+}

@@ -1,0 +1,237 @@
+//! The files of a commit, or of the index, in a folder of their own, byte for byte as they are stored.
+
+use super::{Git, path};
+use crate::changes::{Error, shown_text};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const PREFIX: &str = "gate-snapshot-";
+/// For all files together.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// A younger folder may be one that its owner has not locked yet.
+const STALE: Duration = Duration::from_secs(3_600);
+
+/// A folder that is deleted with this value, and locked until then.
+#[derive(Debug)]
+pub(in crate::changes) struct Snapshot {
+    folder: TempDir,
+    _lock: OwnedFd,
+}
+
+impl Snapshot {
+    /// Of a commit, or else of the index.
+    pub(super) fn of(git: &Git, commit: Option<&str>) -> Result<Self, Error> {
+        let listing = match commit {
+            None => git.run(&["ls-files", "-z", "--stage"])?,
+            Some(commit) => git.run(&["ls-tree", "-r", "-z", "--full-tree", commit])?,
+        };
+        let mut files = Vec::new();
+        for entry in listing.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()) {
+            files.push(Stored::read(entry, commit.is_none())?);
+        }
+        refuse_clashes(&files)?;
+        // Links last: nothing is written when one could lead elsewhere.
+        files.sort_by_key(|file| file.kind == StoredKind::Link);
+        let failed = |error: io::Error| Error::Snapshot(error.to_string());
+        sweep(&std::env::temp_dir());
+        let private = Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir().map_err(failed)?;
+        let lock = lock(folder.path()).map_err(failed)?;
+        write(git, folder.path(), &files)?;
+        Ok(Self { folder, _lock: lock })
+    }
+
+    pub(in crate::changes) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StoredKind {
+    File,
+    Program,
+    Link,
+    /// A commit of another repository, which has no bytes here.
+    Repository,
+}
+
+/// One entry of a listing.
+struct Stored {
+    kind: StoredKind,
+    oid: String,
+    path: String,
+}
+
+impl Stored {
+    /// From `mode oid stage\tpath` of the index, or `mode type oid\tpath` of a commit.
+    fn read(entry: &[u8], of_index: bool) -> Result<Self, Error> {
+        let unknown = || Error::BadPath(shown_text(&super::text(entry)));
+        let tab = entry.iter().position(|&byte| byte == b'\t').ok_or_else(unknown)?;
+        let head = str::from_utf8(&entry[..tab]).map_err(|_| unknown())?;
+        let path = path(&entry[tab + 1..])?;
+        let [mode, second, third] = head.split(' ').collect::<Vec<_>>()[..] else { return Err(unknown()) };
+        if of_index && third != "0" {
+            return Err(Error::Unmerged(path));
+        }
+        let kind = match mode {
+            "120000" => StoredKind::Link,
+            "160000" => StoredKind::Repository,
+            "100755" => StoredKind::Program,
+            _ => StoredKind::File,
+        };
+        Ok(Self { kind, oid: if of_index { second } else { third }.to_owned(), path })
+    }
+}
+
+/// A tree that was made by hand can hold what no folder can.
+fn refuse_clashes(files: &[Stored]) -> Result<(), Error> {
+    let mut paths = BTreeSet::new();
+    for file in files {
+        if !paths.insert(file.path.as_str()) {
+            return Err(Error::Clash(file.path.clone()));
+        }
+    }
+    for file in files {
+        let mut folders = file.path.match_indices('/').map(|(end, _)| &file.path[..end]);
+        if let Some(clash) = folders.find(|folder| paths.contains(folder)) {
+            return Err(Error::Clash(clash.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn write(git: &Git, folder: &Path, files: &[Stored]) -> Result<(), Error> {
+    let (commits, blobs): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.kind == StoredKind::Repository);
+    for file in commits {
+        fs::create_dir_all(folder.join(&file.path)).map_err(|error| Error::Snapshot(error.to_string()))?;
+    }
+    let speak = |pipe: ChildStdin| {
+        let mut questions = BufWriter::new(pipe);
+        blobs.iter().try_for_each(|file| writeln!(questions, "{}", file.oid))?;
+        questions.flush()
+    };
+    let listen = |pipe: ChildStdout| {
+        let mut answers = BufReader::new(pipe);
+        blobs.iter().try_for_each(|file| write_one(&mut answers, folder, file))
+    };
+    let question = ["cat-file", "--batch"];
+    git.converse(&question, PATIENCE, speak, listen)?.succeeded(&question)
+}
+
+fn write_one(answers: &mut BufReader<ChildStdout>, folder: &Path, file: &Stored) -> io::Result<()> {
+    let mut header = String::new();
+    answers.read_line(&mut header)?;
+    // `oid type size`
+    let size = header.trim_end().rsplit_once(" blob ").and_then(|(_, size)| size.parse().ok()).ok_or_else(|| {
+        let missing = format!("the content of `{}` ({}) is missing here", file.path, file.oid);
+        io::Error::other(format!("{missing}; in a partial clone, fetch it first (`git fetch --refetch --no-filter`)"))
+    })?;
+    let target = folder.join(&file.path);
+    fs::create_dir_all(target.parent().unwrap_or(folder))?;
+    let mut blob = Read::by_ref(answers).take(size);
+    if file.kind == StoredKind::Link {
+        let mut to = Vec::new();
+        blob.read_to_end(&mut to)?;
+        symlink(OsStr::from_bytes(&to), target)?;
+    } else {
+        let mode = if file.kind == StoredKind::Program { 0o755 } else { 0o644 };
+        let mut to = OpenOptions::new().write(true).create_new(true).mode(mode).open(target)?;
+        if io::copy(&mut blob, &mut to)? != size {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    answers.read_exact(&mut [0])
+}
+
+/// Locked as long as the handle lives, however its owner ends.
+fn lock(folder: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(folder, flags, Mode::empty())?;
+    rustix::fs::flock(&handle, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(handle)
+}
+
+/// Delete the folders of runs that were killed. What cannot be deleted is left to the next run.
+fn sweep(temporary: &Path) {
+    let Ok(entries) = fs::read_dir(temporary) else { return };
+    let own = rustix::process::geteuid().as_raw();
+    for entry in entries.flatten().filter(|entry| entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())) {
+        let Ok(found) = entry.metadata() else { continue };
+        let is_old = found.modified().is_ok_and(|moment| moment.elapsed().is_ok_and(|age| age > STALE));
+        if found.is_dir() && found.uid() == own && is_old && lock(&entry.path()).is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::SystemTime;
+
+    fn stored(paths: &[&str]) -> Vec<Stored> {
+        let stored = |path: &&str| Stored { kind: StoredKind::File, oid: String::new(), path: (*path).to_owned() };
+        paths.iter().map(stored).collect()
+    }
+
+    #[test]
+    fn one_path_is_one_thing() {
+        assert!(refuse_clashes(&stored(&["a", "a.b", "b/a", "b/c", "a0/b"])).is_ok());
+        for (paths, clash) in [(&["a", "a"][..], "a"), (&["a/b", "a"], "a"), (&["a/b", "a/b/c/d"], "a/b")] {
+            let refused = refuse_clashes(&stored(paths));
+            assert!(matches!(refused, Err(Error::Clash(path)) if path == clash), "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_as_they_are_stored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let script = "git init -q -b main; echo 1 >run; chmod +x run; mkdir d; echo 2 >d/data; ln -s d/data link; \
+                      git add .; git update-index --add --cacheinfo 160000,$(echo 1 | git hash-object --stdin),sub";
+        let mut shell = Command::new("sh");
+        // Where the tests are run by a hook, the repository of the hook is not meant.
+        shell.args(["-ec", script]).current_dir(&root).env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
+        assert!(shell.status().expect("a shell").success());
+        let git = Git::open(&root).expect("a repository");
+        let snapshot = Snapshot::of(&git, None).expect("a snapshot");
+        let mode = |path: &str| fs::symlink_metadata(snapshot.path().join(path)).expect("there").mode();
+        assert_eq!(mode("") & 0o777, 0o700);
+        assert_eq!((mode("run") & 0o100, mode("d/data") & 0o100), (0o100, 0));
+        assert_eq!(fs::read_link(snapshot.path().join("link")).expect("a link"), Path::new("d/data"));
+        assert!(snapshot.path().join("sub").is_dir());
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_swept() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let old = SystemTime::now() - 2 * STALE;
+        let make = |name: &str, age: Option<SystemTime>| {
+            let path = temporary.path().join(name);
+            fs::create_dir(&path).expect("a folder");
+            fs::write(path.join("file"), "").expect("a file");
+            if let Some(moment) = age {
+                fs::File::open(&path).expect("a folder").set_modified(moment).expect("a time");
+            }
+            path
+        };
+        let stale = make("gate-snapshot-a", Some(old));
+        let used = make("gate-snapshot-b", Some(old));
+        let young = make("gate-snapshot-c", None);
+        let other = make("other", Some(old));
+        let _lock = lock(&used).expect("a lock");
+        sweep(temporary.path());
+        assert_eq!([&stale, &used, &young, &other].map(|path| path.exists()), [false, true, true, true]);
+    }
+}
