@@ -43,6 +43,8 @@ pub(crate) struct Configured {
     pub(crate) config: Config,
     /// What it is called in messages.
     pub(crate) name: String,
+    /// The file, if it was read from one.
+    pub(crate) path: Option<PathBuf>,
     /// What its paths are relative to.
     folder: PathBuf,
     /// Whether nobody wrote it.
@@ -65,13 +67,13 @@ pub(crate) fn configuration(global: &Global) -> Result<Configured, Complaint> {
     let mut bytes = Vec::new();
     let read = file.take(config::MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read `{name}`")).map_err(Complaint::mistake)?;
-    written(bytes, &name, folder, false)
+    Ok(Configured { path: Some(path.clone()), ..written(bytes, &name, folder, false)? })
 }
 
 fn written(bytes: Vec<u8>, name: &str, folder: &Path, is_default: bool) -> Result<Configured, Complaint> {
     let mut config = config::parse(&bytes).map_err(|problems| Complaint::problems(name, &problems))?;
     config.read_settings_files(folder).map_err(|problems| Complaint::problems(name, &problems))?;
-    Ok(Configured { config, name: name.to_owned(), folder: folder.to_owned(), is_default })
+    Ok(Configured { config, name: name.to_owned(), path: None, folder: folder.to_owned(), is_default })
 }
 
 /// `gate.toml` here or above, not beyond the repository.
@@ -113,7 +115,7 @@ pub(crate) fn ad_hoc(global: &Global, command: &Run) -> Result<Configured, Compl
     }
     let config = config::of_verifiers(&command.verifier, &settings, &command.grant);
     let folder = global.directory.clone();
-    Ok(Configured { config, name: "the command line".to_owned(), folder, is_default: false })
+    Ok(Configured { config, name: "the command line".to_owned(), path: None, folder, is_default: false })
 }
 
 /// A plan, and everything that is needed to run it.

@@ -1,0 +1,119 @@
+//! What the author of a work can plant in it to widen what a command may do.
+
+use super::stage::*;
+use gatehost::commands::Ending;
+use gatehost::config::{Access, Sandbox};
+use std::os::unix::fs::symlink;
+use std::{fs, process};
+
+#[test]
+fn e13_a_link_in_the_work_gives_nothing() {
+    for &level in levels() {
+        for target in ["..", ".git/info", "src"] {
+            let bed = Bed::new(level).file("src/a", "").file(".git/info/exclude", "");
+            symlink(target, bed.root().join("target")).expect("linked");
+            let bed = bed.with(|command| command.write = vec!["target".to_owned()]);
+            let error = bed.try_sh("echo x > target/planted").expect_err("refused").to_string();
+            assert!(error.contains(&format!("`target` is a link to `{target}`")), "{level}: {error}");
+            assert!(!bed.root().join("target/planted").exists(), "{level}");
+        }
+    }
+}
+
+#[test]
+fn e13_a_file_that_names_a_folder_does_not_open_it() {
+    let secret = tempfile::tempdir().expect("a folder");
+    fs::write(secret.path().join("key"), "secret").expect("written");
+    for level in confined() {
+        let bed = Bed::new(level).file(".git", &format!("gitdir: {}\n", secret.path().display()));
+        let ran = bed.sh(&format!("cat {}/key", secret.path().display()));
+        assert!(ran.stdout.length == 0 && ran.ending != Ending::Exited(0), "{level}: {ran:?}");
+    }
+}
+
+#[test]
+fn e13_a_linked_working_tree_has_its_repository() {
+    let git = |bed: &Bed, line: &str| {
+        let mut git = process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(line.split(' ')).current_dir(bed.root());
+        assert!(git.output().expect("git runs").status.success(), "{line}");
+    };
+    for level in confined() {
+        let main = Bed::new(level);
+        for line in ["init -q", "commit -q --allow-empty -m first", "worktree add -q linked"] {
+            git(&main, line);
+        }
+        let linked = Bed::new(level);
+        let root = linked.root();
+        fs::remove_dir(&root).expect("removed");
+        fs::rename(main.root().join("linked"), &root).expect("moved");
+        git(&linked, &format!("-C {} worktree repair {}", main.root().display(), root.display()));
+        assert_eq!(printed(&linked.sh("git log --format=%s")), "first\n", "{level}");
+    }
+}
+
+#[test]
+fn e14_a_configuration_is_protected_wherever_it_is() {
+    let attempts = ["echo evil >> conf/g.toml", "mv conf old; mkdir conf; echo evil > conf/g.toml"];
+    for &level in levels() {
+        for (attempt, linked) in attempts.into_iter().flat_map(|attempt| [(attempt, false), (attempt, true)]) {
+            let bed = Bed::new(level).file("conf/g.toml", "good").with(|it| it.workspace = Access::ReadWrite);
+            let mut named = bed.root().join("conf/g.toml");
+            if linked {
+                named = bed.root().join("gate.toml");
+                symlink("conf/g.toml", &named).expect("linked");
+            }
+            let bed = Bed { configuration: Some(named.clone()), ..bed };
+            let tried = bed.try_sh(&format!("echo fine > free.txt; ({attempt}) 2>/dev/null; exit 0"));
+            assert!(bed.root().join("free.txt").exists(), "{level}");
+            match tried {
+                Err(error) => {
+                    assert_ne!(level, Sandbox::Namespaces, "{attempt}: {error}");
+                    assert!(error.to_string().contains("`conf/g.toml` was changed"), "{level}: {attempt}: {error}");
+                }
+                Ok(_) => {
+                    assert_eq!(level, Sandbox::Namespaces, "{attempt}");
+                    assert_eq!(fs::read_to_string(named).expect("there"), "good", "{attempt}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn e14_a_pipe_where_a_file_was_is_seen_and_not_waited_for() {
+    for &level in levels() {
+        let bed = Bed::new(level).file(".git/HEAD", "ref").with(|command| command.workspace = Access::ReadWrite);
+        let error = bed.try_sh("mkfifo gate.lock").expect_err("seen").to_string();
+        assert!(error.contains("`gate.lock` was changed"), "{level}: {error}");
+    }
+}
+
+#[test]
+fn e15_what_was_passed_before_can_be_neither_seen_nor_forged() {
+    for level in confined() {
+        let bed = Bed::new(level).file("a/cache/secret", "secret").with(|it| it.workspace = Access::ReadWrite);
+        let bed = Bed { cache: bed.root().join("a/cache"), ..bed };
+        let tried = bed.try_sh(
+            "cat a/cache/secret; (echo x > a/cache/x.passes; rm -r a/cache; mv a b; mkdir -p a/cache; echo x > a/cache/secret) 2>&1; exit 0",
+        );
+        match tried {
+            Ok(ran) => {
+                assert_eq!(level, Sandbox::Namespaces);
+                assert!(!printed(&ran).starts_with("secret"), "{}", printed(&ran));
+            }
+            Err(error) => {
+                assert_eq!(level, Sandbox::Landlock, "{error}");
+                assert!(error.to_string().contains("set `GATE_CACHE_DIR`"), "{error}");
+            }
+        }
+        assert_eq!(fs::read_to_string(bed.cache.join("secret")).expect("there"), "secret", "{level}");
+        assert_eq!(fs::read_dir(&bed.cache).expect("there").count(), 1, "{level}");
+        // Where it is elsewhere, nothing has to be done about it.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        fs::write(elsewhere.path().join("secret"), "secret").expect("written");
+        let bed = Bed { cache: elsewhere.path().to_owned(), ..bed };
+        let ran = bed.sh(&format!("cat {}/secret", elsewhere.path().display()));
+        assert_eq!(ran.stdout.length, 0, "{level}");
+    }
+}
