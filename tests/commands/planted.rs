@@ -3,8 +3,10 @@
 use super::stage::*;
 use gatehost::commands::Ending;
 use gatehost::config::{Access, Sandbox};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::os::unix::fs::symlink;
-use std::{fs, process};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, process, thread};
 
 #[test]
 fn e13_a_link_in_the_work_gives_nothing() {
@@ -17,6 +19,30 @@ fn e13_a_link_in_the_work_gives_nothing() {
             assert!(error.contains(&format!("`target` is a link to `{target}`")), "{level}: {error}");
             assert!(!bed.root().join("target/planted").exists(), "{level}");
         }
+    }
+}
+
+/// Somebody else puts a link where a folder was, again and again: between the look at it and its use, too.
+#[test]
+fn e13_a_link_that_comes_late_gives_nothing_either() {
+    for level in confined() {
+        let secret = tempfile::tempdir().expect("a folder");
+        let bed = Bed::new(level).file("target/x", "").with(|command| command.write = vec!["target".to_owned()]);
+        let (folder, link) = (bed.root().join("target"), bed.root().join("link"));
+        symlink(secret.path(), &link).expect("linked");
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
+                }
+            });
+            for _ in 0..20 {
+                let _ = bed.try_sh(&format!("echo x > target/planted; echo x > {}/planted", secret.path().display()));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(fs::read_dir(secret.path()).expect("there").count(), 0, "{level}");
     }
 }
 

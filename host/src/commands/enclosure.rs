@@ -3,7 +3,7 @@
 use super::landlock::{path, text};
 use super::sys;
 use super::view::{Access, Place, View};
-use libc::{c_int, c_ulong};
+use libc::c_int;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -142,8 +142,7 @@ impl Step {
                 sys::mount(c"none", path, c"tmpfs", flags, c"size=4096,mode=0555")?;
             }
             Self::Bind { source, target, attributes } => {
-                let flags: c_ulong = libc::MS_BIND | libc::MS_REC;
-                sys::mount(source, target, c"", flags, c"")?;
+                sys::bind(source, target)?;
                 if *attributes != 0 {
                     sys::restrict_mount(target, *attributes)?;
                 }

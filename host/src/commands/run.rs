@@ -152,6 +152,11 @@ impl Run {
                 Scratch::new(level, &prepared.view.home).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
+                // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
+                Err(Refused::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
+                    let why = "something that it is to see became a link while it was started; links are not followed";
+                    return Err(NotStarted(why.to_owned()));
+                }
                 Err(Refused::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
                 Err(Refused::Running(error)) => {
                     let program = prepared.program.display();
