@@ -143,3 +143,29 @@ fn e15_what_was_passed_before_can_be_neither_seen_nor_forged() {
         assert_eq!(ran.stdout.length, 0, "{level}");
     }
 }
+
+/// The program tells which configuration it read, and where its cache is.
+#[test]
+fn e15_a_run_protects_its_own_configuration_and_cache() {
+    if confined().next().is_none() {
+        return;
+    }
+    for script in ["echo '# changed' >> conf/g.toml", "cat cache/secret", "echo x > cache/x.passes"] {
+        let bed = Bed::new(Sandbox::None).file(
+            "conf/g.toml",
+            &format!(
+                "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:it\"]\n\
+             [command.it]\nrun = [\"sh\", \"-c\", \"{script}\"]\nworkspace = \"read-write\"\n"
+            ),
+        );
+        let mut gate = process::Command::new(env!("CARGO_BIN_EXE_gate"));
+        gate.args(["run", "--all-files", "-c", "conf/g.toml"]).current_dir(bed.root());
+        let output = gate.env("GATE_CACHE_DIR", bed.root().join("cache")).output().expect("run");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        // In namespaces it cannot be done; otherwise it is seen, or not even tried.
+        let expected = [(1, "ended with exit code"), (3, "command.not-started")];
+        let code = output.status.code().unwrap_or(0);
+        assert!(expected.iter().any(|&(it, why)| code == it && printed.contains(why)), "{script}: {code}: {printed}");
+        assert_eq!(fs::read_dir(bed.root().join("cache")).expect("made").count(), 1, "{script}: {printed}");
+    }
+}
