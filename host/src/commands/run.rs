@@ -141,17 +141,17 @@ impl Run {
             if level < self.command.min_sandbox {
                 break;
             }
-            if let (Sandbox::Landlock, Some(cache)) = (level, &prepared.view.hidden) {
-                let cache = cache.display();
-                return Err(NotStarted(format!(
-                    "it would see gate's cache in `{cache}`, which the level `landlock` cannot hide from it; set \
-                     `GATE_CACHE_DIR` to a folder outside of what it sees"
-                )));
-            }
             let scratch =
                 Scratch::new(level, &prepared.view.home).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
+                Err(Refused::Exposing(cache)) => {
+                    let cache = cache.display();
+                    return Err(NotStarted(format!(
+                        "it would see gate's cache in `{cache}`, which the level `{level}` cannot hide from it; set \
+                         `GATE_CACHE_DIR` to a folder outside of what it sees"
+                    )));
+                }
                 // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
                 Err(Refused::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
                     let why = "something that it is to see became a link while it was started; links are not followed";
@@ -213,11 +213,13 @@ impl Run {
             Sandbox::Namespaces => places.extend(enclosure::own_places()),
             Sandbox::Landlock => places.extend(scratch.places()),
         }
-        match Landlock::new(&places).map_err(Refused::Running)? {
-            None if level == Sandbox::Landlock => {
+        match (Landlock::new(&places).map_err(Refused::Running)?, &prepared.view.hidden) {
+            (None, _) if level == Sandbox::Landlock => {
                 Err(Refused::Confining(super::keeper::Stage::Landlock, io::ErrorKind::Unsupported.into()))
             }
-            landlock => Ok(landlock),
+            // What allows a folder allows all that is in it.
+            (Some(_), Some(hidden)) if level == Sandbox::Landlock => Err(Refused::Exposing(hidden.clone())),
+            (landlock, _) => Ok(landlock),
         }
     }
 

@@ -206,9 +206,8 @@ impl Seen<'_> {
     /// See to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
     /// another be put there, unless that is a place too.
     fn pin(&mut self, path: &Path) {
-        for above in
-            path.ancestors().skip(1).filter(|above| self.access(above) == Some(Access::Write)).collect::<Vec<_>>()
-        {
+        let movable = |above: &&Path| self.access(above) == Some(Access::Write);
+        for above in path.ancestors().skip(1).filter(movable).collect::<Vec<_>>() {
             self.place(above.to_owned(), Access::Write);
             self.pinned.insert(above.to_owned());
         }
@@ -219,7 +218,8 @@ impl Seen<'_> {
         if root.starts_with(&folder) {
             let shown = folder.display();
             return Err(NotStarted(format!(
-                "the work is inside gate's cache `{shown}`, which commands may not see; set `GATE_CACHE_DIR` to another folder"
+                "the work is inside gate's cache `{shown}`, which commands may not see; set `GATE_CACHE_DIR` to \
+                 another folder"
             )));
         }
         if self.access(&folder).is_some() || self.places.keys().any(|place| place.starts_with(&folder)) {
