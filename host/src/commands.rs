@@ -19,9 +19,17 @@ mod keeper;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
+mod named;
+#[cfg(target_os = "linux")]
 mod protected;
 #[cfg(target_os = "linux")]
+mod repository;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod scratch;
+#[cfg(target_os = "linux")]
+mod seal;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -34,6 +42,7 @@ pub use script::Script;
 use crate::config::{Command, Sandbox};
 use crate::submission::{CommandEvidence, Printed};
 use crate::text;
+use crate::vault::Vault;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -43,6 +52,8 @@ use std::time::{Duration, SystemTime};
 pub struct Commands {
     declared: BTreeMap<String, Command>,
     root: PathBuf,
+    configuration: Option<PathBuf>,
+    cache: Option<PathBuf>,
     at_most: Sandbox,
     reserve: u64,
     /// Where nothing is run, and these are the answers.
@@ -105,12 +116,30 @@ pub struct NotStarted(pub String);
 impl Commands {
     /// The commands of a configuration, to be run in the folder `root`.
     pub fn new(declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
-        Self { declared, root, at_most: Sandbox::Namespaces, reserve: RESERVE, script: None }
+        Self {
+            declared,
+            root,
+            configuration: None,
+            cache: Vault::default_folder(),
+            at_most: Sandbox::Namespaces,
+            reserve: RESERVE,
+            script: None,
+        }
     }
 
     /// Commands that are not run: for each name, what comes of it, in order.
     pub fn scripted(answers: BTreeMap<String, Vec<Result<Ran, NotStarted>>>) -> Self {
         Self { script: Some(Script::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
+    }
+
+    /// The file that the configuration was read from: no command may change it, wherever it is.
+    pub fn with_configuration(self, configuration: Option<PathBuf>) -> Self {
+        Self { configuration, ..self }
+    }
+
+    /// The folder of the vault, which no command may see, where that is not the default one.
+    pub fn with_cache(self, cache: PathBuf) -> Self {
+        Self { cache: Some(cache), ..self }
     }
 
     /// Confine no better than this, whatever the machine offers.
@@ -137,7 +166,7 @@ impl Commands {
         let ran = run::run(self, name, command, stdin).await;
         #[cfg(not(target_os = "linux"))]
         let ran = {
-            let _ = (command, stdin, &self.root, self.at_most, self.reserve);
+            let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
             Err(NotStarted("in this version, commands are run on Linux only".to_owned()))
         };
         ran.map_err(|NotStarted(why)| NotStarted(format!("the command `{name}`: {why}")))

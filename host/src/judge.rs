@@ -14,6 +14,7 @@ use crate::submission::{CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -49,9 +50,11 @@ pub struct Services {
 }
 
 impl Services {
-    /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it.
-    pub fn new(plan: &Plan, subject: &Subject, tape: Option<Tape>) -> Self {
-        let commands = Arc::new(Commands::new(plan.commands.clone(), subject.workspace.root().to_owned()));
+    /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it; no command may
+    /// change the file `configuration`.
+    pub fn new(plan: &Plan, subject: &Subject, tape: Option<Tape>, configuration: Option<PathBuf>) -> Self {
+        let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
+        let commands = Arc::new(commands.with_configuration(configuration));
         let executor = subject.submission.executor.clone();
         let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape));
         Self { commands, models }

@@ -1,12 +1,14 @@
 //! Asking the language models that the configuration declares: one question, a fresh context, within budgets.
 //!
-//! The key of a model is read when it is asked, goes into one header of the request, and nowhere else.
+//! The key of a model is read when it is asked, goes into one header of the request, and nowhere else, whatever the
+//! server makes of it.
 
 mod anthropic;
 mod budget;
 mod command;
 mod distinct;
 mod http;
+mod key;
 mod openai;
 mod prompt;
 mod strict;
@@ -274,7 +276,7 @@ impl Models {
     async fn send(&self, model: &Model, rendered: &Rendered, spending: &budget::Spending<'_>) -> Exchange {
         let within = model.timeout.min(spending.time_left());
         match model.api {
-            Api::Command => command::ask(&self.commands, model, rendered, within).await,
+            Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
             Api::Anthropic | Api::Openai => transport::ask(&self.client, model, rendered, within, spending).await,
         }
     }

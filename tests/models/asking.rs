@@ -146,18 +146,37 @@ fn a_key_that_is_missing_or_would_travel_in_clear_is_not_sent() {
     assert!(server.asked().is_empty());
 }
 
-/// A command that repeats its input has been asked all of it.
-#[test]
-fn a_command_is_asked_by_its_standard_input() {
-    let file = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[command.ask]\nrun = [\"cat\"]\n[model.m]\napi = \"command\"\ncommand = \"ask\"\n";
+/// Models behind a command that repeats its input.
+fn behind_a_command(more: &str) -> (tempfile::TempDir, Models) {
+    let file = format!(
+        "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[command.ask]\nrun = [\"cat\"]\n[model.m]\napi = \"command\"\ncommand = \"ask\"\n{more}\n"
+    );
     let config = config::parse(file.as_bytes()).expect("valid");
     let folder = tempfile::tempdir().expect("a folder");
     let commands = Arc::new(Commands::new(config.commands, folder.path().to_owned()));
-    let models = Models::new(config.models, commands, Executor::default(), None);
+    (folder, Models::new(config.models, commands, Executor::default(), None))
+}
+
+/// What repeats its input has been asked all of it.
+#[test]
+fn a_command_is_asked_by_its_standard_input() {
+    let (_folder, models) = behind_a_command("");
     let (used, answer) = ask_all(&models, 1).remove(0);
     let answer = answer.expect("an answer");
     assert_eq!((answer.text.as_str(), answer.stop), ("You are a reviewer.\n\nIs it good?\n", Stop::End));
     assert_eq!(used.model.as_deref(), Some("ask"));
+}
+
+#[test]
+fn the_bytes_of_a_command_are_counted_too() {
+    // The question has 33 bytes, and so has the answer.
+    for (most, answered) in [(32, 0), (50, 0), (66, 1), (98, 1), (131, 1), (132, 2)] {
+        let (_folder, models) = behind_a_command(&format!("max_run_bytes = {most}"));
+        let answers = ask_all(&models, 3);
+        let good = answers.iter().take_while(|(_, answer)| answer.is_ok()).count();
+        let last = answers[2].1.clone().expect_err("used up");
+        assert_eq!((good, last), (answered, NoAnswer::Budget("bytes".to_owned())), "{most}");
+    }
 }
 
 /// The guest asks, does not care, and passes: that counts only if there was an answer.

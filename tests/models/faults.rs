@@ -123,9 +123,58 @@ fn a_server_that_is_not_there_is_unreachable() {
 #[test]
 fn no_word_of_it_holds_the_key() {
     let key = std::env::var(KEY).expect("cargo sets it");
-    let echo = format!(r#"{{"error": {{"message": "wrong key {key}"}}}}"#);
-    let server = Server::doing(vec![Act::Status(401, "", echo)]);
-    let models = models(model("openai", &server.url, ""), Executor::default(), None);
-    let (used, answer) = ask_all(&models, 1).remove(0);
-    assert!(!format!("{models:?} {used:?} {answer:?}").contains(&key));
+    // As JSON may write it, too.
+    let slashes = key.replace('/', "\\/");
+    let numbers: String = key.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    let mut acts = Vec::new();
+    for written in [&key, &slashes, &numbers] {
+        let error = format!(r#"{{"error": {{"message": "wrong key {written}"}}}}"#);
+        acts.extend([400, 401, 404, 429, 500].map(|status| Act::Status(status, "retry-after: 61\r\n", error.clone())));
+        let answer = format!(
+            r#"{{"model": "{written}", "stop_reason": "end_turn", "content": [{{"type": "text", "text": "It is {written}."}}],
+                "choices": [{{"finish_reason": "stop", "message": {{"content": "It is {written}."}}}}]}}"#
+        );
+        acts.push(Act::Body(answer.into_bytes()));
+        acts.push(Act::Body(format!("<p>{written}</p>").into_bytes()));
+        acts.push(Act::Body(format!(r#"{{"{written}": 1, "{written}": 2}}"#).into_bytes()));
+    }
+    // Long enough to be cut within the key.
+    let long = format!(r#"{{"error": {{"message": "{}{key}"}}}}"#, "x".repeat(202 - key.len()));
+    acts.push(Act::Status(400, "", long));
+    acts.push(Act::Status(302, format!("location: https://elsewhere/?key={key}\r\n").leak(), String::new()));
+    let folder = tempfile::tempdir().expect("a folder");
+    for (number, act) in acts.into_iter().enumerate() {
+        for api in APIS {
+            let server = Server::doing(vec![act.clone()]);
+            let tape = folder.path().join(format!("{api}{number}"));
+            let recorded = Some(Tape::record(&tape).expect("a tape"));
+            let models = models(model(api, &server.url, ""), Executor::default(), recorded);
+            let (used, answer) = ask_all(&models, 1).remove(0);
+            let tape = std::fs::read_to_string(tape).expect("a tape");
+            let told = format!("{models:?} {used:?} {answer:?} {tape}");
+            assert!(!told.contains(&key[..key.len() - 3]), "{api} {act:?}: {told}");
+            assert_eq!(answer.is_ok(), told.contains("It is [key]."), "{api} {act:?}: {told}");
+        }
+    }
+}
+
+#[test]
+fn any_number_of_tokens_is_only_a_number() {
+    let most = u64::MAX;
+    let usage = format!(
+        r#"{{"input_tokens": {most}, "cache_creation_input_tokens": {most}, "cache_read_input_tokens": 1, "output_tokens": {most},
+            "prompt_tokens": {most}, "completion_tokens": {most}}}"#
+    );
+    let body = format!(
+        r#"{{"usage": {usage}, "stop_reason": "end_turn", "content": [{{"type": "text", "text": "yes"}}],
+            "choices": [{{"finish_reason": "stop", "message": {{"content": "yes"}}}}]}}"#
+    );
+    for api in APIS {
+        let server = Server::doing(vec![Act::Body(body.clone().into_bytes())]);
+        let models = models(model(api, &server.url, ""), Executor::default(), None);
+        let answers = ask_all(&models, 2);
+        assert_eq!((answers[0].0.input_tokens, answers[0].0.output_tokens), (Some(most), Some(most)), "{api}");
+        // It is believed: nothing is left for the second.
+        assert_eq!(answers[1].1, Err(NoAnswer::Budget("tokens".to_owned())), "{api}");
+    }
 }

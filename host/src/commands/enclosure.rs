@@ -3,7 +3,7 @@
 use super::landlock::{path, text};
 use super::sys;
 use super::view::{Access, Place, View};
-use libc::{c_int, c_ulong};
+use libc::c_int;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -24,8 +24,17 @@ pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urando
 enum Step {
     Folder(CString, libc::mode_t),
     File(CString),
-    Link { path: CString, target: CString },
-    Bind { source: CString, target: CString, attributes: u64 },
+    Link {
+        path: CString,
+        target: CString,
+    },
+    Bind {
+        source: CString,
+        target: CString,
+        attributes: u64,
+    },
+    /// Nothing is to be seen there, and nothing to be put.
+    Hide(CString),
 }
 
 /// Everything that is needed to enter namespaces, prepared.
@@ -61,6 +70,10 @@ impl Enclosure {
         }
         for place in &view.places {
             plan.bind(place)?;
+        }
+        if let Some(hidden) = &view.hidden {
+            plan.folder(hidden, 0o755)?;
+            plan.steps.push(Step::Hide(plan.inside(hidden)?));
         }
         for (inside, target) in &view.home {
             plan.link(&Path::new(HOME).join(inside), target)?;
@@ -124,9 +137,12 @@ impl Step {
             Self::Folder(path, mode) => sys::make_folder(path, *mode),
             Self::File(path) => sys::make_file(path),
             Self::Link { path, target } => sys::make_link(path, target),
+            Self::Hide(path) => {
+                let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_RDONLY;
+                sys::mount(c"none", path, c"tmpfs", flags, c"size=4096,mode=0555")?;
+            }
             Self::Bind { source, target, attributes } => {
-                let flags: c_ulong = libc::MS_BIND | libc::MS_REC;
-                sys::mount(source, target, c"", flags, c"")?;
+                sys::bind(source, target)?;
                 if *attributes != 0 {
                     sys::restrict_mount(target, *attributes)?;
                 }

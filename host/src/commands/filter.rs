@@ -68,17 +68,26 @@ pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
         }
     }
     if sockets != Sockets::Any {
-        // Two connected ends are harmless, unless they can be sent to elsewhere, as datagrams can.
-        let datagrams = SeccompCmpOp::MaskedEq(0xf);
-        let datagrams = SeccompCondition::new(1, SeccompCmpArgLen::Dword, datagrams, libc::SOCK_DGRAM as u64);
-        let datagrams = SeccompRule::new(vec![datagrams.map_err(io::Error::other)?]).map_err(io::Error::other)?;
-        rules.insert(libc::SYS_socketpair, vec![datagrams]);
+        rules.insert(libc::SYS_socketpair, pairs_to_refuse()?);
     }
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let here = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, here).map_err(io::Error::other)?;
     let program: BpfProgram = filter.try_into().map_err(io::Error::other)?;
     Ok([other_numbers().as_slice(), &program].concat())
+}
+
+/// Two connected ends are harmless, unless they can be sent to elsewhere, as datagrams can: of any type but these two.
+fn pairs_to_refuse() -> io::Result<Vec<SeccompRule>> {
+    const TYPES: u64 = 0xf;
+    let condition = |argument, operation, value| {
+        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value);
+        condition.and_then(|condition| SeccompRule::new(vec![condition])).map_err(io::Error::other)
+    };
+    let bound = [libc::SOCK_STREAM as u64, libc::SOCK_SEQPACKET as u64];
+    let types = (0..=TYPES).filter(|kind| !bound.contains(kind));
+    let types = types.map(|kind| condition(1, SeccompCmpOp::MaskedEq(TYPES), kind));
+    types.chain([condition(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)]).collect()
 }
 
 /// On x86-64 every call has a second number, by which it would pass the filter: those are refused first.

@@ -1,57 +1,63 @@
 //! What decides about the work, and so must not be changed by testing it: the configuration and the repository.
 
-use sha2::{Digest, Sha256};
-use std::fs;
+use super::repository;
+use super::seal::Seal;
 use std::path::{Path, PathBuf};
 
 /// In the root of the work.
 const FILES: [&str; 3] = ["gate.toml", "gate.lock", ".git"];
-/// What is looked at in a repository: what is checked out, what is staged, and what git would run.
-const OF_GIT: [&str; 4] = ["HEAD", "index", "config", "hooks"];
+/// In a repository: what is checked out, staged and referred to; and what git would do, or run.
+const OF_GIT: [&str; 8] = ["HEAD", "index", "config", "config.worktree", "hooks", "info", "packed-refs", "refs"];
 
-/// What is never writable, of what is there.
-pub(super) fn paths(root: &Path) -> Vec<PathBuf> {
-    FILES
-        .iter()
-        .map(|name| root.join(name))
-        .filter(|path| path.symlink_metadata().is_ok_and(|it| !it.is_symlink()))
-        .collect()
+/// All of that for one work.
+#[derive(Debug)]
+pub(super) struct Protected {
+    root: PathBuf,
+    /// Each may be missing. The configuration, which may be anywhere, is named by where it really is.
+    files: Vec<PathBuf>,
+    repository: Vec<PathBuf>,
 }
 
-/// Where the repository of a linked working tree is: its own folder, and the common one. Empty for any other.
-pub(super) fn repository(root: &Path) -> Vec<PathBuf> {
-    let Ok(link) = fs::read_to_string(root.join(".git")) else { return Vec::new() };
-    let Some(own) = link.strip_prefix("gitdir:").map(str::trim) else { return Vec::new() };
-    let own = root.join(own);
-    let common = fs::read_to_string(own.join("commondir")).map(|common| own.join(common.trim()));
-    [Some(own), common.ok()].into_iter().flatten().filter_map(|path| path.canonicalize().ok()).collect()
-}
-
-/// A digest of all that, to see afterwards whether it changed.
-pub(super) fn digest(root: &Path) -> [u8; 32] {
-    let git = repository(root).into_iter().next().unwrap_or_else(|| root.join(".git"));
-    let mut all = Sha256::new();
-    for path in FILES.iter().map(|name| root.join(name)).chain(OF_GIT.iter().map(|name| git.join(name))) {
-        add(&mut all, &path);
+impl Protected {
+    /// For the work in `root`, which has no link in it, judged by the file `configuration`.
+    pub(super) fn new(root: &Path, configuration: Option<&Path>) -> Self {
+        let mut files = FILES.map(|name| root.join(name)).to_vec();
+        let configuration = configuration.and_then(|path| path.canonicalize().ok());
+        files.extend(configuration.filter(|path| !FILES.iter().any(|name| root.join(name) == *path)));
+        Self { root: root.to_owned(), files, repository: repository::folders(root) }
     }
-    all.finalize().into()
-}
 
-fn add(all: &mut Sha256, path: &Path) {
-    all.update(path.as_os_str().as_encoded_bytes());
-    match path.symlink_metadata() {
-        Ok(about) if about.is_dir() => {
-            let mut inside: Vec<PathBuf> =
-                fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-            inside.sort();
-            // Of the folder `.git` only its own entries by name: its content changes while one only looks.
-            let deeper = path.file_name().is_some_and(|name| name == "hooks");
-            inside.iter().filter(|_| deeper).for_each(|path| add(all, path));
-        }
-        Ok(about) if about.is_symlink() => {
-            all.update(fs::read_link(path).unwrap_or_default().as_os_str().as_encoded_bytes());
-        }
-        Ok(_) => all.update(fs::read(path).unwrap_or_default()),
-        Err(_) => all.update([0]),
+    /// The folders of the repository, wherever they are: a working tree is of no use without.
+    pub(super) fn repository(&self) -> &[PathBuf] {
+        &self.repository
+    }
+
+    /// What is never writable, of what is there. A link is none of it: what it leads to is.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        let there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_symlink());
+        self.files.iter().chain(&self.repository).filter(there).map(PathBuf::as_path)
+    }
+
+    /// Whether a path, which has no link in it, is or would be a part of it.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        self.files.iter().chain(&self.repository).any(|protected| path.starts_with(protected))
+    }
+
+    /// How it all is now.
+    pub(super) fn seal(&self) -> [Seal; 2] {
+        let git = self.root.join(".git");
+        let folders = if self.repository.is_empty() { std::slice::from_ref(&git) } else { &self.repository };
+        let inside = folders.iter().flat_map(|folder| OF_GIT.map(|name| folder.join(name)));
+        [Seal::of(self.files.iter().cloned(), false), Seal::of(inside, true)]
+    }
+
+    /// What is not as it was, as a text. What is `mounted` read-only was not changed by whom it was mounted for, and
+    /// others may well work in the repository.
+    pub(super) fn changed(&self, before: &[Seal; 2], mounted: bool) -> Option<String> {
+        let [files, repository] = self.seal();
+        let in_repository = || before[1].first_difference(&repository);
+        let is_mounted = mounted && !self.repository.is_empty();
+        let changed = before[0].first_difference(&files).or_else(|| if is_mounted { None } else { in_repository() });
+        changed.map(|path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string())
     }
 }

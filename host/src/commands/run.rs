@@ -5,8 +5,10 @@ use super::enclosure::{self, Enclosure};
 use super::filter::{self, Sockets};
 use super::keeper::Confinement;
 use super::landlock::Landlock;
-use super::view::{self, Access, Place, View};
-use super::{Commands, NotStarted, Ran, protected};
+use super::protected::Protected;
+use super::scratch::Scratch;
+use super::view::{self, View};
+use super::{Commands, NotStarted, Ran};
 use crate::config::{Command, Sandbox};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -33,6 +35,8 @@ pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdi
     let run = Run {
         command: command.clone(),
         root: commands.root.clone(),
+        configuration: commands.configuration.clone(),
+        cache: commands.cache.clone(),
         at_most: commands.at_most,
         reserve: commands.reserve,
         name: name.to_owned(),
@@ -68,6 +72,8 @@ struct Run {
     name: String,
     command: Command,
     root: PathBuf,
+    configuration: Option<PathBuf>,
+    cache: Option<PathBuf>,
     at_most: Sandbox,
     reserve: u64,
 }
@@ -78,21 +84,22 @@ struct Prepared {
     cwd: PathBuf,
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
+    protected: Protected,
     view: View,
 }
 
 impl Run {
     fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
         let prepared = self.prepare()?;
-        let before = protected::digest(&prepared.root);
+        let before = prepared.protected.seal();
         let started = SystemTime::now();
         let start = Instant::now();
         let (begun, sandbox, _scratch) = self.begin(&prepared, &theirs, !stdin.is_empty())?;
         drop(theirs);
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
         let Attended { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
-        if protected::digest(&prepared.root) != before {
-            return Err(NotStarted("it changed `gate.toml`, `gate.lock` or the repository's own files".to_owned()));
+        if let Some(path) = prepared.protected.changed(&before, sandbox == Sandbox::Namespaces) {
+            return Err(NotStarted(format!("while it ran, `{path}` was changed, which decides about the work")));
         }
         let argv = self.command.run.clone();
         let duration = start.elapsed();
@@ -113,8 +120,9 @@ impl Run {
         let environment = view::environment(&self.command);
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
-        let view = View::new(&self.command, &root, &search)?;
-        Ok(Prepared { root, cwd: full, program, environment, view })
+        let protected = Protected::new(&root, self.configuration.as_deref());
+        let view = View::new(&self.command, &root, &search, &protected, self.cache.as_deref())?;
+        Ok(Prepared { root, cwd: full, program, environment, protected, view })
     }
 
     /// Begin with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
@@ -133,9 +141,22 @@ impl Run {
             if level < self.command.min_sandbox {
                 break;
             }
-            let scratch = Scratch::new(level, prepared).map_err(|error| impossible("a folder for it", &error))?;
+            let scratch =
+                Scratch::new(level, &prepared.view.home).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
+                Err(Refused::Exposing(cache)) => {
+                    let cache = cache.display();
+                    return Err(NotStarted(format!(
+                        "it would see gate's cache in `{cache}`, which the level `{level}` cannot hide from it; set \
+                         `GATE_CACHE_DIR` to a folder outside of what it sees"
+                    )));
+                }
+                // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
+                Err(Refused::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
+                    let why = "something that it is to see became a link while it was started; links are not followed";
+                    return Err(NotStarted(why.to_owned()));
+                }
                 Err(Refused::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
                 Err(Refused::Running(error)) => {
                     let program = prepared.program.display();
@@ -182,7 +203,7 @@ impl Run {
         if level < Sandbox::Namespaces {
             return Ok(None);
         }
-        Enclosure::new(scratch.folder.path(), &prepared.view, &prepared.cwd, self.command.network).map(Some)
+        Enclosure::new(scratch.folder(), &prepared.view, &prepared.cwd, self.command.network).map(Some)
     }
 
     fn landlock(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> Result<Option<Landlock>, Refused> {
@@ -192,11 +213,13 @@ impl Run {
             Sandbox::Namespaces => places.extend(enclosure::own_places()),
             Sandbox::Landlock => places.extend(scratch.places()),
         }
-        match Landlock::new(&places).map_err(Refused::Running)? {
-            None if level == Sandbox::Landlock => {
+        match (Landlock::new(&places).map_err(Refused::Running)?, &prepared.view.hidden) {
+            (None, _) if level == Sandbox::Landlock => {
                 Err(Refused::Confining(super::keeper::Stage::Landlock, io::ErrorKind::Unsupported.into()))
             }
-            landlock => Ok(landlock),
+            // What allows a folder allows all that is in it.
+            (Some(_), Some(hidden)) if level == Sandbox::Landlock => Err(Refused::Exposing(hidden.clone())),
+            (landlock, _) => Ok(landlock),
         }
     }
 
@@ -207,47 +230,6 @@ impl Run {
             (Sandbox::Landlock, true) => filter::program(Sockets::Internet),
             (Sandbox::Namespaces, _) => filter::program(Sockets::Any),
         }
-    }
-}
-
-/// The command's own home and temporary files, gone when it is.
-struct Scratch {
-    /// In namespaces, only where its root is mounted; elsewhere, where the files are.
-    folder: tempfile::TempDir,
-    home: PathBuf,
-    temporary: PathBuf,
-}
-
-impl Scratch {
-    fn new(level: Sandbox, prepared: &Prepared) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("gate-command-").tempdir()?;
-        if level == Sandbox::Namespaces {
-            let (home, temporary) = (enclosure::HOME.into(), enclosure::TEMPORARY.into());
-            return Ok(Self { folder, home, temporary });
-        }
-        let root = folder.path().canonicalize()?;
-        let (home, temporary) = (root.join("home"), root.join("tmp"));
-        fs::create_dir(&home)?;
-        fs::create_dir(&temporary)?;
-        for (inside, target) in &prepared.view.home {
-            let link = home.join(inside);
-            fs::create_dir_all(link.parent().unwrap_or(&home))?;
-            std::os::unix::fs::symlink(target, link)?;
-        }
-        Ok(Self { folder, home, temporary })
-    }
-
-    /// What is seen beside the view where there is no file system of its own.
-    fn places(&self) -> Vec<Place> {
-        let own = [&self.home, &self.temporary];
-        let own = own.map(|path| Place { path: path.clone(), access: Access::Write, folder: true });
-        let devices = enclosure::DEVICES.iter().map(|name| Path::new("/dev").join(name));
-        let devices = devices.map(|path| Place { path, access: Access::Device, folder: false });
-        // Of the machine, and of no process.
-        let facts = ["cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "uptime", "sys"];
-        let facts = facts.map(|name| Path::new("/proc").join(name));
-        let facts = facts.map(|path| Place { folder: path.is_dir(), path, access: Access::Read });
-        own.into_iter().chain(devices).chain(facts).collect()
     }
 }
 

@@ -142,6 +142,23 @@ pub(super) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     }
 }
 
+/// A handle on what is at a path now, if no part of the path is a link: one that was checked before may have become one.
+pub(super) fn open_exactly(path: &CStr) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct How {
+        flags: u64,
+        mode: u64,
+        resolve: u64,
+    }
+    let how = How { flags: (libc::O_PATH | libc::O_CLOEXEC) as u64, mode: 0, resolve: libc::RESOLVE_NO_SYMLINKS };
+    // SAFETY: `path` ends with NUL and the size is that of the structure; the descriptor is new and nobody else's.
+    unsafe {
+        let (at, size) = (libc::AT_FDCWD, size_of_val(&how));
+        let fd = done(libc::syscall(libc::SYS_openat2, at, path.as_ptr(), &raw const how, size))?;
+        Ok(OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
 /// Write a file of `/proc`, in one go.
 pub(super) fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
     let file = open(path, libc::O_WRONLY)?;
@@ -204,6 +221,20 @@ pub(super) fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: c_ulong, d
     let data = data.as_ptr().cast::<c_void>();
     // SAFETY: all texts end with NUL.
     done(c_long::from(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data) })).map(drop)
+}
+
+/// Show what is at one path, with all that is mounted below it, at another. The first has no link in it.
+pub(super) fn bind(source: &CStr, target: &CStr) -> io::Result<()> {
+    let source = open_exactly(source)?;
+    let flags = libc::OPEN_TREE_CLONE | (libc::AT_EMPTY_PATH | libc::AT_RECURSIVE) as c_uint;
+    let (here, nothing) = (libc::AT_FDCWD, c"".as_ptr());
+    // SAFETY: all texts end with NUL; the descriptor is new and nobody else's.
+    unsafe {
+        let tree = done(libc::syscall(libc::SYS_open_tree, source.as_raw_fd(), nothing, flags))?;
+        let tree = OwnedFd::from_raw_fd(tree as RawFd);
+        let flags = libc::MOVE_MOUNT_F_EMPTY_PATH;
+        done(libc::syscall(libc::SYS_move_mount, tree.as_raw_fd(), nothing, here, target.as_ptr(), flags)).map(drop)
+    }
 }
 
 /// Add these attributes to a mount and to all below it.
@@ -310,14 +341,14 @@ pub(super) fn landlock_ruleset(attr: &RulesetAttr, version: u32) -> io::Result<O
     }
 }
 
-/// Allow something below a path.
+/// Allow something below a path, which has no link in it.
 pub(super) fn landlock_allow(ruleset: &OwnedFd, path: &CStr, access: u64) -> io::Result<()> {
     #[repr(C, packed)]
     struct Beneath {
         access: u64,
         parent: RawFd,
     }
-    let parent = open(path, libc::O_PATH)?;
+    let parent = open_exactly(path)?;
     let rule = Beneath { access, parent: parent.as_raw_fd() };
     // SAFETY: 1 says that the structure is this one.
     let result = unsafe {

@@ -1,9 +1,10 @@
 //! What a command sees: the work, the system, the toolchains of whoever runs it, and nothing else of theirs.
 
 use super::NotStarted;
-use super::protected;
+use super::named::Ground;
+use super::protected::Protected;
 use crate::config::{self, Command};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -37,6 +38,8 @@ pub(super) struct View {
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// Links in the command's own home, relative to it, to where things are.
     pub(super) home: Vec<(PathBuf, PathBuf)>,
+    /// A folder that is not to be seen, although it is in one of the places, or above one.
+    pub(super) hidden: Option<PathBuf>,
 }
 
 /// Folders of the system: programs, libraries, their settings.
@@ -115,8 +118,15 @@ pub(super) fn environment(command: &Command) -> BTreeMap<OsString, OsString> {
 }
 
 impl View {
-    /// What this command sees, when it works in `root`, which has no link in it.
-    pub(super) fn new(command: &Command, root: &Path, search: &OsStr) -> Result<Self, NotStarted> {
+    /// What this command sees, when it works in `root`, which has no link in it. Nobody sees into `cache`: there is
+    /// written what passed, and the key that proves it.
+    pub(super) fn new(
+        command: &Command,
+        root: &Path,
+        search: &OsStr,
+        protected: &Protected,
+        cache: Option<&Path>,
+    ) -> Result<Self, NotStarted> {
         let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let home = home.and_then(|home| home.canonicalize().ok());
         let mut seen = Seen { home: home.as_deref(), ..Seen::default() };
@@ -135,38 +145,25 @@ impl View {
             config::Access::ReadWrite => Access::Write,
         };
         seen.place(root.to_owned(), work);
-        for git in protected::repository(root) {
-            seen.place(git, Access::Read);
+        for folder in protected.repository() {
+            seen.place(folder.clone(), Access::Read);
         }
+        let ground = Ground { root, home: home.as_deref(), protected };
         for (paths, access) in [(&command.read, Access::Read), (&command.write, Access::Write)] {
             for path in paths {
-                let there = named(path, root, home.as_deref(), access)?;
-                seen.place(there, access);
+                seen.place(ground.find(path, access)?, access);
             }
         }
         // Whatever else was said, nobody changes what decides about the work.
-        for path in protected::paths(root) {
-            seen.place(path, Access::Read);
+        for path in protected.places().filter(|path| seen.access(path).is_some()).collect::<Vec<_>>() {
+            seen.place(path.to_owned(), Access::Read);
+            seen.pin(path);
+        }
+        if let Some(cache) = cache.and_then(|cache| cache.canonicalize().ok()) {
+            seen.hide(cache, root)?;
         }
         Ok(seen.into_view())
     }
-}
-
-/// A path of the configuration, which must be there; a folder to be written in the work is made.
-fn named(path: &str, root: &Path, home: Option<&Path>, access: Access) -> Result<PathBuf, NotStarted> {
-    let full = match (path.strip_prefix("~/"), home) {
-        (Some(inside), Some(home)) => home.join(inside),
-        _ => root.join(path),
-    };
-    if access == Access::Write && full.starts_with(root) && !full.exists() {
-        // That it cannot be made is seen in the next line.
-        let _ = fs::create_dir_all(&full);
-    }
-    let full = full.canonicalize().map_err(|error| NotStarted(format!("it is to see `{path}`: {error}")))?;
-    if full == Path::new("/") {
-        return Err(NotStarted(format!("it is to see `{path}`, which is the whole machine; expected a part of it")));
-    }
-    Ok(full)
 }
 
 /// A view as it is put together.
@@ -176,6 +173,9 @@ struct Seen<'a> {
     places: BTreeMap<PathBuf, Place>,
     links: BTreeMap<PathBuf, PathBuf>,
     own: Vec<(PathBuf, PathBuf)>,
+    /// Places that are kept although those above them say the same.
+    pinned: BTreeSet<PathBuf>,
+    hidden: Option<PathBuf>,
 }
 
 impl Seen<'_> {
@@ -196,6 +196,37 @@ impl Seen<'_> {
         if let Ok(about) = fs::metadata(&path) {
             self.places.insert(path.clone(), Place { path, access, folder: about.is_dir() });
         }
+    }
+
+    /// What may be done with a path, by the nearest place above it or there.
+    fn access(&self, path: &Path) -> Option<Access> {
+        path.ancestors().find_map(|above| self.places.get(above)).map(|place| place.access)
+    }
+
+    /// See to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
+    /// another be put there, unless that is a place too.
+    fn pin(&mut self, path: &Path) {
+        let movable = |above: &&Path| self.access(above) == Some(Access::Write);
+        for above in path.ancestors().skip(1).filter(movable).collect::<Vec<_>>() {
+            self.place(above.to_owned(), Access::Write);
+            self.pinned.insert(above.to_owned());
+        }
+    }
+
+    /// Hide a folder, if anything of it would be seen.
+    fn hide(&mut self, folder: PathBuf, root: &Path) -> Result<(), NotStarted> {
+        if root.starts_with(&folder) {
+            let shown = folder.display();
+            return Err(NotStarted(format!(
+                "the work is inside gate's cache `{shown}`, which commands may not see; set `GATE_CACHE_DIR` to \
+                 another folder"
+            )));
+        }
+        if self.access(&folder).is_some() || self.places.keys().any(|place| place.starts_with(&folder)) {
+            self.pin(&folder);
+            self.hidden = Some(folder);
+        }
+        Ok(())
     }
 
     fn toolchains(&mut self) {
@@ -230,13 +261,13 @@ impl Seen<'_> {
         for place in self.places.into_values() {
             // Ordered by path, so what is above is there already; the nearest is the last of them.
             let above = places.iter().rev().find(|above| place.path.starts_with(&above.path));
-            if above.is_none_or(|above| above.access != place.access) {
+            if above.is_none_or(|above| above.access != place.access) || self.pinned.contains(&place.path) {
                 places.push(place);
             }
         }
         let hidden = |path: &Path| !places.iter().any(|place| path.starts_with(&place.path));
         let links = self.links.into_iter().filter(|(from, _)| hidden(from)).collect();
-        View { places, links, home: self.own }
+        View { places, links, home: self.own, hidden: self.hidden }
     }
 }
 
@@ -261,6 +292,29 @@ mod tests {
         let expected = [("/usr", Read), ("/w", Write), ("/w/.git", Read)];
         assert_eq!(seen(&places), expected.map(|(path, access)| (path.to_owned(), access)));
         assert_eq!(seen(&[("/w", Read), ("/w/t", Write), ("/w/t/x", Read)]).len(), 3);
+    }
+
+    #[test]
+    fn what_is_protected_or_hidden_cannot_be_moved_with_a_folder_above_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        fs::create_dir_all(root.join("a/b/cache")).expect("a folder");
+        fs::create_dir_all(root.join("a/x")).expect("a folder");
+        let hidden = |places: &[(&str, Access)]| {
+            let mut seen = Seen::default();
+            places.iter().for_each(|(path, access)| seen.place(root.join(path), *access));
+            seen.hide(root.join("a/b/cache"), &root.join("a/x")).expect("hidden");
+            let view = seen.into_view();
+            let shown = |place: Place| place.path.strip_prefix(&root).expect("inside").display().to_string();
+            (view.hidden.is_some(), view.places.into_iter().map(shown).collect::<Vec<_>>())
+        };
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(hidden(&[("", Access::Write)]), (true, texts(&["", "a", "a/b"])));
+        assert_eq!(hidden(&[("", Access::Read), ("a/b", Access::Write)]), (true, texts(&["", "a/b"])));
+        assert_eq!(hidden(&[("", Access::Read)]), (true, texts(&[""])));
+        assert_eq!(hidden(&[("a/x", Access::Write)]), (false, texts(&["a/x"])));
+        let error = Seen::default().hide(root.join("a"), &root.join("a/x")).expect_err("refused").to_string();
+        assert!(error.contains("`GATE_CACHE_DIR`"), "{error}");
     }
 
     #[test]

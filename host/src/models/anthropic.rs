@@ -47,7 +47,9 @@ pub(super) fn reply(body: &Value) -> Result<Reply, NoAnswer> {
     };
     let usage = &body["usage"];
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
-    let input = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"].map(count).iter().sum();
+    let input = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+    // These are the server's words, and may be any numbers.
+    let input = input.map(count).into_iter().fold(0, u64::saturating_add);
     let tokens = usage.is_object().then(|| Tokens { input, output: count("output_tokens") });
     Ok(Reply { text, stop, model: body["model"].as_str().unwrap_or_default().to_owned(), tokens })
 }

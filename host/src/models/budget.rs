@@ -94,7 +94,7 @@ impl Spending<'_> {
     pub(super) fn settle(&self, tokens: Option<Tokens>) {
         if let Some(Tokens { input, output }) = tokens {
             let mut left = self.budget.left();
-            left.tokens = (left.tokens + self.tokens).saturating_sub(input.saturating_add(output));
+            left.tokens = left.tokens.saturating_add(self.tokens).saturating_sub(input.saturating_add(output));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A model behind a command of the configuration: the question on its standard input, the answer on its standard output.
 
+use super::budget::Spending;
 use super::prompt::Rendered;
 use super::{Exchange, NoAnswer, Reply, Stop, no_answer_within};
 use crate::commands::{Commands, Ending, NotStarted, Ran};
@@ -7,21 +8,33 @@ use crate::config::Model;
 use crate::text::clean_line;
 use std::time::Duration;
 
-pub(super) async fn ask(commands: &Commands, model: &Model, rendered: &Rendered, within: Duration) -> Exchange {
+pub(super) async fn ask(
+    commands: &Commands,
+    model: &Model,
+    rendered: &Rendered,
+    within: Duration,
+    spending: &Spending<'_>,
+) -> Exchange {
     let Some(name) = &model.command else {
         return Exchange::none(NoAnswer::Unreachable("it has no command".to_owned()));
     };
-    let running = commands.run(name, rendered.as_text().into_bytes());
+    let question = rendered.as_text().into_bytes();
+    if let Err(why) = spending.sent(question.len() as u64) {
+        return Exchange::none(why);
+    }
+    let running = commands.run(name, question);
     let came = match tokio::time::timeout(within, running).await {
-        Ok(ran) => reply(ran, model.model.as_deref().unwrap_or(name)),
+        Ok(ran) => reply(ran, model.model.as_deref().unwrap_or(name), spending),
         Err(_) => Err(no_answer_within(within)),
     };
     Exchange { came, attempts: 1 }
 }
 
-/// What a command says, if it came to its end and said something.
-fn reply(ran: Result<Ran, NotStarted>, model: &str) -> Result<Reply, NoAnswer> {
+/// What a command says, if it came to its end and said something that there is a budget for.
+fn reply(ran: Result<Ran, NotStarted>, model: &str, spending: &Spending<'_>) -> Result<Reply, NoAnswer> {
     let ran = ran.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
+    let limit = spending.bytes_left();
+    spending.received(ran.stdout.length);
     match ran.ending {
         Ending::Exited(0) => {}
         Ending::Exited(code) => {
@@ -33,6 +46,9 @@ fn reply(ran: Result<Ran, NotStarted>, model: &str) -> Result<Reply, NoAnswer> {
         }
         Ending::TimedOut => return Err(NoAnswer::Unreachable("the command was stopped at its time limit".to_owned())),
     }
+    if ran.stdout.length > limit {
+        return Err(NoAnswer::Budget("bytes".to_owned()));
+    }
     if ran.stdout.length != ran.stdout.head.len() as u64 {
         return Err(NoAnswer::Malformed(format!("it has {} bytes, which is more than is kept", ran.stdout.length)));
     }
@@ -42,6 +58,7 @@ fn reply(ran: Result<Ran, NotStarted>, model: &str) -> Result<Reply, NoAnswer> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::budget::Budget;
     use super::*;
     use crate::commands::Captured;
     use crate::config::Sandbox;
@@ -59,6 +76,20 @@ mod tests {
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
         })
+    }
+
+    /// Ten bytes, and plenty of everything else.
+    fn budget() -> Budget {
+        let file = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[command.ask]\nrun = [\"x\"]\n[model.m]\napi = \"command\"\ncommand = \"ask\"\nmax_run_bytes = 10\n";
+        let config = crate::config::parse(file.as_bytes()).expect("valid");
+        Budget::of(&config.models["m"])
+    }
+
+    fn reply(ran: Result<Ran, NotStarted>, model: &str) -> Result<Reply, NoAnswer> {
+        let budget = budget();
+        let (system, prompt, nonce) = (String::new(), String::new(), String::new());
+        let question = Rendered { system, prompt, schema: None, max_tokens: 1, nonce };
+        super::reply(ran, model, &budget.begin(&question).expect("enough"))
     }
 
     #[test]
@@ -79,6 +110,7 @@ mod tests {
                 ran(Ending::Exited(0), b"yes", 9),
                 "the model's answer cannot be read: it has 9 bytes, which is more than is kept",
             ),
+            (ran(Ending::Exited(0), b"yes", 11), "the budget of bytes is used up"),
             (ran(Ending::Exited(0), b"\xff", 1), "the model's answer cannot be read: it is not UTF-8"),
             (Err(NotStarted("no such program".into())), "the model could not be asked: no such program"),
         ] {

@@ -3,6 +3,7 @@
 
 use super::budget::Spending;
 use super::http::{self, Client, Request, Response, Trouble};
+use super::key::Key;
 use super::prompt::Rendered;
 use super::{Exchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
 use crate::config::{Api, Model};
@@ -29,7 +30,7 @@ pub(super) async fn ask(
     let deadline = Instant::now() + within;
     let mut attempts = 0;
     let came = async {
-        let key = key(model)?;
+        let key = Key::of(model)?;
         let body = body(model, question);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -39,7 +40,7 @@ pub(super) async fn ask(
             spending.sent(body.len() as u64)?;
             attempts += 1;
             let limit = spending.bytes_left().min(MAX_BODY);
-            let headers = headers(model, key.as_deref());
+            let headers = headers(model, key.as_ref());
             let request = Request { url: url(model), headers, body: body.clone(), timeout: left, limit };
             let agent = client.agent();
             let sent = tokio::task::spawn_blocking(move || http::send(&agent, request)).await;
@@ -47,6 +48,11 @@ pub(super) async fn ask(
             if let Ok(response) = &sent {
                 spending.received(response.body.len() as u64);
             }
+            // Before anybody reads a word of it.
+            let sent = match &key {
+                Some(key) => key.taken_out(sent),
+                None => sent,
+            };
             let (why, wait) = match understood(model, sent, within, limit) {
                 Understood::Done(came) => return came,
                 Understood::Again(why, wait) => (why, wait),
@@ -91,7 +97,7 @@ fn understood(model: &Model, sent: Result<Response, Trouble>, within: Duration, 
             let to = clean_line(response.location.as_deref().unwrap_or("nowhere"), 100);
             unreachable(format!("HTTP {status}: a redirect to {to}, which is not followed; set `url`"))
         }
-        // The body may repeat a part of the key.
+        // The body may repeat a part of the key, which is not known to be one.
         401 | 403 => match &model.key_env {
             Some(variable) => unreachable(format!("HTTP {status}: the key in `{variable}` is refused")),
             None => unreachable(format!("HTTP {status}: a key is needed; set `key_env`")),
@@ -123,22 +129,6 @@ fn said(body: &[u8]) -> String {
     if message.is_empty() { String::new() } else { format!(": {}", clean_line(message, 200)) }
 }
 
-fn key(model: &Model) -> Result<Option<String>, NoAnswer> {
-    let Some(variable) = &model.key_env else { return Ok(None) };
-    let unreachable = |why: String| Err(NoAnswer::Unreachable(why));
-    match std::env::var(variable).map(|key| key.trim().to_owned()) {
-        Ok(key) if key.is_empty() => {
-            unreachable(format!("the environment variable `{variable}` is empty; set it to the key"))
-        }
-        Ok(key) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            unreachable(format!("what the environment variable `{variable}` holds is not a key"))
-        }
-        Ok(_) if model.sends_key_in_clear() => unreachable("a key is not sent over plain http".to_owned()),
-        Ok(key) => Ok(Some(key)),
-        Err(_) => unreachable(format!("set the environment variable `{variable}` to the key")),
-    }
-}
-
 fn url(model: &Model) -> String {
     let (url, path) = match model.api {
         Api::Anthropic => (anthropic::URL, anthropic::PATH),
@@ -147,14 +137,16 @@ fn url(model: &Model) -> String {
     format!("{}{path}", model.url.as_deref().unwrap_or(url).trim_end_matches('/'))
 }
 
-fn headers(model: &Model, key: Option<&str>) -> Vec<(&'static str, String)> {
+fn headers(model: &Model, key: Option<&Key>) -> Vec<(&'static str, String)> {
     let mut headers = vec![("content-type", "application/json".to_owned()), ("accept", "application/json".to_owned())];
     match model.api {
         Api::Anthropic => {
             headers.push(("anthropic-version", anthropic::VERSION.to_owned()));
-            headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
+            headers.extend(key.map(|key| ("x-api-key", key.in_clear().to_owned())));
         }
-        Api::Openai | Api::Command => headers.extend(key.map(|key| ("authorization", format!("Bearer {key}")))),
+        Api::Openai | Api::Command => {
+            headers.extend(key.map(|key| ("authorization", format!("Bearer {}", key.in_clear()))))
+        }
     }
     headers
 }

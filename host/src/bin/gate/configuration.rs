@@ -20,6 +20,8 @@ pub(crate) struct Configured {
     pub(crate) config: Config,
     /// What it is called in messages.
     pub(crate) name: String,
+    /// The file, if it was read from one.
+    pub(crate) path: Option<PathBuf>,
     /// What its paths are relative to.
     pub(crate) folder: PathBuf,
     origin: Origin,
@@ -56,7 +58,8 @@ pub(crate) fn find(global: &Global, named: Option<&Path>) -> Result<Configured, 
     if let Some(named) = named {
         let (path, name) = (global.directory.join(named), named.display().to_string());
         let folder = path.parent().unwrap_or(&global.directory);
-        return written(read(open(&path, &name)?, &name)?, name, folder, Origin::Caller);
+        let configured = written(read(open(&path, &name)?, &name)?, name, folder, Origin::Caller)?;
+        return Ok(Configured { path: Some(path), ..configured });
     }
     let Some(Found { path, above, owner }) = nearest(&global.directory)? else {
         return written(default_gate(), "the default gate".to_owned(), &global.directory, Origin::Default);
@@ -68,7 +71,9 @@ pub(crate) fn find(global: &Global, named: Option<&Path>) -> Result<Configured, 
         must_be_ours(owner, &name)?;
     }
     let folder = path.parent().unwrap_or(&global.directory);
-    written(read(file, &name)?, name, folder, if above == 0 { Origin::Caller } else { Origin::Above })
+    let origin = if above == 0 { Origin::Caller } else { Origin::Above };
+    let configured = written(read(file, &name)?, name, folder, origin)?;
+    Ok(Configured { path: Some(path), ..configured })
 }
 
 fn open(path: &Path, name: &str) -> Result<File, Complaint> {
@@ -90,7 +95,7 @@ fn read(file: File, name: &str) -> Result<Vec<u8>, Complaint> {
 fn written(bytes: Vec<u8>, name: String, folder: &Path, origin: Origin) -> Result<Configured, Complaint> {
     let mut config = config::parse(&bytes).map_err(|problems| Complaint::problems(&name, &problems))?;
     config.read_settings_files(folder).map_err(|problems| Complaint::problems(&name, &problems))?;
-    Ok(Configured { config, name, folder: folder.to_owned(), origin })
+    Ok(Configured { config, name, path: None, folder: folder.to_owned(), origin })
 }
 
 /// A gate.toml that nobody named.
@@ -165,7 +170,7 @@ pub(crate) fn ad_hoc(global: &Global, command: &Run) -> Result<Configured, Compl
     }
     let config = config::of_verifiers(&command.verifier, &settings, &command.grant);
     let folder = global.directory.clone();
-    Ok(Configured { config, name: "the command line".to_owned(), folder, origin: Origin::Caller })
+    Ok(Configured { config, name: "the command line".to_owned(), path: None, folder, origin: Origin::Caller })
 }
 
 #[cfg(test)]

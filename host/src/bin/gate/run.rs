@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let progress = Progress::new(&plan, io::stderr().is_terminal() && !global.quiet);
     let observe = |event: gate::Event<'_>| progress.observe(event);
     let replayed = tape.as_ref().is_some_and(Tape::is_replayed);
-    let services = Services::new(&plan, &subject, tape);
+    let services = Services::new(&plan, &subject, tape, configured.path.clone());
     let bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
     let mut gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
     progress.finish();

@@ -1,0 +1,182 @@
+//! The paths that the configuration gives to a command, and where they really are.
+//!
+//! The work is its author's, and so are the links in it: one that leads elsewhere would give a command what nobody
+//! granted. So a path is walked part by part, and a link that lies in the work is not followed, wherever it leads. Any
+//! other link is the business of whoever wrote the configuration.
+
+use super::NotStarted;
+use super::protected::Protected;
+use super::view::Access;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
+
+/// As many links are followed as the kernel would.
+const MOST_LINKS: usize = 40;
+
+/// What paths are relative to, and what they may not lead to.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    /// The root of the work, without a link in it.
+    pub(super) root: &'a Path,
+    pub(super) home: Option<&'a Path>,
+    pub(super) protected: &'a Protected,
+}
+
+impl Ground<'_> {
+    /// Where a path of the configuration really is. It must be there; but a folder to be written in the work is made.
+    pub(super) fn find(&self, named: &str, access: Access) -> Result<PathBuf, NotStarted> {
+        let verb = if access == Access::Write { "write" } else { "see" };
+        let real = self.walk(named, access).and_then(|real| self.permitted(named, access, real));
+        real.map_err(|why| NotStarted(format!("it is to {verb} `{named}`{why}")))
+    }
+
+    fn walk(&self, named: &str, access: Access) -> Result<PathBuf, String> {
+        let (mut real, path) = match (named.strip_prefix("~/"), self.home) {
+            (Some(inside), Some(home)) => (home.to_owned(), inside),
+            (Some(_), None) => return Err(", and there is no home: set `HOME`".to_owned()),
+            (None, _) => (self.root.to_owned(), named),
+        };
+        let mut ahead = VecDeque::from(parts(Path::new(path)));
+        let mut links = 0;
+        while let Some(part) = ahead.pop_front() {
+            if part == ".." {
+                real.pop();
+                continue;
+            }
+            // An absolute path, which replaces everything before it, too.
+            let next = real.join(&part);
+            match next.symlink_metadata() {
+                Ok(about) if about.is_symlink() => {
+                    links += 1;
+                    let target = self.link(&next, links)?;
+                    parts(&target).into_iter().rev().for_each(|part| ahead.push_front(part));
+                }
+                Ok(_) => real = next,
+                Err(error) if is_missing(&error) && access == Access::Write && real.starts_with(self.root) => {
+                    real = self.permitted(named, access, next)?;
+                    // Fails where something else has come in between, which is then not followed either.
+                    fs::create_dir(&real).map_err(|error| format!(", which cannot be made: {error}"))?;
+                }
+                Err(error) => return Err(format!(": {error}")),
+            }
+        }
+        Ok(real)
+    }
+
+    /// Where a link leads, if it is one to be followed.
+    fn link(&self, link: &Path, count: usize) -> Result<PathBuf, String> {
+        let target = fs::read_link(link).map_err(|error| format!(": {error}"))?;
+        match link.strip_prefix(self.root) {
+            Ok(inside) => Err(format!(
+                ", but `{}` is a link to `{}`, and links in the work are not followed; name the place itself",
+                inside.display(),
+                target.display()
+            )),
+            Err(_) if count > MOST_LINKS => Err(": there are too many links on the way".to_owned()),
+            Err(_) => Ok(target),
+        }
+    }
+
+    fn permitted(&self, named: &str, access: Access, real: PathBuf) -> Result<PathBuf, String> {
+        let is_relative = !named.starts_with(['/']) && !named.starts_with("~/");
+        if real == Path::new("/") {
+            Err(", which is the whole machine; expected a part of it".to_owned())
+        } else if is_relative && !real.starts_with(self.root) {
+            Err(", which is not in the work; expected a path inside it, an absolute one, or `~/…`".to_owned())
+        } else if access == Access::Write && self.protected.covers(&real) {
+            Err(", which decides about the work and is never written; name another folder".to_owned())
+        } else {
+            Ok(real)
+        }
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    parts.map(|part| part.as_os_str().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A work in a folder, beside something that is nobody's business.
+    fn bed() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder").join("work");
+        fs::create_dir_all(root.join(".git/info")).expect("made");
+        fs::create_dir_all(root.join("real/inner")).expect("made");
+        fs::create_dir_all(root.with_file_name("secret")).expect("made");
+        (folder, root)
+    }
+
+    fn find(root: &Path, named: &str, access: Access) -> Result<PathBuf, String> {
+        let protected = Protected::new(root, None);
+        let ground = Ground { root, home: root.parent(), protected: &protected };
+        ground.find(named, access).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn a_link_in_the_work_is_not_followed() {
+        let (_folder, root) = bed();
+        for target in ["../secret", ".git/info", ".", "real", "/", "nowhere", "target"] {
+            let _ = fs::remove_file(root.join("target"));
+            symlink(target, root.join("target")).expect("linked");
+            let absolute = root.join("target").display().to_string();
+            for named in ["target", "./target/new", "real/../target", &absolute, "~/work/target"] {
+                for access in [Access::Read, Access::Write] {
+                    let why = find(&root, named, access).expect_err("refused");
+                    assert!(why.contains(&format!("`target` is a link to `{target}`")), "{named}: {why}");
+                }
+            }
+        }
+        assert_eq!(fs::read_dir(root.with_file_name("secret")).expect("there").count(), 0);
+        assert_eq!(fs::read_dir(root.join(".git/info")).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn a_link_elsewhere_is_its_owners() {
+        let (_folder, root) = bed();
+        let link = root.with_file_name("link");
+        symlink("secret", &link).expect("linked");
+        assert_eq!(find(&root, "~/link", Access::Write), Ok(root.with_file_name("secret")));
+        assert_eq!(find(&root, &link.display().to_string(), Access::Read), Ok(root.with_file_name("secret")));
+        symlink("link/..", root.with_file_name("up")).expect("linked");
+        assert_eq!(find(&root, "~/up/link", Access::Read), Ok(root.with_file_name("secret")));
+        symlink("round", root.with_file_name("round")).expect("linked");
+        assert!(find(&root, "~/round", Access::Read).is_err_and(|why| why.contains("too many links")));
+    }
+
+    #[test]
+    fn what_is_missing_in_the_work_is_made_to_be_written() {
+        let (_folder, root) = bed();
+        assert_eq!(find(&root, "new/folder", Access::Write), Ok(root.join("new/folder")));
+        assert!(root.join("new/folder").is_dir());
+        assert_eq!(find(&root, "./real//inner/", Access::Read), Ok(root.join("real/inner")));
+        for (named, access) in [("none", Access::Read), ("~/none", Access::Write), ("/no/such", Access::Write)] {
+            assert!(find(&root, named, access).is_err_and(|why| why.contains("No such file")), "{named}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_the_work_stays_in_it_and_off_what_decides() {
+        let (_folder, root) = bed();
+        assert!(find(&root, "../secret", Access::Read).is_err_and(|why| why.contains("which is not in the work")));
+        assert!(find(&root, "../other", Access::Write).is_err_and(|why| why.contains("No such file")));
+        assert!(find(&root, "/", Access::Read).is_err_and(|why| why.contains("the whole machine")));
+        let absolute = root.join(".git/info").display().to_string();
+        for named in [".git", ".git/info", ".git/new", "real/../.git/new", "gate.toml", &absolute] {
+            let why = find(&root, named, Access::Write).expect_err("refused");
+            assert!(why.contains("decides about the work"), "{named}: {why}");
+        }
+        assert!(!root.join(".git/new").exists() && !root.join("gate.toml").exists());
+        assert_eq!(find(&root, ".git/info", Access::Read), Ok(root.join(".git/info")));
+    }
+}

@@ -1,0 +1,116 @@
+//! Digests of files, taken before a command and again after it, to see what changed in between.
+//!
+//! Nothing here waits or grows without bound: only regular files are read, since a pipe would keep the reader for ever,
+//! and only so much of them.
+
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// So many files and folders are looked at in all.
+const MOST_ENTRIES: usize = 100_000;
+/// So many bytes of one file are read. What is longer is known by its times, which only the kernel sets.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How some files were at a time.
+#[derive(Debug)]
+pub(super) struct Seal(Vec<(PathBuf, [u8; 32])>);
+
+impl Seal {
+    /// How these are now; of folders either all that is in them, or only that they are there.
+    pub(super) fn of(paths: impl Iterator<Item = PathBuf>, deep: bool) -> Self {
+        let mut left = MOST_ENTRIES;
+        let digest = |path: PathBuf| {
+            let mut all = Sha256::new();
+            add(&mut all, &path, deep, &mut left);
+            (path, all.finalize().into())
+        };
+        Self(paths.map(digest).collect())
+    }
+
+    /// The first that is another one now.
+    pub(super) fn first_difference(&self, now: &Self) -> Option<&Path> {
+        self.0.iter().zip(&now.0).find(|(before, now)| before != now).map(|((path, _), _)| path.as_path())
+    }
+}
+
+fn add(all: &mut Sha256, path: &Path, deep: bool, left: &mut usize) {
+    if *left == 0 {
+        return;
+    }
+    *left -= 1;
+    let Ok(about) = path.symlink_metadata() else { return all.update(b"nothing") };
+    all.update(about.mode().to_le_bytes());
+    if about.is_dir() && deep {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        all.update(names.len().to_le_bytes());
+        for name in names {
+            all.update(Sha256::digest(name.as_encoded_bytes()));
+            add(all, &path.join(name), deep, left);
+        }
+    } else if about.is_symlink() {
+        let target = fs::read_link(path).unwrap_or_default();
+        all.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
+    } else if about.is_file() {
+        all.update(content(path, &about).unwrap_or_default());
+    }
+}
+
+/// A digest of what is in a regular file.
+fn content(path: &Path, about: &Metadata) -> io::Result<[u8; 32]> {
+    let mut digest = Sha256::new();
+    if about.len() > MOST_BYTES {
+        for number in [about.size() as i64, about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec()] {
+            digest.update(number.to_le_bytes());
+        }
+    }
+    let mut file = open_regular(path)?.take(MOST_BYTES);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(digest.finalize().into()),
+            read => digest.update(&buffer[..read]),
+        }
+    }
+}
+
+/// Open a file to be read, if it is a regular one and not a link to one.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn every_change_is_seen_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let seal = || Seal::of([path("a"), path("refs")].into_iter(), true);
+        fs::create_dir_all(path("refs/heads")).expect("made");
+        rustix::fs::mknodat(rustix::fs::CWD, path("refs/pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .expect("a pipe");
+        let changes: [&dyn Fn(); 7] = [
+            &|| fs::write(path("a"), "1").expect("written"),
+            &|| fs::write(path("a"), "2").expect("written"),
+            &|| fs::set_permissions(path("a"), fs::Permissions::from_mode(0o755)).expect("set"),
+            &|| fs::write(path("refs/heads/main"), "1").expect("written"),
+            &|| fs::rename(path("refs/heads/main"), path("refs/heads/other")).expect("moved"),
+            &|| symlink("x", path("refs/link")).expect("linked"),
+            &|| fs::remove_file(path("a")).expect("removed"),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let before = seal();
+            assert_eq!(before.first_difference(&seal()), None);
+            change();
+            assert!(before.first_difference(&seal()).is_some(), "change {number}");
+        }
+    }
+}

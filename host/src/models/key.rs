@@ -1,0 +1,119 @@
+//! The key of a model: read when the model is asked, sent in one header, and shown nowhere.
+//!
+//! A server knows the key, and may say it: in an error, in the address of a redirect, as the name of its model. So it is
+//! taken out of everything that comes back before anybody reads it.
+
+use super::NoAnswer;
+use super::http::{Response, Trouble};
+use crate::config::Model;
+
+/// What stands where the key stood.
+const SHOWN: &str = "[key]";
+/// What is shorter is no secret but a word that a server without keys wants to have, and may well stand in an answer.
+const SHORTEST: usize = 8;
+
+/// A key. It cannot be printed.
+pub(super) struct Key(String);
+
+impl Key {
+    /// The key of a model, if it has one.
+    pub(super) fn of(model: &Model) -> Result<Option<Self>, NoAnswer> {
+        let Some(variable) = &model.key_env else { return Ok(None) };
+        let unreachable = |why: String| Err(NoAnswer::Unreachable(why));
+        match std::env::var(variable).map(|key| key.trim().to_owned()) {
+            Ok(key) if key.is_empty() => {
+                unreachable(format!("the environment variable `{variable}` is empty; set it to the key"))
+            }
+            Ok(key) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                unreachable(format!("what the environment variable `{variable}` holds is not a key"))
+            }
+            Ok(_) if model.sends_key_in_clear() => unreachable("a key is not sent over plain http".to_owned()),
+            Ok(key) => Ok(Some(Self(key))),
+            Err(_) => unreachable(format!("set the environment variable `{variable}` to the key")),
+        }
+    }
+
+    /// As it is sent.
+    pub(super) fn in_clear(&self) -> &str {
+        &self.0
+    }
+
+    /// What came back, without the key.
+    pub(super) fn taken_out(&self, sent: Result<Response, Trouble>) -> Result<Response, Trouble> {
+        match sent {
+            Ok(response) => Ok(Response {
+                location: response.location.map(|location| self.without(&location)),
+                body: self.without_bytes(&response.body),
+                ..response
+            }),
+            Err(Trouble::Connection(why)) => Err(Trouble::Connection(self.without(&why))),
+            Err(Trouble::Unsendable(why)) => Err(Trouble::Unsendable(self.without(&why))),
+            Err(trouble @ (Trouble::Late | Trouble::TooLong)) => Err(trouble),
+        }
+    }
+
+    fn without(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.without_bytes(text.as_bytes())).into_owned()
+    }
+
+    fn without_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        if self.0.len() < SHORTEST {
+            return bytes.to_vec();
+        }
+        let mut without = Vec::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some((first, others)) = rest.split_first() {
+            if let Some(after) = self.at_start_of(rest) {
+                without.extend_from_slice(SHOWN.as_bytes());
+                rest = after;
+            } else {
+                without.push(*first);
+                rest = others;
+            }
+        }
+        without
+    }
+
+    /// What follows the key, if these bytes begin with it, as it is or in any way that JSON can write it.
+    fn at_start_of<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        self.0.bytes().try_fold(bytes, |rest, expected| {
+            escaped(rest, expected).or_else(|| numbered(rest, expected)).or_else(|| rest.strip_prefix(&[expected]))
+        })
+    }
+}
+
+fn escaped(bytes: &[u8], expected: u8) -> Option<&[u8]> {
+    if matches!(expected, b'"' | b'\\' | b'/') { bytes.strip_prefix(&[b'\\', expected]) } else { None }
+}
+
+fn numbered(bytes: &[u8], expected: u8) -> Option<&[u8]> {
+    let (digits, rest) = bytes.strip_prefix(b"\\u")?.split_first_chunk::<4>()?;
+    let number = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (number == u16::from(expected)).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_found_however_it_is_written() {
+        let key = Key(r#"sk/a"b\u-1"#.to_owned());
+        for (text, expected) in [
+            (r#"wrong key sk/a"b\u-1!"#, "wrong key [key]!"),
+            (r#""sk/a\"b\\u-1""#, r#""[key]""#),
+            (r#""sk\/a\u0022b\u005Cu\u002d1 and \u0073k/a\"b\\u-1""#, r#""[key] and [key]""#),
+            (r#"sk/a"b\u-2 sk/a"b\u-"#, r#"sk/a"b\u-2 sk/a"b\u-"#),
+            (r#"sk/sk/a"b\u-1"#, "sk/[key]"),
+            ("", ""),
+        ] {
+            assert_eq!(key.without(text), expected, "{text}");
+        }
+        assert_eq!(key.without_bytes(b"\xffsk/a\"b\\u-1\xfe"), b"\xff[key]\xfe");
+    }
+
+    #[test]
+    fn a_word_that_is_no_secret_is_left_alone() {
+        assert_eq!(Key("none".to_owned()).without("there is none"), "there is none");
+    }
+}

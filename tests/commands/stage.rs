@@ -1,0 +1,184 @@
+//! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
+
+use gatehost::commands::{Commands, NotStarted, Ran};
+use gatehost::config::{Access, Command, Sandbox};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{self, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+pub(super) const LEVELS: [Sandbox; 3] = [Sandbox::Namespaces, Sandbox::Landlock, Sandbox::None];
+/// Far more than any of these takes; a command that is not ended fails a test and does not hang it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A work, and how a command is run in it.
+pub(super) struct Bed {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) command: Command,
+    pub(super) level: Sandbox,
+    pub(super) reserve: u64,
+    pub(super) configuration: Option<PathBuf>,
+    pub(super) cache: PathBuf,
+}
+
+impl Bed {
+    pub(super) fn new(level: Sandbox) -> Self {
+        let command = Command {
+            run: Vec::new(),
+            timeout: PATIENCE,
+            env: Vec::new(),
+            cwd: None,
+            network: false,
+            workspace: Access::ReadOnly,
+            read: Vec::new(),
+            write: Vec::new(),
+            min_sandbox: level,
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        // Not there, unless a test makes it.
+        let cache = folder.path().join(".gate-cache");
+        Self { folder, command, level, reserve: 0, configuration: None, cache }
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().expect("a folder")
+    }
+
+    pub(super) fn file(self, path: &str, text: &str) -> Self {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+        self
+    }
+
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Command)) -> Self {
+        change(&mut self.command);
+        self
+    }
+
+    pub(super) fn commands(&self, run: &[&str]) -> Commands {
+        let run = run.iter().map(|part| (*part).to_owned()).collect();
+        let declared = BTreeMap::from([("it".to_owned(), Command { run, ..self.command.clone() })]);
+        let commands = Commands::new(declared, self.root()).with_configuration(self.configuration.clone());
+        commands.with_cache(self.cache.clone()).with_at_most(self.level).with_reserve(self.reserve)
+    }
+
+    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<Ran, NotStarted> {
+        let commands = self.commands(run);
+        tokio().block_on(async {
+            let run = commands.run("it", stdin.to_vec());
+            tokio::time::timeout(2 * PATIENCE, run).await.expect("an end in time")
+        })
+    }
+
+    pub(super) fn try_sh(&self, script: &str) -> Result<Ran, NotStarted> {
+        self.run(&["sh", "-c", script], b"")
+    }
+
+    /// A script that is run, whatever becomes of it.
+    pub(super) fn sh(&self, script: &str) -> Ran {
+        let ran = self.try_sh(script).unwrap_or_else(|error| panic!("{}: {script}: {error}", self.level));
+        assert_eq!(ran.sandbox, self.level, "{script}");
+        ran
+    }
+
+    /// Have this program do something inside; see `others::inside`.
+    pub(super) fn inside(self, what: &str) -> Ran {
+        let this = env::current_exe().expect("this program");
+        let this = this.to_str().expect("a name");
+        let bed = self.with(|command| command.read.push(this.to_owned()));
+        let run = [this, "--ignored", "--exact", "commands::others::inside", "--nocapture"];
+        bed.run(&run, what.as_bytes()).unwrap_or_else(|error| panic!("{what}: {error}"))
+    }
+}
+
+pub(super) fn tokio() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime")
+}
+
+/// The levels that this machine has. What the kernel offers must be there: nothing below it would be tested otherwise.
+pub(super) fn levels() -> &'static [Sandbox] {
+    static FOUND: OnceLock<Vec<Sandbox>> = OnceLock::new();
+    let is_there = |level: Sandbox| match Bed::new(level).run(&["true"], b"") {
+        Ok(ran) => ran.sandbox == level,
+        Err(error) => {
+            assert!(!kernel_offers(level), "the kernel offers `{level}`, and it is not to be had: {error}");
+            #[expect(clippy::print_stderr, reason = "a test that says less than it could says so")]
+            {
+                eprintln!("note: this machine has no `{level}`, which is therefore not tested");
+            }
+            false
+        }
+    };
+    FOUND.get_or_init(|| LEVELS.into_iter().filter(|&level| is_there(level)).collect())
+}
+
+/// What the kernel says, asked without any of the code that is tested.
+fn kernel_offers(level: Sandbox) -> bool {
+    match level {
+        Sandbox::None => true,
+        Sandbox::Landlock => {
+            #[expect(unsafe_code, reason = "std does not know Landlock")]
+            // SAFETY: with this flag, it tells its version and no memory is involved.
+            let version =
+                unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<libc::c_void>(), 0, 1) };
+            version >= 2
+        }
+        Sandbox::Namespaces => {
+            let mut unshare = process::Command::new("unshare");
+            unshare.args(["--user", "--map-root-user", "--pid", "--fork", "--mount", "--net", "--ipc", "--uts"]);
+            let mount = unshare.args(["mount", "-t", "tmpfs", "none", "/tmp"]).stdout(Stdio::null());
+            mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        }
+    }
+}
+
+pub(super) fn confined() -> impl Iterator<Item = Sandbox> {
+    levels().iter().copied().filter(|level| *level > Sandbox::None)
+}
+
+pub(super) fn printed(ran: &Ran) -> String {
+    String::from_utf8_lossy(&[&*ran.stdout.head, &*ran.stdout.tail].concat()).into_owned()
+}
+
+pub(super) fn complained(ran: &Ran) -> String {
+    String::from_utf8_lossy(&ran.stderr.head).into_owned()
+}
+
+/// Processes whose command line contains this.
+pub(super) fn processes_with(mark: &str) -> usize {
+    let lines = fs::read_dir("/proc").expect("processes").flatten();
+    let lines = lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()
+}
+
+pub(super) fn assert_no_survivor(mark: &str, level: Sandbox) {
+    let start = Instant::now();
+    while processes_with(mark) > 0 {
+        assert!(start.elapsed() < Duration::from_secs(10), "{level}: `{mark}` survived");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Something to look for in command lines, which no other test has.
+pub(super) fn mark(number: usize) -> String {
+    format!("{}.{number}", 1_000_000 + process::id())
+}
+
+/// This program, to run one test of these modules and nothing else.
+pub(super) fn again(test: &str, more: &[&str]) -> process::Command {
+    let mut this = process::Command::new(env::current_exe().expect("this program"));
+    this.args(["--exact", &format!("commands::{test}"), "--nocapture"]).args(more);
+    this.stdout(Stdio::null()).stderr(Stdio::null());
+    this
+}
+
+/// Whether what was tried `inside` could be done.
+pub(super) fn was_possible(ran: &Ran) -> bool {
+    let printed = printed(ran);
+    let (yes, no) = (printed.contains("it was possible"), printed.contains("it was denied"));
+    assert!(yes != no, "{printed}{}", complained(ran));
+    yes
+}
