@@ -1,7 +1,7 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Catalogue, Refusal, Resolved, Shape};
+use crate::plan::{Catalogue, Refusal, Resolved};
 use crate::runtime::{Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::Failure;
@@ -51,12 +51,7 @@ impl Verifiers {
         let about = self.tokio.block_on(self.runtime.describe(&source))?;
         let anatomy = self.runtime.anatomy_of(&source)?;
         anatomy.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
-        let shape = match (anatomy.is_program(), &check.terms.files) {
-            (false, _) => anatomy.shape()?,
-            // A program can judge either, so its check decides.
-            (true, Some(_)) => Shape::File,
-            (true, None) => Shape::Submission,
-        };
+        let shape = if anatomy.is_program() { None } else { Some(anatomy.shape()?) };
         let resolved = Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() };
         Ok((source, resolved, about))
     }

@@ -93,6 +93,10 @@ pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
     config.places = places;
     problems.extend(references::problems(&config));
     problems.extend(structure::problems(&config));
+    // A check that nobody names is often the echo of a name that is misspelt.
+    if problems.is_empty() {
+        problems = references::unnamed(&config);
+    }
     Problems::none_of(problems)?;
     Ok(config)
 }

@@ -70,6 +70,8 @@ fn collect(node: &Node, parts: &mut Vec<Part>) {
         return;
     }
     match node.kind {
+        // A gate that has something to say itself has members that all passed.
+        _ if node.verdict.is_some() => parts.push(Part { rank, lines: check(node) }),
         NodeKind::Check => parts.push(Part { rank, lines: check(node) }),
         NodeKind::Not if node.outcome == Outcome::Fail => {
             let passed = node.children.first().map(|child| shown(&child.name)).unwrap_or_default();
@@ -234,6 +236,10 @@ The same checks will be run again on the next submission.
         let not = feedback(&gate(NodeKind::Not, Outcome::Fail, vec![good()]));
         assert!(not.contains("- `g`: fail, since `good` passed and must not\n"), "{not}");
         assert_eq!(feedback(&good()), "The gate `good` passed.\n");
+        let mut overturned = gate(NodeKind::All, Outcome::Error, vec![good()]);
+        overturned.verdict = Some(Failure::new(ErrorKind::SubjectChanged, "changed: `a`").into());
+        let expected = "- `g`: error: subject.changed «changed: `a`»\n";
+        assert!(feedback(&overturned).contains(expected), "{}", feedback(&overturned));
     }
 
     #[test]

@@ -16,6 +16,8 @@ mod scripted;
 #[cfg(test)]
 mod tests;
 mod together;
+#[cfg(test)]
+mod trees;
 pub mod vote;
 
 pub use cadence::{Circumstances, Facts};
@@ -23,7 +25,7 @@ pub use cadence::{Circumstances, Facts};
 use crate::outcome::{ModelUse, Node, Outcome};
 use crate::plan::{self, Plan};
 use crate::submission::{CommandEvidence, Evidence};
-use crate::verdict::Verdict;
+use crate::verdict::{Failure, Verdict};
 use evaluate::{Deadline, Evaluation};
 use std::future::Future;
 use tokio::time::Instant;
@@ -36,6 +38,12 @@ pub trait Judge: Sync {
     /// future is dropped when its time is over or its answer no longer matters, and must then stop its work. A panic
     /// in it counts as no answer.
     fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Judged> + Send;
+
+    /// Whether everything is still as it was when it was judged. Asked once, when the gate would pass: where it is not,
+    /// there is no pass.
+    fn confirm(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Take note of progress. Called from within the run, and so must return at once.
     fn observe(&self, event: Event<'_>) {
@@ -109,6 +117,12 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge)
     if node.shadow || node.outcome.status().is_none() {
         node.reason = format!("nothing was checked: {}", if node.shadow { "it is in shadow" } else { &node.reason });
         node.outcome = Outcome::Abstain;
+    }
+    if node.outcome == Outcome::Pass
+        && let Err(failure) = judge.confirm()
+    {
+        node.outcome = Outcome::Error;
+        node.verdict = Some(failure.into());
     }
     keep_marks_of_passes(&mut node);
     node

@@ -1,6 +1,7 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
 mod files;
+mod witness;
 
 use crate::catalogue::Verifiers;
 use crate::commands::Commands;
@@ -10,13 +11,14 @@ use crate::memory::Memory;
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime};
-use crate::submission::{CommandEvidence, Evidence, Submission};
+use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use witness::Witness;
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -35,6 +37,11 @@ pub struct Bench<'a> {
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
     services: Services,
+    /// The files that were judged.
+    witness: Arc<Witness>,
+    /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
+    shown: Witness,
+    shown_was_judged: AtomicBool,
     forgetful: bool,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(Event<'_>) + Sync),
@@ -81,11 +88,19 @@ impl<'a> Bench<'a> {
         services: Services,
         observer: &'a (dyn Fn(Event<'_>) + Sync),
     ) -> Self {
+        let shown = Witness::default();
+        let changes = subject.submission.changes.iter();
+        for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
+            shown.look_at(&subject.workspace, &change.path);
+        }
         Self {
             runtime,
             verifiers,
             subject: Arc::new(subject),
             services,
+            witness: Arc::default(),
+            shown,
+            shown_was_judged: AtomicBool::new(false),
             forgetful: false,
             log: Mutex::default(),
             observer,
@@ -137,6 +152,7 @@ impl<'a> Bench<'a> {
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
             subject: Arc::clone(&self.subject),
+            witness: Arc::clone(&self.witness),
             settings,
             limits: check.limits.clone(),
             paths,
@@ -145,6 +161,10 @@ impl<'a> Bench<'a> {
         });
         let judged = match check.shape {
             Shape::Submission => {
+                // Who runs a command judges what that says, and may be what changes the files.
+                if work.commands.is_none() {
+                    self.shown_was_judged.store(true, Ordering::Relaxed);
+                }
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
@@ -180,6 +200,11 @@ impl<'a> Bench<'a> {
 impl Judge for Bench<'_> {
     async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Judged {
         self.ask(check, evidence).await.unwrap_or_else(|failure| Verdict::from(failure).into())
+    }
+
+    fn confirm(&self) -> Result<(), Failure> {
+        self.witness.confirm(&self.subject.workspace)?;
+        if self.shown_was_judged.load(Ordering::Relaxed) { self.shown.confirm(&self.subject.workspace) } else { Ok(()) }
     }
 
     fn observe(&self, event: Event<'_>) {

@@ -171,13 +171,13 @@ pub struct Node {
     /// How many of them passed the same verifier before, unchanged, and so were not judged again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<usize>,
-    /// What the verifier said, for a check that ran.
+    /// What the verifier said, for a check that ran; for the whole gate, why its pass does not stand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// What was run for it.
+    /// What was run for it, every time that it was asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandEvidence>,
-    /// The models that were asked, for a check that ran.
+    /// The models that were asked for it, every time that it was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,
     /// How long it took.

@@ -167,6 +167,8 @@ pub struct Vote {
     /// A fixed number of ballots that must be cast would open a gate to a member that fails: its ballot could be the
     /// one that the quorum lacked, and so turn an abstention into a pass. A fixed number of absences cannot.
     pub absences: u32,
+    /// Whether who does not apply is missing too, as it is where the configuration names a quorum.
+    pub gone_are_missing: bool,
     /// What becomes of some for it, but too few.
     pub on_divergence: Divergence,
     /// For each member, the number of its voice. Members of one voice have one ballot together.
@@ -193,7 +195,7 @@ pub struct Check {
     pub grants: BTreeSet<Grant>,
     /// What one call may use.
     pub limits: Limits,
-    /// The files that it judges; empty for all, which only a verifier of submissions can have.
+    /// The files that it judges; none for a verifier of submissions.
     pub files: Vec<String>,
     /// Files that it does not judge.
     pub exclude: Vec<String>,
@@ -240,8 +242,8 @@ pub trait Catalogue {
 pub struct Resolved {
     /// The digest of its bytes.
     pub digest: String,
-    /// What it is called with.
-    pub shape: Shape,
+    /// What it is called with. None for a program, which judges files where it is said which, and else the submission.
+    pub shape: Option<Shape>,
     /// The files that it judges if the check does not say.
     pub files: Vec<String>,
 }

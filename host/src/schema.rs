@@ -58,7 +58,11 @@ pub fn gate_toml() -> Value {
     };
     let used = merged(&[
         &terms(),
-        &json!({ "use": { "description": "The gate or check that is meant.", "type": "string" }, "weight": weight() }),
+        &json!({
+            "use": { "description": "The gate or check that is meant.", "type": "string" },
+            "name": { "type": "string" },
+            "weight": weight(),
+        }),
     ]);
     let mut root = table(
         json!({
@@ -109,8 +113,11 @@ fn terms() -> Value {
             "minItems": 1,
         },
         "tier": { "description": "Skipped when the task asks for a lower tier.", "type": "integer", "minimum": 1 },
-        "files": { "description": "The files that it is for.", "$ref": "#/$defs/globs" },
-        "exclude": { "description": "Files that it is not for.", "$ref": "#/$defs/globs" },
+        "files": {
+            "description": "For a check, the files that it judges; for a gate, it runs only if one changed. Not for a check that judges the submission.",
+            "$ref": "#/$defs/globs",
+        },
+        "exclude": { "description": "Files that do not count, likewise.", "$ref": "#/$defs/globs" },
         "enabled": { "type": "boolean", "default": true },
         "timeout": { "$ref": "#/$defs/duration" },
         "attempts": {
@@ -148,7 +155,7 @@ fn rules() -> Value {
             "anyOf": [{ "enum": ["majority", "two-thirds", "unanimous"] }, { "type": "integer", "minimum": 1 }],
             "default": "majority",
         },
-        "quorum": { "description": "How many ballots must be cast; without it, all.", "type": "integer", "minimum": 1 },
+        "quorum": { "description": "How many ballots must be cast; without it, those of all that apply.", "type": "integer", "minimum": 1 },
         "independent": { "description": "Ballots of one component with one model are one voice.", "type": "boolean", "default": false },
         "on_divergence": { "enum": ["escalate", "fail"], "default": "escalate" },
     })

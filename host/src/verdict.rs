@@ -1,8 +1,12 @@
 //! The answer of a check: what a verifier decided, or why there is no decision. Data only.
 
+use crate::text::clean;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// The most characters of a failure's message, and of its hint.
+const MAX_TEXT: usize = 4_000;
 
 /// What a check or a gate says. Nothing but [`Status::Pass`] passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -123,14 +127,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without a hint.
+    /// A failure without a hint. Names and words of others may be in all texts, so they are made safe to show.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None }
+        Self { kind, message: clean(&message.into(), MAX_TEXT), hint: None }
     }
 
     /// Add what to do about it.
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self { hint: Some(clean(&hint.into(), MAX_TEXT)), ..self }
     }
 }
 
@@ -237,6 +241,8 @@ error_kinds! {
     FsUnreadable = "fs.unreadable",
     /// A path is not one that can be inside the work.
     FsBadPath = "fs.bad-path",
+    /// A file changed after it was judged, or while it was read.
+    SubjectChanged = "subject.changed",
     /// The call took too long.
     LimitTime = "limit.time",
     /// The guest wanted more memory or table space than its limit.

@@ -5,6 +5,12 @@
 //! even while somebody changes the tree. What is not a regular file is never opened for reading: a pipe would block,
 //! and a device could do anything.
 
+mod links;
+mod mark;
+
+pub use links::Astray;
+pub use mark::Mark;
+
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -38,6 +44,14 @@ pub enum Error {
     /// Something else is there.
     #[error("{}", match .0 { Kind::Directory => "a directory, and not a file", Kind::Link => "a symbolic link, which is not followed", _ => "not a regular file" })]
     WrongKind(Kind),
+    /// A link does not lead to anything in the work.
+    #[error("a link to `{target}`, which leads {how}")]
+    Astray {
+        /// What the link says, safe to show.
+        target: String,
+        /// Where it leads.
+        how: Astray,
+    },
     /// The file is larger than asked for.
     #[error("{0} bytes are more than is read")]
     TooLarge(u64),

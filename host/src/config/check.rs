@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct Check {
     /// Its name.
     pub name: String,
-    /// The verifier: a name, a path or an OCI reference, perhaps with `@sha256:HEX`.
+    /// The verifier: the name of a bundled one or the path of a component, perhaps with `@sha256:HEX`.
     pub verifier: String,
     /// A JSON object that the verifier is given; not yet held against its schema.
     pub settings: serde_json::Value,
@@ -38,7 +38,7 @@ pub(super) struct Declared<'d> {
 }
 
 pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) -> Check {
-    let verifier = table.need("verifier", "the name, the path or the OCI reference of a verifier");
+    let verifier = table.need("verifier", "the name of a bundled verifier, or the path of a component");
     let settings = table.get("settings").and_then(|value| value.table("a table")?.here.json());
     let settings_files = super::settings_files::read(&mut table, settings.as_ref());
     let grants = table.get("grants").and_then(|value| {
@@ -64,7 +64,11 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) ->
 }
 
 fn read_verifier(value: &Value<'_>) -> Option<String> {
-    let text = value.text("the name, the path or the OCI reference of a verifier")?;
+    let text = value.text("the name of a bundled verifier, or the path of a component")?;
+    // It is shown wherever the check is.
+    if text.contains(char::is_control) {
+        return value.expected("a name or a path without control characters");
+    }
     // A path may contain `@` too; a digest has no `/` and no `.`.
     let Some((_, digest)) = text.rsplit_once('@').filter(|(_, end)| !end.contains(['/', '.'])) else {
         return Some(text);

@@ -47,6 +47,17 @@ impl Rule {
         }
     }
 
+    /// The names of the gates and checks in it, also within inline gates.
+    pub fn names(&self) -> Vec<&str> {
+        let members = self.members().iter();
+        members
+            .flat_map(|member| match &member.target {
+                Target::Named(name) => vec![name.as_str()],
+                Target::Inline(rule) => rule.names(),
+            })
+            .collect()
+    }
+
     /// The key that one writes.
     pub fn word(&self) -> &'static str {
         match self {
@@ -68,7 +79,7 @@ pub struct Vote {
     pub voters: Option<u32>,
     /// How many of the cast ballots must be for it.
     pub threshold: Threshold,
-    /// How many ballots must be cast, if not all.
+    /// How many ballots must be cast; without it, those of all that apply.
     pub quorum: Option<u32>,
     /// Whether ballots of the same component with the same models are one voice.
     pub independent: bool,

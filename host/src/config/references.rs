@@ -3,6 +3,7 @@
 use super::command::COMMAND_TIMEOUT;
 use super::model::MODEL_TIMEOUT;
 use super::{Check, Config, Grant, MAX_DEADLINE, Member, Problem, Rule, Target, Terms, nearest, show_duration};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long a check without commands and models may take, over all its files, if nothing else is said. One call has less
@@ -43,6 +44,20 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         review.timeout(&format!("check.{}", check.name), &check.terms, config.timeouts(check).1);
     }
     review.problems
+}
+
+/// Checks that nothing can ever run: whoever wrote them down meant them to be.
+///
+/// A gate that no other names is none of them, since it can be run by its name.
+pub(super) fn unnamed(config: &Config) -> Vec<Problem> {
+    let named: BTreeSet<&str> = config.gates.values().flat_map(|gate| gate.rule.names()).collect();
+    let forgotten = |check: &&Check| !named.contains(check.name.as_str()) && check.terms.enabled != Some(false);
+    let problem = |check: &Check| {
+        let name = &check.name;
+        let hint = format!("name it, such as in `all = [\"{name}\"]`, or put it aside: `enabled = false`");
+        config.places.problem(&format!("check.{name}"), "expected a gate that names it, found none").hint(hint)
+    };
+    config.checks.values().filter(forgotten).map(problem).collect()
 }
 
 struct Review<'c> {

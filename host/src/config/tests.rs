@@ -94,6 +94,20 @@ fn a_gate_that_doubles_at_every_level_is_refused() {
 }
 
 #[test]
+fn a_check_that_no_gate_names_is_a_mistake() {
+    let file = |terms: &str| {
+        let gates = "[gate.g]\nall = [{ any = [\"a\"] }]\n[gate.alone]\nnot = \"b\"\n";
+        let checks = "[check.a]\nverifier = \"x\"\n[check.b]\nverifier = \"x\"\n[check.c]\nverifier = \"x\"\n";
+        problems(format!("{gates}{checks}{terms}").as_bytes())
+    };
+    let expected = "9:1: check.c: expected a gate that names it, found none\n\
+        hint: name it, such as in `all = [\"c\"]`, or put it aside: `enabled = false`";
+    assert_eq!(file(""), expected);
+    assert_eq!(file("enabled = true"), expected);
+    assert_eq!(file("enabled = false"), "");
+}
+
+#[test]
 fn a_valid_file_says_what_is_written_in_it() {
     let config = parse(include_bytes!("example.toml")).expect("valid");
     assert_eq!(config.deadline, Duration::from_secs(20 * 60));

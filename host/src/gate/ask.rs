@@ -29,7 +29,7 @@ impl<J: Judge> Evaluation<'_, J> {
     ) -> Done {
         let mut runs: Vec<Run> = Vec::new();
         for _ in 0..check.flaky.map_or(1, |flaky| flaky.runs) {
-            let judged = self.attempts(check, deadline, known, &mut node.attempts).await;
+            let judged = self.attempts(check, deadline, known, &mut node).await;
             let answer = match judged {
                 Judged::Answer(answer) => answer,
                 Judged::NoFiles if runs.is_empty() => {
@@ -51,39 +51,39 @@ impl<J: Judge> Evaluation<'_, J> {
         node.outcome = status.into();
         node.flaky = runs.iter().any(|run| run.status != status);
         let words: Vec<&str> = runs.iter().map(|run| run.status.as_str()).collect();
-        // The verdict is that of the run that decided.
+        // The verdict is that of the run that decided, and so is what later tiers are told.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
             node.reason = if node.flaky { format!("its runs disagree: {}", words.join(", ")) } else { run.reason };
-            let Answer { verdict, files, reused, commands, models } = run.answer;
+            let Answer { verdict, files, reused, commands, .. } = run.answer;
             let evidence = Evidence {
                 check: check.member.clone(),
                 verifier: check.verifier.clone(),
                 outcome: verdict.status,
                 summary: verdict.summary.clone(),
                 findings: verdict.findings.clone(),
-                commands: commands.clone(),
+                commands,
             };
-            node.commands = commands;
             node.files = files;
             node.reused = reused;
             node.verdict = Some(verdict);
-            node.models = models;
             return Done { node, waved: None, evidence: vec![evidence] };
         }
         Done { node, waved: None, evidence: Vec::new() }
     }
 
-    /// Ask until there is an answer, as often as the check allows.
-    async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], asked: &mut u32) -> Judged {
+    /// Ask until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
+    /// becomes of the answer.
+    async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], node: &mut Node) -> Judged {
         let mut left = check.attempts;
         loop {
             let judged = self.once(check, deadline, known).await;
-            *asked += 1;
+            node.attempts += 1;
             left = left.saturating_sub(1);
-            match &judged {
-                Judged::Answer(answer) if answer.verdict.status == Status::Error && left > 0 && !deadline.is_over() => {
-                }
-                _ => return judged,
+            let Judged::Answer(answer) = &judged else { return judged };
+            node.commands.extend_from_slice(&answer.commands);
+            node.models.extend_from_slice(&answer.models);
+            if answer.verdict.status != Status::Error || left == 0 || deadline.is_over() {
+                return judged;
             }
         }
     }
@@ -125,5 +125,47 @@ fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
             (Status::Abstain, format!("passed without a confidence; at least {least} is asked for"))
         }
         (status, _, _) => (status, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::PassIf;
+    use crate::gate::scripted::{Script, Step, check, gate, plan, run_plan, verdict};
+    use crate::gate::{Answer, Circumstances, Judged};
+    use crate::outcome::ModelUse;
+    use crate::plan::Rule;
+    use crate::submission::CommandEvidence;
+    use crate::verdict::Status;
+    use std::time::Duration;
+
+    /// An answer for which this command was run, and this model asked.
+    fn having(status: Status, name: &str) -> Step {
+        let command = CommandEvidence { name: name.to_owned(), ..CommandEvidence::default() };
+        let model = ModelUse {
+            name: name.to_owned(),
+            model: None,
+            ended: "end",
+            input_tokens: None,
+            output_tokens: None,
+            requests: 1,
+            replayed: false,
+            duration: Duration::ZERO,
+        };
+        let answer = Answer { commands: vec![command], models: vec![model], ..verdict(status).into() };
+        Step::Say(Judged::Answer(answer))
+    }
+
+    #[test]
+    fn what_was_done_is_told_of_every_run_and_every_attempt() {
+        let steps = vec![having(Status::Error, "one"), having(Status::Fail, "two"), having(Status::Pass, "three")];
+        let member = check("a").flaky(2, PassIf::Any).with(|node| node.check_mut().attempts = 2);
+        let root = gate("g", Rule::All, vec![member]);
+        let node = run_plan(&plan(root), &Circumstances::default(), &Script::new([("a", steps)]));
+        let child = &node.children[0];
+        assert_eq!((child.outcome.as_str(), child.attempts), ("pass", 3));
+        let commands: Vec<&str> = child.commands.iter().map(|command| command.name.as_str()).collect();
+        let models: Vec<&str> = child.models.iter().map(|model| model.name.as_str()).collect();
+        assert_eq!((commands, models), (vec!["one", "two", "three"], vec!["one", "two", "three"]));
     }
 }

@@ -87,7 +87,16 @@ pub(super) fn relax(member: &plan::Node, node: &mut Node, in_vote: bool) -> Opti
 pub(super) fn electorate(vote: &plan::Vote, members: &[plan::Node], shadows: bool) -> Electorate {
     let decides = |member: &plan::Node| member.enabled && (shadows || member.mode == Mode::Enforce);
     let weight = |member: &plan::Node| decides(member).then_some(member.weight);
-    Electorate::new(vote, &members.iter().map(weight).collect::<Vec<_>>())
+    let electorate = Electorate::new(vote, &members.iter().map(weight).collect::<Vec<_>>());
+    // A quorum that is named stays what it is when there are more voters.
+    let more = members.iter().filter(|member| member.enabled && member.mode == Mode::Shadow).count();
+    if shadows && vote.gone_are_missing { electorate.with_more_absences(more) } else { electorate }
+}
+
+/// Whether this is a vote that is held even if no voter applies, since so many must vote.
+fn must_vote(gate: &Gate) -> bool {
+    let decides = |member: &plan::Node| member.enabled && member.mode == Mode::Enforce;
+    matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
 }
 
 /// What a decision is as an outcome, and whether a person is asked.
@@ -117,7 +126,9 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
         Rule::Not => algebra::not(statuses().next().flatten()).map(plain)?,
         // Which voters come to ask for a person depends on when the vote is over, so only its own division does.
         Rule::Vote(vote) => {
-            statuses().flatten().next()?;
+            if !must_vote(gate) {
+                statuses().flatten().next()?;
+            }
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(shadows)).collect();
             let count = electorate(vote, &gate.members, shadows).count(&ballots);
             let (status, escalated) = outcome_of(count.decision(), vote.on_divergence);
@@ -133,7 +144,7 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
 ///
 /// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
 pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Evidence> {
-    let shadows = members.iter().all(|member| member.status().is_none());
+    let shadows = members.iter().all(|member| member.status().is_none()) && !must_vote(gate);
     match ruling(gate, &members, shadows) {
         None => {
             node.outcome = Outcome::Skipped;

@@ -1,6 +1,7 @@
 //! The algebra over random trees: what may never happen, whatever is configured and whoever says what.
 
 use super::scripted::*;
+use super::trees::*;
 use super::*;
 use crate::config::{Divergence, Leniency, Mode, Threshold};
 use crate::outcome::Relaxation;
@@ -8,163 +9,6 @@ use crate::plan::{Rule, Vote, What};
 use crate::verdict::Status;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// A tree, and what each of its checks says.
-#[derive(Clone)]
-struct Case {
-    root: plan::Node,
-    letters: BTreeMap<String, char>,
-}
-
-/// In one line, such as `tiers[+ all(error: Warn)[- ?]]`.
-impl fmt::Debug for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sketch(&self.root))
-    }
-}
-
-impl Case {
-    fn run(&self) -> Node {
-        self.run_with(&Circumstances::default())
-    }
-
-    fn run_with(&self, circumstances: &Circumstances) -> Node {
-        let letters: Vec<(&str, String)> =
-            self.letters.iter().map(|(name, letter)| (name.as_str(), letter.to_string())).collect();
-        let letters: Vec<(&str, &str)> = letters.iter().map(|(name, letter)| (*name, letter.as_str())).collect();
-        run_plan(&plan(self.root.clone()), circumstances, &Script::of(&letters))
-    }
-
-    fn sketch(&self, node: &plan::Node) -> String {
-        let mut terms = Vec::new();
-        for (key, leniency) in [("error", node.on_error), ("abstain", node.on_abstain)] {
-            if leniency != Leniency::Block {
-                terms.push(format!("{key}: {leniency:?}"));
-            }
-        }
-        terms.extend((node.mode == Mode::Shadow).then(|| "shadow".to_owned()));
-        terms.extend((!node.enabled).then(|| "disabled".to_owned()));
-        terms.extend((node.weight != 1).then(|| format!("weight: {}", node.weight)));
-        let terms = if terms.is_empty() { String::new() } else { format!("({})", terms.join(", ")) };
-        match &node.what {
-            What::Check(_) => format!("{}{terms}", self.letters.get(&node.name).unwrap_or(&' ')),
-            What::Gate(gate) => {
-                let members: Vec<String> = gate.members.iter().map(|member| self.sketch(member)).collect();
-                format!("{:?}{terms}[{}]", gate.rule, members.join(" "))
-            }
-        }
-    }
-
-    /// The same with another root.
-    fn with_root(&self, root: plan::Node) -> Self {
-        Self { root, letters: self.letters.clone() }
-    }
-}
-
-fn any_leniency() -> impl Strategy<Value = Leniency> {
-    prop_oneof![3 => Just(Leniency::Block), 1 => Just(Leniency::Warn), 1 => Just(Leniency::Escalate)]
-}
-
-fn any_threshold() -> impl Strategy<Value = Threshold> {
-    prop_oneof![
-        Just(Threshold::Majority),
-        Just(Threshold::TwoThirds),
-        Just(Threshold::Unanimous),
-        (1..5u64).prop_map(Threshold::AtLeast)
-    ]
-}
-
-/// A rule for this many members.
-fn any_rule(members: usize) -> impl Strategy<Value = Rule> {
-    let voices = prop_oneof![Just((0..members).collect::<Vec<_>>()), prop::collection::vec(0..members, members)];
-    let divergence = prop_oneof![Just(Divergence::Escalate), Just(Divergence::Fail)];
-    let vote =
-        (any_threshold(), 0..3u32, divergence, voices).prop_map(|(threshold, absences, on_divergence, voices)| {
-            Rule::Vote(Vote { threshold, absences, on_divergence, voices })
-        });
-    prop_oneof![1 => Just(Rule::Tiers), 1 => Just(Rule::All), 1 => Just(Rule::Any), 2 => vote]
-}
-
-/// A tree whose checks are all named `?`, and what they say in order.
-fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Value = Case> {
-    let leaf = prop::sample::select(letters.chars().collect::<Vec<_>>()).prop_map(|letter| (check("?"), vec![letter]));
-    let tree = leaf.prop_recursive(3, 16, 4, |inner| {
-        let group = prop::collection::vec(inner.clone(), 1..=4).prop_flat_map(|members| {
-            any_rule(members.len()).prop_map(move |rule| {
-                let (members, letters): (Vec<_>, Vec<_>) = members.iter().cloned().unzip();
-                (gate("?", rule, members), letters.concat())
-            })
-        });
-        let not = inner.prop_map(|(member, letters)| (gate("?", Rule::Not, vec![member]), letters));
-        let terms = (any_leniency(), any_leniency(), prop::bool::weighted(0.15), prop::bool::weighted(0.05), 1..4u32);
-        (prop_oneof![4 => group, 1 => not], terms).prop_map(|((mut node, letters), terms)| {
-            let (on_error, on_abstain, shadow, disabled, weight) = terms;
-            node.on_error = on_error;
-            node.on_abstain = on_abstain;
-            node.mode = if shadow { Mode::Shadow } else { Mode::Enforce };
-            node.enabled = !disabled;
-            node.weight = weight;
-            (node, letters)
-        })
-    });
-    // Leaves have terms too; the root only those that it can have.
-    (tree, prop::collection::vec((any_leniency(), prop::bool::weighted(0.15)), 64)).prop_map(
-        move |((mut root, letters), terms)| {
-            let mut names = BTreeMap::new();
-            let mut rest = letters.iter();
-            let mut terms = terms.into_iter().cycle();
-            name_all(&mut root, &mut 0, &mut |node| {
-                if let What::Check(check) = &mut node.what {
-                    check.member = node.name.clone();
-                    names.insert(node.name.clone(), *rest.next().expect("a letter"));
-                    let (leniency, shadow) = terms.next().expect("terms");
-                    (node.on_error, node.on_abstain) = (leniency, leniency);
-                    node.mode = if shadow { Mode::Shadow } else { Mode::Enforce };
-                }
-                if !lenient {
-                    strict(node);
-                }
-            });
-            root.mode = Mode::Enforce;
-            root.enabled = true;
-            Case { root, letters: names }
-        },
-    )
-}
-
-/// A tree with a gate at its root.
-fn any_gate(letters: &'static str, lenient: bool) -> impl Strategy<Value = Case> {
-    any_tree(letters, lenient).prop_map(|mut case| {
-        if matches!(case.root.what, What::Check(_)) {
-            case.root = gate("root", Rule::All, vec![case.root]);
-        }
-        case
-    })
-}
-
-fn name_all(node: &mut plan::Node, next: &mut usize, each: &mut impl FnMut(&mut plan::Node)) {
-    node.name = format!("n{next}");
-    *next += 1;
-    each(node);
-    if let What::Gate(gate) = &mut node.what {
-        gate.members.iter_mut().for_each(|member| name_all(member, next, each));
-    }
-}
-
-/// Without any relaxation.
-fn strict(node: &mut plan::Node) {
-    node.on_error = Leniency::Block;
-    node.on_abstain = Leniency::Block;
-    node.mode = Mode::Enforce;
-}
-
-fn each(node: &mut plan::Node, change: &impl Fn(&mut plan::Node)) {
-    change(node);
-    if let What::Gate(gate) = &mut node.what {
-        gate.members.iter_mut().for_each(|member| each(member, change));
-    }
-}
 
 /// What a member comes to when everybody is asked, written out plainly.
 #[derive(Clone, Copy, Debug)]
@@ -194,10 +38,13 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
             let is_vote = matches!(gate.rule, Rule::Vote(_));
             let all: Vec<Plain> = gate.members.iter().map(|member| plainly(member, letters, is_vote)).collect();
             let some = |plain: &&Plain| plain.status.is_some();
-            let only_shadows = !all.iter().filter(some).any(|plain| !plain.shadow);
+            let decides = |member: &plan::Node| member.enabled && member.mode == Mode::Enforce;
+            let named = matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing);
+            let must_vote = named && gate.members.iter().any(decides);
+            let only_shadows = !must_vote && !all.iter().filter(some).any(|plain| !plain.shadow);
             let counts = |plain: &Plain| plain.status.is_some() && (only_shadows || !plain.shadow);
             let members: Vec<Plain> = all.iter().filter(|plain| counts(plain)).copied().collect();
-            if members.is_empty() {
+            if members.is_empty() && !must_vote {
                 return plain;
             }
             plain.shadow |= only_shadows;
@@ -220,7 +67,9 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
                 },
                 Rule::Vote(vote) => {
                     let voters: Vec<_> = gate.members.iter().zip(&all).zip(&vote.voices).collect();
-                    let (status, divided) = count_plainly(vote, &voters, only_shadows);
+                    let more = if only_shadows && named { in_shadow(&gate.members) } else { 0 };
+                    let vote = Vote { absences: vote.absences + more, ..vote.clone() };
+                    let (status, divided) = count_plainly(&vote, &voters, only_shadows);
                     plain.escalated = divided;
                     status
                 }
@@ -257,11 +106,14 @@ fn count_plainly(vote: &Vote, voters: &[((&plan::Node, &Plain), &usize)], only_s
             .map(|(member, _)| member)
             .collect();
         let counts = |plain: &Plain| plain.status.is_some() && (only_shadows || !plain.shadow) && !plain.waved;
-        let present: Vec<_> = members.iter().filter(|(_, plain)| counts(plain)).collect();
-        let counted: Vec<_> = present.iter().filter_map(|(_, plain)| plain.status).collect();
+        let is_present = |plain: &Plain| vote.gone_are_missing || counts(plain);
+        let present: Vec<_> = members.iter().filter(|(_, plain)| is_present(plain)).collect();
+        let counted: Vec<_> =
+            members.iter().filter(|(_, plain)| counts(plain)).filter_map(|(_, it)| it.status).collect();
+        let gone = present.len() > counted.len();
         let weight = present.iter().map(|(node, _)| u64::from(node.weight)).max().unwrap_or(0);
         let silent = |status: &&Status| matches!(status, Status::Error | Status::Abstain);
-        absent += u32::from(counted.iter().any(|status| silent(&status)));
+        absent += u32::from(gone || counted.iter().any(|status| silent(&status)));
         let ballots: Vec<_> = counted.iter().filter(|status| !silent(status)).collect();
         if !ballots.is_empty() {
             cast += weight;
@@ -393,6 +245,17 @@ proptest! {
             prop_assert!(node.children.iter().all(|child| matches!(child.outcome, Outcome::Pass | Outcome::Skipped)));
             prop_assert!(node.children.iter().any(|child| child.outcome == Outcome::Pass));
         }
+    }
+
+    #[test]
+    fn where_the_work_changed_a_pass_is_an_error_and_the_rest_stays(case in any_tree(ALL, true)) {
+        let before = case.run();
+        let mut script = case.script();
+        script.overturned = true;
+        let after = run_plan(&plan(case.root.clone()), &Circumstances::default(), &script);
+        let expected = if before.outcome == Outcome::Pass { Outcome::Error } else { before.outcome };
+        prop_assert_eq!((after.outcome, after.relaxed.is_empty()), (expected, true));
+        prop_assert_eq!(after.children, before.children);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) enum Step {
 #[derive(Default)]
 pub(super) struct Script {
     steps: BTreeMap<String, Vec<Step>>,
+    /// Whether what was judged is found to have changed at the end.
+    pub(super) overturned: bool,
     calls: Mutex<Vec<(String, Vec<String>)>>,
     events: Mutex<Vec<String>>,
 }
@@ -96,6 +98,10 @@ impl Judge for Script {
         }
     }
 
+    fn confirm(&self) -> Result<(), Failure> {
+        if self.overturned { Err(Failure::new(ErrorKind::SubjectChanged, "as the script says")) } else { Ok(()) }
+    }
+
     fn observe(&self, event: Event<'_>) {
         let text = match event {
             Event::Started { path, .. } => format!("{path} started"),
@@ -156,7 +162,8 @@ pub(super) fn gate(name: &str, rule: Rule, members: Vec<plan::Node>) -> plan::No
 
 pub(super) fn vote(name: &str, threshold: Threshold, absences: u32, members: Vec<plan::Node>) -> plan::Node {
     let voices = (0..members.len()).collect();
-    gate(name, Rule::Vote(Vote { threshold, absences, on_divergence: Divergence::Escalate, voices }), members)
+    let on_divergence = Divergence::Escalate;
+    gate(name, Rule::Vote(Vote { threshold, absences, gone_are_missing: false, on_divergence, voices }), members)
 }
 
 /// Changes that read well in a test.

@@ -3,7 +3,8 @@
 //! Only pass and fail are ballots. Voices, and not members, are counted: members of one voice have one ballot, which
 //! is for it only if all that they cast are. A voice weighs as much as its heaviest member that is not gone, and is
 //! missing if one of its members is: if another one's ballot made up for that, a member that fails could bring about
-//! the quorum.
+//! the quorum. Who is gone is not missing, unless the configuration names a quorum: that many must vote, whoever
+//! applies.
 
 use crate::config::Threshold;
 use crate::plan::Vote;
@@ -28,6 +29,7 @@ pub struct Electorate {
     voices: Vec<Voice>,
     threshold: Threshold,
     absences: u64,
+    gone_are_missing: bool,
 }
 
 /// Members that have one ballot together, and their weights.
@@ -44,7 +46,9 @@ pub struct Count {
     pub cast: u64,
     /// How many voices are missing.
     pub absent: u64,
-    /// How many of them may be.
+    /// How many of those because they did not apply.
+    pub gone: u64,
+    /// How many may be missing.
     pub absences: u64,
     /// How many voices there are, but for those that are gone.
     pub voices: u64,
@@ -74,14 +78,26 @@ impl Electorate {
                 voices.entry(voice).or_default().push((member, u64::from(*weight)));
             }
         }
-        Self { voices: voices.into_values().collect(), threshold: vote.threshold, absences: u64::from(vote.absences) }
+        Self {
+            voices: voices.into_values().collect(),
+            threshold: vote.threshold,
+            absences: u64::from(vote.absences),
+            gone_are_missing: vote.gone_are_missing,
+        }
+    }
+
+    /// The same where so many more voices may be missing.
+    pub(super) fn with_more_absences(self, more: usize) -> Self {
+        Self { absences: self.absences + more as u64, ..self }
     }
 
     /// Count these ballots, one for each member; none where it is not known and does not matter.
     pub fn count(&self, ballots: &[Option<Ballot>]) -> Count {
         let mut count = Count { absences: self.absences, ..Count::default() };
         for voice in &self.voices {
-            let of = |member: usize| ballots.get(member).copied().flatten();
+            let said = |member: usize| ballots.get(member).copied().flatten();
+            let missed = |member: usize| self.gone_are_missing && said(member) == Some(Ballot::Gone);
+            let of = |member: usize| if missed(member) { Some(Ballot::Absent) } else { said(member) };
             let has = |ballot| voice.iter().any(|(member, _)| of(*member) == Some(ballot));
             let present = voice.iter().filter(|(member, _)| of(*member).is_some_and(|ballot| ballot != Ballot::Gone));
             let weight = present.map(|(_, weight)| *weight).max().unwrap_or(0);
@@ -93,6 +109,7 @@ impl Electorate {
                 count.cast += 1;
             }
             count.absent += u64::from(has(Ballot::Absent));
+            count.gone += u64::from(voice.iter().any(|(member, _)| missed(*member)));
             count.voices += u64::from(voice.iter().any(|(member, _)| of(*member) != Some(Ballot::Gone)));
         }
         let cast = count.in_favour + count.against;
@@ -114,6 +131,8 @@ impl Electorate {
     /// - to fail, all the rest is against it;
     /// - to have no quorum, all the rest is absent;
     /// - to be divided, all the rest is against it, perhaps but for one voice, as light as it can be.
+    ///
+    /// Where who is gone is missing, nobody can make a voice lighter, and so casting a ballot is never worse.
     pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<Decision> {
         let known = |voice: &Voice, ballot| voice.iter().any(|(member, _)| ballots.get(*member) == Some(&Some(ballot)));
         let open = |voice: &Voice| -> Voice {
@@ -126,15 +145,16 @@ impl Electorate {
             }
             self.count(&ending).decision()
         };
-        let pass = decision(&|voice, _| if known(voice, Ballot::Against) { Ballot::Gone } else { Ballot::For });
+        let lightest = if self.gone_are_missing { Ballot::For } else { Ballot::Gone };
+        let pass = decision(&|voice, _| if known(voice, Ballot::Against) { lightest } else { Ballot::For });
         let fail = decision(&|_, _| Ballot::Against);
         let no_quorum = decision(&|_, _| Ballot::Absent);
         let divided = self.voices.iter().filter_map(|one| {
-            let lightest = open(one).into_iter().min_by_key(|(_, weight)| *weight)?;
+            let first = open(one).into_iter().min_by_key(|(_, weight)| *weight)?;
             Some(decision(&|voice, member| match () {
                 () if voice != one => Ballot::Against,
-                () if member == lightest && !known(one, Ballot::For) => Ballot::For,
-                () => Ballot::Gone,
+                () if member == first && !known(one, Ballot::For) => Ballot::For,
+                () => lightest,
             }))
         });
         let mut possible: Vec<Decision> = [pass, fail, no_quorum].into_iter().chain(divided).collect();
@@ -158,10 +178,11 @@ impl Count {
 
     /// How it came about, where that is not plain.
     pub fn reason(&self) -> String {
-        let Self { in_favour, against, absent, absences, voices, .. } = self;
+        let Self { in_favour, against, absent, gone, absences, voices, .. } = self;
         match self.decision() {
             Decision::NoQuorum if absent > absences => {
-                format!("quorum not met: {absent} of {voices} absent, at most {absences} may be")
+                let gone = if *gone > 0 { format!(" ({gone} did not apply)") } else { String::new() };
+                format!("quorum not met: {absent} of {voices} absent{gone}, at most {absences} may be")
             }
             Decision::NoQuorum => "quorum not met: nobody voted".to_owned(),
             Decision::Pass if *against == 0 => String::new(),
@@ -180,8 +201,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn electorate(threshold: Threshold, absences: u32, voices: &[usize], weights: &[u32]) -> Electorate {
-        let vote = Vote { threshold, absences, on_divergence: Divergence::Escalate, voices: voices.to_vec() };
+        let on_divergence = Divergence::Escalate;
+        let vote = Vote { threshold, absences, gone_are_missing: false, on_divergence, voices: voices.to_vec() };
         Electorate::new(&vote, &weights.iter().copied().map(Some).collect::<Vec<_>>())
+    }
+
+    /// The same where a quorum is named.
+    fn with_quorum(electorate: Electorate) -> Electorate {
+        Electorate { gone_are_missing: true, ..electorate }
     }
 
     /// Ballots from letters: for, against, absent, not known, gone.
@@ -223,6 +250,25 @@ mod tests {
             let electorate = electorate(threshold, absences, &voices, &vec![1; letters.len()]);
             assert_eq!(electorate.count(&ballots(letters)).decision(), expected, "{threshold:?} {letters}");
         }
+    }
+
+    #[test]
+    fn with_a_quorum_that_many_vote_whoever_applies() {
+        for (absences, letters, expected) in [
+            (0, "+..", NoQuorum),
+            (1, "+..", NoQuorum),
+            (2, "+..", Pass),
+            (1, "++.", Pass),
+            (1, "+0.", NoQuorum),
+            (1, "+-.", Divided),
+            (2, "-..", Fail),
+        ] {
+            let electorate = with_quorum(electorate(Threshold::Majority, absences, &[0, 1, 2], &[1; 3]));
+            assert_eq!(electorate.count(&ballots(letters)).decision(), expected, "{absences} {letters}");
+        }
+        let electorate = with_quorum(electorate(Threshold::Majority, 0, &[0, 1, 2], &[1; 3]));
+        let reason = electorate.count(&ballots("+..")).reason();
+        assert_eq!(reason, "quorum not met: 2 of 3 absent (2 did not apply), at most 0 may be");
     }
 
     #[test]
@@ -287,12 +333,13 @@ mod tests {
     /// A vote of up to six members, some of whose ballots are known.
     fn any_vote() -> impl Strategy<Value = (Electorate, Vec<Option<Ballot>>)> {
         let members = prop::collection::vec((0..4usize, 1..4u32, prop::option::of(any_ballot())), 1..=6);
-        (any_threshold(), 0..4u32, any::<bool>(), members).prop_map(|(threshold, absences, independent, members)| {
+        let terms = (any_threshold(), 0..4u32, any::<bool>(), any::<bool>());
+        (terms, members).prop_map(|((threshold, absences, independent, gone_are_missing), members)| {
             let voices: Vec<usize> =
                 members.iter().enumerate().map(|(index, member)| if independent { member.0 } else { index }).collect();
             let weights: Vec<u32> = members.iter().map(|member| member.1).collect();
             let known = members.iter().map(|member| member.2).collect();
-            (electorate(threshold, absences, &voices, &weights), known)
+            (Electorate { gone_are_missing, ..electorate(threshold, absences, &voices, &weights) }, known)
         })
     }
 
@@ -323,7 +370,7 @@ mod tests {
         #[test]
         fn one_more_against_never_makes_a_pass(
             threshold in any_threshold(),
-            absences in 0..4u32,
+            (absences, gone_are_missing) in (0..4u32, any::<bool>()),
             members in prop::collection::vec((0..4usize, 1..4u32, any_ballot()), 1..=6),
             voice in 0..5usize,
             weight in 1..4u32,
@@ -332,7 +379,8 @@ mod tests {
                 let voices: Vec<usize> = members.iter().map(|member| member.0).collect();
                 let weights: Vec<u32> = members.iter().map(|member| member.1).collect();
                 let ballots: Vec<_> = members.iter().map(|member| Some(member.2)).collect();
-                electorate(threshold, absences, &voices, &weights).count(&ballots).decision()
+                let electorate = electorate(threshold, absences, &voices, &weights);
+                Electorate { gone_are_missing, ..electorate }.count(&ballots).decision()
             };
             let more = [members.as_slice(), &[(voice, weight, Ballot::Against)]].concat();
             prop_assert!(of(&members) == Pass || of(&more) != Pass);

@@ -1,13 +1,15 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
 use super::Subject;
+use super::witness::{Witness, content};
 use crate::commands::{Commands, Ran};
 use crate::memory::Memory;
 use crate::models::Models;
 use crate::outcome::ModelUse;
 use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure, Finding, Status, Verdict};
-use crate::workspace::{self, Kind};
+use crate::workspace;
 use std::mem;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,6 +64,7 @@ pub(super) struct Work {
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
     pub(super) memory: Option<Memory>,
     pub(super) subject: Arc<Subject>,
+    pub(super) witness: Arc<Witness>,
     pub(super) settings: String,
     pub(super) limits: crate::limits::Limits,
     pub(super) workspace_granted: bool,
@@ -93,10 +96,15 @@ impl Work {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = self.paths.get(index) else { return answers };
-            match self.subject.workspace.read(path, self.limits.input) {
-                Ok(content) => answers.push((index, self.judge(path, content).await)),
-                // A link or a folder has no bytes of its own: what it leads to is judged under its own name.
-                Err(workspace::Error::WrongKind(Kind::Link | Kind::Directory)) => {}
+            // Before it is read: a later look that finds the same mark then vouches for the bytes.
+            let mark = self.subject.workspace.mark(path);
+            match content(&self.subject.workspace, path, self.limits.input) {
+                Ok(Some(content)) => {
+                    let input = Memory::input(path, &content);
+                    self.witness.saw(path, mark, input, content.len() as u64);
+                    answers.push((index, self.judge(path, content, input).await));
+                }
+                Ok(None) => {}
                 Err(error) => answers.push((index, unreadable(&error).into())),
             }
         }
@@ -104,10 +112,9 @@ impl Work {
 }
 
 impl Work {
-    async fn judge(&self, path: &str, content: Vec<u8>) -> Answer {
-        let remembered = self.memory.as_ref().map(|memory| (memory, Memory::input(path, &content)));
-        if let Some((memory, input)) = &remembered
-            && memory.passed(input)
+    async fn judge(&self, path: &str, content: Vec<u8>, input: [u8; blake3::OUT_LEN]) -> Answer {
+        if let Some(memory) = &self.memory
+            && memory.passed(&input)
         {
             self.reused.fetch_add(1, Ordering::Relaxed);
             return Verdict::of(Status::Pass).into();
@@ -116,7 +123,7 @@ impl Work {
             Ok(verifier) => self.runtime.check_file(verifier, &self.terms(), path, content).await,
             Err(failure) => failure.into(),
         };
-        if let Some((memory, input)) = remembered
+        if let Some(memory) = &self.memory
             && answer.log.is_empty()
             && answer.log_dropped == 0
         {
@@ -130,10 +137,20 @@ fn unreadable(error: &workspace::Error) -> Failure {
     let kind = match error {
         workspace::Error::TooLarge(_) => ErrorKind::InputLimit,
         workspace::Error::BadPath => ErrorKind::FsBadPath,
+        workspace::Error::Changed => ErrorKind::SubjectChanged,
         _ => ErrorKind::FsUnreadable,
     };
-    Failure::new(kind, format!("cannot read it: {error}"))
+    let failure = Failure::new(kind, format!("cannot read it: {error}"));
+    match error {
+        workspace::Error::Astray { .. } => failure.hint("`exclude` it, or put the file itself in its place"),
+        _ => failure,
+    }
 }
+
+/// The most characters of a path in what is told.
+const MAX_PATH: usize = 300;
+/// The most files that are named which got no judgement, besides the first.
+const MAX_NAMED: usize = 5;
 
 /// One verdict for all files: any failure fails; else any error is one; else any abstention; else it passes.
 fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usize) -> Judged {
@@ -141,23 +158,22 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     let mut findings: Vec<Finding> = Vec::new();
     let mut omitted = 0;
     let mut first_error = None;
-    let mut confidence: Option<f64> = None;
+    // As sure as of the file that it is least sure of; where it does not say of one how sure it is, not at all.
+    let confidences = answers.iter().map(|(_, answer)| answer.verdict.confidence);
+    let confidence = confidences.reduce(|a, b| Some(a?.min(b?))).flatten();
     let mut first_words: [String; 4] = Default::default();
+    let mut unjudged = Vec::new();
     let mut log = Vec::new();
     let mut log_dropped = 0;
     let mut ran = Vec::new();
     let mut asked = Vec::new();
     let judged = answers.len();
     for (index, answer) in answers {
-        let path = paths.get(index).map_or("", String::as_str);
+        // Whoever named the file must not write lines of the report.
+        let path = clean_line(paths.get(index).map_or("", String::as_str), MAX_PATH);
         let verdict = answer.verdict;
         counts[verdict.status as usize] += 1;
         omitted += verdict.findings_omitted;
-        // As sure as of the file that it is least sure of.
-        confidence = match (confidence, verdict.confidence) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
         for finding in verdict.findings {
             if findings.len() < max_findings {
                 findings.push(finding);
@@ -169,6 +185,9 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
             && first_error.is_none()
         {
             first_error = Some(Failure { message: format!("{path}: {}", failure.message), ..failure });
+        }
+        if verdict.status == Status::Abstain {
+            unjudged.push(path.clone());
         }
         let words = &mut first_words[verdict.status as usize];
         if words.is_empty() && !verdict.summary.is_empty() {
@@ -187,16 +206,31 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
     let status = status.unwrap_or(Status::Pass);
     let summary = match status {
         Status::Pass => String::new(),
-        other if judged == 1 => mem::take(&mut first_words[other as usize]),
         // Findings and errors speak for themselves; an abstention has nothing but these words.
-        Status::Abstain if !first_words[Status::Abstain as usize].is_empty() => {
-            format!("{} of {judged} files: abstain; {}", of(status), first_words[Status::Abstain as usize])
+        Status::Abstain => {
+            let about = about_unjudged(&first_words[Status::Abstain as usize], &unjudged);
+            if judged == 1 { about } else { format!("{} of {judged} files: abstain; {about}", unjudged.len()) }
         }
+        other if judged == 1 => mem::take(&mut first_words[other as usize]),
         other => format!("{} of {judged} files: {other}", of(other)),
     };
     let error = first_error.filter(|_| status == Status::Error);
     let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
     Judged { verdict: Some(verdict), files: Some(judged), reused: None, log, log_dropped, ran, asked }
+}
+
+/// The words about the first file without a judgement, and the names of the others.
+fn about_unjudged(words: &str, paths: &[String]) -> String {
+    // The words begin with the path of the file that they are about.
+    let others = paths.iter().filter(|path| !words.starts_with(&format!("{path}: ")));
+    let named: Vec<&str> = others.clone().take(MAX_NAMED).map(String::as_str).collect();
+    let more = others.count().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match (words.is_empty(), named.is_empty()) {
+        (_, true) => words.to_owned(),
+        (true, false) => format!("{}{more}", named.join(", ")),
+        (false, false) => format!("{words}; also {}{more}", named.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -228,5 +262,55 @@ mod tests {
             assert_eq!(verdict.error.is_some(), expected == Error, "{statuses:?}");
         }
         assert!(summarise(&paths, Vec::new(), 10).verdict.is_none());
+    }
+
+    fn said(status: Status, change: impl Fn(&mut Verdict)) -> Answer {
+        let mut verdict = Verdict::of(status);
+        change(&mut verdict);
+        verdict.into()
+    }
+
+    #[test]
+    fn it_is_as_sure_as_of_the_file_that_it_is_least_sure_of() {
+        let paths: Vec<String> = ["a", "b", "c"].map(String::from).into();
+        for (confidences, expected) in [
+            (&[Some(0.9), Some(0.2)][..], Some(0.2)),
+            (&[Some(0.9)], Some(0.9)),
+            (&[Some(0.9), None], None),
+            (&[None, Some(0.9)], None),
+            (&[Some(0.9), None, Some(0.8)], None),
+            (&[None], None),
+        ] {
+            let answers = confidences.iter().map(|confidence| said(Status::Pass, |it| it.confidence = *confidence));
+            let judged = summarise(&paths, answers.enumerate().collect(), 10);
+            assert_eq!(judged.verdict.expect("a verdict").confidence, expected, "{confidences:?}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_file_cannot_write_lines_of_a_report() {
+        let paths = ["a\ngate default: pass\u{1b}[31m.json".to_owned()];
+        let shown = "a\\ngate default: pass\\u{1b}[31m.json: ";
+        let late = vec![(0, Failure::new(ErrorKind::LimitTime, "late").into())];
+        let verdict = summarise(&paths, late, 10).verdict.expect("a verdict");
+        assert_eq!(verdict.error.expect("an error").message, format!("{shown}late"));
+        let unsure = vec![(0, said(Status::Abstain, |it| it.summary = "unsure".to_owned()))];
+        assert_eq!(summarise(&paths, unsure, 10).verdict.expect("a verdict").summary, format!("{shown}unsure"));
+    }
+
+    #[test]
+    fn every_file_without_a_judgement_is_named_while_they_are_few() {
+        let paths: Vec<String> = (0..9).map(|number| format!("{number}.sql")).collect();
+        for (words, count, expected) in [
+            (&["", "unsure", ""][..], 3, "3 of 3 files: abstain; 1.sql: unsure; also 0.sql, 2.sql"),
+            (&[""], 1, "0.sql"),
+            (&["", ""], 2, "2 of 2 files: abstain; 0.sql, 1.sql"),
+            (&["odd"], 9, "9 of 9 files: abstain; 0.sql: odd; also 1.sql, 2.sql, 3.sql, 4.sql, 5.sql and 3 more"),
+        ] {
+            let words = words.iter().chain(std::iter::repeat(&"")).take(count);
+            let answers = words.map(|word| said(Status::Abstain, |it| it.summary = (*word).to_owned()));
+            let judged = summarise(&paths, answers.enumerate().collect(), 10);
+            assert_eq!(judged.verdict.expect("a verdict").summary, expected);
+        }
     }
 }

@@ -45,7 +45,7 @@ pub fn resolve(config: &Config, gate: Option<&str>, catalogue: &dyn Catalogue) -
 fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c config::Gate), Problem> {
     let names = || config.gates.keys().map(String::as_str);
     let Some(name) = name else {
-        let inner: BTreeSet<&str> = config.gates.values().flat_map(|gate| named_in(&gate.rule)).collect();
+        let inner: BTreeSet<&str> = config.gates.values().flat_map(|gate| gate.rule.names()).collect();
         let outer: Vec<&str> = names().filter(|name| !inner.contains(name)).collect();
         let gate = match outer.as_slice() {
             _ if config.gates.len() == 1 => config.gates.iter().next(),
@@ -67,17 +67,6 @@ fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c co
         };
         Problem::new("", message).hint(hint)
     })
-}
-
-/// The names that a rule names, also within inline gates.
-fn named_in(rule: &config::Rule) -> Vec<&str> {
-    let members = rule.members().iter();
-    members
-        .flat_map(|member| match &member.target {
-            Target::Named(name) => vec![name.as_str()],
-            Target::Inline(rule) => named_in(rule),
-        })
-        .collect()
 }
 
 /// What a gate says of verifiers, for every check in it that says nothing else.
@@ -171,7 +160,7 @@ impl Resolver<'_> {
         };
         if let Some(check) = config.checks.get(target) {
             let terms = member.terms.or(&check.terms);
-            let check = self.check(name, check, &terms, inherited)?;
+            let check = self.check(name, member, check, &terms, inherited)?;
             return Some(node(name, &terms, member.weight, What::Check(check)));
         }
         let gate = config.gates.get(target)?;
@@ -179,17 +168,29 @@ impl Resolver<'_> {
         self.gate(name, &format!("gate.{target}"), &gate.rule, &terms, member.weight, inherited)
     }
 
-    fn check(&mut self, member: &str, check: &config::Check, terms: &Terms, inherited: Inherited) -> Option<Check> {
+    fn check(
+        &mut self,
+        name: &str,
+        member: &config::Member,
+        check: &config::Check,
+        terms: &Terms,
+        inherited: Inherited,
+    ) -> Option<Check> {
         let verifier = self.verifier(check)?;
-        let files = match (&terms.files, verifier.shape) {
+        let for_files = || if terms.files.is_some() { Shape::File } else { Shape::Submission };
+        let shape = verifier.shape.unwrap_or_else(for_files);
+        let files = match (&terms.files, shape) {
             (Some(files), _) => files.clone(),
             (None, Shape::File) => verifier.files,
             (None, Shape::Submission) => Vec::new(),
         };
-        if files.is_empty() && verifier.shape == Shape::File {
+        if files.is_empty() && shape == Shape::File {
             let message = format!("expected `files`, since the verifier `{}` has none of its own", check.verifier);
             self.problems.push(self.config.places.problem(&format!("check.{}", check.name), message));
             return None;
+        }
+        if shape == Shape::Submission {
+            self.refuse_files(member, check);
         }
         let timeout = terms.timeout.unwrap_or(self.config.timeouts(check).0);
         let mut limits = check.limits.clone();
@@ -198,11 +199,11 @@ impl Resolver<'_> {
         limits.time = check.time.unwrap_or(if waits { timeout } else { limits.time.min(timeout) });
         let inherited = inherited.within(terms);
         Some(Check {
-            member: member.to_owned(),
+            member: name.to_owned(),
             check: check.name.clone(),
             verifier: portable(&check.verifier),
             digest: verifier.digest,
-            shape: verifier.shape,
+            shape,
             settings: check.settings.clone(),
             grants: check.grants.clone(),
             limits,
@@ -213,6 +214,26 @@ impl Resolver<'_> {
             flaky: inherited.flaky,
             min_confidence: inherited.min_confidence,
         })
+    }
+
+    /// Note every word about files where none is judged: it would have no effect.
+    fn refuse_files(&mut self, member: &config::Member, check: &config::Check) {
+        let of_check = format!("check.{}", check.name);
+        for (place, terms) in [(&member.place, &member.terms), (&of_check, &check.terms)] {
+            for (key, given) in [("files", &terms.files), ("exclude", &terms.exclude)] {
+                if given.is_some() {
+                    let message = format!(
+                        "expected no `{key}`, since the verifier `{}` judges the submission and not files",
+                        check.verifier
+                    );
+                    let hint = format!(
+                        "on a gate it decides whether that runs: `{{ all = [\"{}\"], {key} = […] }}`",
+                        check.name
+                    );
+                    self.problems.push(self.config.places.problem(&format!("{place}.{key}"), message).hint(hint));
+                }
+            }
+        }
     }
 
     /// Ask the catalogue once for each check.

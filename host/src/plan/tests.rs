@@ -3,8 +3,8 @@
 use super::*;
 use crate::config::{PassIf, Problems, parse};
 
-/// Knows verifiers by their first letter: `f` for files, `n` for files without patterns, `s` for submissions; refuses
-/// the others. The digest is the name up to a `-`, so that `s-1` and `s-2` are the same component.
+/// Knows verifiers by their first letter: `f` for files, `n` for files without patterns, `s` for submissions, `p` for a
+/// program; refuses the others. The digest is the name up to a `-`, so that `s-1` and `s-2` are the same component.
 struct Letters;
 
 impl Catalogue for Letters {
@@ -17,10 +17,11 @@ impl Catalogue for Letters {
         };
         let refusal = |at: &str, message: &str| Refusal { at: at.to_owned(), message: message.to_owned(), hint: None };
         match name.as_bytes().first() {
-            Some(b'f') => Ok(resolved(Shape::File, &["**/*.f"])),
-            Some(b'n') => Ok(resolved(Shape::File, &[])),
-            Some(b's') => Ok(resolved(Shape::Submission, &[])),
-            Some(b'b') => Ok(resolved(Shape::File, &["["])),
+            Some(b'f') => Ok(resolved(Some(Shape::File), &["**/*.f"])),
+            Some(b'n') => Ok(resolved(Some(Shape::File), &[])),
+            Some(b's') => Ok(resolved(Some(Shape::Submission), &[])),
+            Some(b'p') => Ok(resolved(None, &[])),
+            Some(b'b') => Ok(resolved(Some(Shape::File), &["["])),
             Some(b'x') => Err(vec![refusal("settings.max", "too small"), refusal("settings.other", "unknown")]),
             _ => Err(vec![
                 Failure::new(ErrorKind::LoadUnreadable, "there is no such verifier").hint("look again").into(),
@@ -173,6 +174,7 @@ fn one_call_may_take_as_long_as_the_check_only_if_it_waits_for_something() {
 fn a_quorum_becomes_the_number_of_voices_that_may_be_missing() {
     const CHECKS: &str = "[check.a]\nverifier = \"s-1\"\n[check.b]\nverifier = \"s-2\"\n[check.c]\nverifier = \"f\"\n\
         [check.m]\nverifier = \"s\"\ngrants = [\"model:one\"]\n[check.n]\nverifier = \"s\"\ngrants = [\"model:same\"]\n\
+        [gate.others]\nall = [\"a\", \"b\", \"c\", \"m\", \"n\"]\n\
         [model.one]\napi = \"openai\"\nmodel = \"x\"\n[model.same]\napi = \"openai\"\nmodel = \"x\"\n";
     for (gate, absences, voices) in [
         ("vote = [\"a\", \"b\", \"c\"]", 0, vec![0, 1, 2]),
@@ -183,9 +185,10 @@ fn a_quorum_becomes_the_number_of_voices_that_may_be_missing() {
         ("vote = \"a\"\nvoters = 3\nquorum = 2", 1, vec![0, 1, 2]),
         ("vote = [\"a\", \"b\", { use = \"c\", enabled = false }]\nquorum = 1", 1, vec![0, 1, 2]),
     ] {
-        let plan = plan(&format!("[gate.g]\n{gate}\n{CHECKS}"));
+        let plan = plan_of(&format!("[gate.g]\n{gate}\n{CHECKS}"), Some("g")).expect("a plan");
         let What::Gate(Gate { rule: Rule::Vote(vote), .. }) = &plan.root.what else { panic!("a vote") };
         assert_eq!((vote.absences, &vote.voices), (absences, &voices), "{gate}");
+        assert_eq!(vote.gone_are_missing, gate.contains("quorum"), "{gate}");
     }
     for (gate, expected) in [
         (
@@ -201,8 +204,34 @@ fn a_quorum_becomes_the_number_of_voices_that_may_be_missing() {
             "3:10: gate.g.quorum: expected at most the number of voters that decide (1), found `2`",
         ),
     ] {
-        assert_eq!(problems(&format!("[gate.g]\n{gate}\n{CHECKS}"), None), expected);
+        assert_eq!(problems(&format!("[gate.g]\n{gate}\n{CHECKS}"), Some("g")), expected);
     }
+}
+
+#[test]
+fn files_are_said_only_of_what_judges_files() {
+    let program = plan(
+        "[gate.g]
+         all = [\"p\", { use = \"p\", name = \"of-files\", files = [\"*.txt\"], exclude = [\"x\"] }]
+         [check.p]
+         verifier = \"p\"",
+    );
+    assert_eq!(check(&program, "p").shape, Shape::Submission);
+    assert_eq!(check(&program, "of-files").shape, Shape::File);
+    let file = "[gate.g]
+all = [{ use = \"s\", files = [\"*.a\"] }, \"t\"]
+[check.s]
+verifier = \"s\"
+[check.t]
+verifier = \"s\"
+exclude = [\"*.b\"]
+";
+    let expected =
+        "2:29: gate.g.all[0].files: expected no `files`, since the verifier `s` judges the submission and not files
+hint: on a gate it decides whether that runs: `{ all = [\"s\"], files = […] }`
+7:11: check.t.exclude: expected no `exclude`, since the verifier `s` judges the submission and not files
+hint: on a gate it decides whether that runs: `{ all = [\"t\"], exclude = […] }`";
+    assert_eq!(problems(file, None), expected);
 }
 
 #[test]
@@ -240,9 +269,9 @@ fn a_gate_in_shadow_is_not_run_by_itself() {
 
 #[test]
 fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
-    let one = plan("[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"/home/one/s.wasm\"\nsettings = { a = 1, b = 2 }");
+    let one = plan("[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"/home/one/f.wasm\"\nsettings = { a = 1, b = 2 }");
     let two = plan(
-        "# Elsewhere\n[check.c]\nsettings = { b = 2, a = 1 }\nverifier = \"/srv/s.wasm\"\ntimeout = \"2m\"\n\
+        "# Elsewhere\n[check.c]\nsettings = { b = 2, a = 1 }\nverifier = \"/srv/f.wasm\"\ntimeout = \"2m\"\n\
          [gate.g]\nall = [\"c\"]\n[command.unused]\nrun = [\"x\"]",
     );
     assert_eq!(one, two);
@@ -251,7 +280,7 @@ fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
     for change in ["timeout = \"11s\"", "on_error = \"warn\"", "exclude = [\"x\"]", "attempts = 2", "mode = \"shadow\""]
     {
         let other = plan(&format!(
-            "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"s.wasm\"\nsettings = {{ a = 1, b = 2 }}\n{change}"
+            "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"f.wasm\"\nsettings = {{ a = 1, b = 2 }}\n{change}"
         ));
         assert_ne!(one.digest(), other.digest(), "{change}");
     }
@@ -269,7 +298,7 @@ fn the_shape_of_a_plan_is_fixed() {
     let root = &json["root"];
     assert_eq!(keys(root).join(" "), "enabled gate mode name on_abstain on_error tier weight when");
     assert_eq!(keys(&root["gate"]).join(" "), "exclude files members rule timeout_ms");
-    let vote = r#"{"vote":{"absences":0,"on_divergence":"escalate","threshold":{"at-least":1},"voices":[0]}}"#;
+    let vote = r#"{"vote":{"absences":0,"gone_are_missing":false,"on_divergence":"escalate","threshold":{"at-least":1},"voices":[0]}}"#;
     assert_eq!(canonical(&root["gate"]["rule"]), vote);
     let check =
         "attempts check digest exclude files flaky grants limits min_confidence settings shape timeout_ms verifier";

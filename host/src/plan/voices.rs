@@ -49,7 +49,8 @@ pub(super) fn count(
         return Err(problems);
     }
     let absences = count.saturating_sub(vote.quorum.unwrap_or(count));
-    Ok(Vote { threshold: vote.threshold, absences, on_divergence: vote.on_divergence, voices })
+    let gone_are_missing = vote.quorum.is_some();
+    Ok(Vote { threshold: vote.threshold, absences, gone_are_missing, on_divergence: vote.on_divergence, voices })
 }
 
 /// The voices of a member: its own, or those of all checks in it.

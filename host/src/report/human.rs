@@ -7,7 +7,7 @@ use super::Report;
 use crate::outcome::{ModelUse, NO_FILE, Node, NodeKind, Outcome};
 use crate::submission::CommandEvidence;
 use crate::text::clean_line;
-use crate::verdict::{Finding, Level};
+use crate::verdict::{Failure, Finding, Level, Status};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -81,10 +81,13 @@ impl Lines<'_> {
             node.models.iter().try_for_each(|used| self.text(4, &asked(used)))?;
         }
         if let Some(failure) = &verdict.error {
-            self.text(4, &format!("{}: {}", failure.kind, failure.message))?;
-            if let Some(hint) = &failure.hint {
-                self.text(6, &format!("hint: {hint}"))?;
-            }
+            self.failure(4, failure)?;
+        }
+        if verdict.status == Status::Abstain && node.files.is_some() && node.outcome == Outcome::Abstain {
+            self.text(
+                4,
+                "hint: `exclude` in its check (gate.toml; `gate init` writes one) leaves out what it cannot judge",
+            )?;
         }
         let most = if self.style.verbose { usize::MAX } else { MAX_SHOWN };
         for finding in verdict.findings.iter().take(most) {
@@ -103,6 +106,14 @@ impl Lines<'_> {
             self.text(4, &format!("{from}\n{}", lines[skip..].join("\n")))?;
         }
         Ok(())
+    }
+
+    fn failure(&mut self, indent: usize, failure: &Failure) -> io::Result<()> {
+        self.text(indent, &format!("{}: {}", failure.kind, failure.message))?;
+        match &failure.hint {
+            Some(hint) => self.text(indent + 2, &format!("hint: {hint}")),
+            None => Ok(()),
+        }
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
@@ -139,6 +150,11 @@ impl Lines<'_> {
         let files = if report.files == 1 { "1 file".to_owned() } else { format!("{} files", report.files) };
         let time = duration(report.duration);
         writeln!(self.out, "gate {}: {word} ({counts}; {files}; {time})", report.gate.name)?;
+        if let Some(failure) = report.gate.verdict.as_ref().and_then(|verdict| verdict.error.as_ref())
+            && report.gate.kind != NodeKind::Check
+        {
+            self.failure(2, failure)?;
+        }
         if !report.gate.reason.is_empty() {
             self.text(2, &report.gate.reason)?;
         }
@@ -253,7 +269,7 @@ fn paint(style: Style, colour: u8, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{ErrorKind, Failure, Place, Status, Verdict};
+    use crate::verdict::{ErrorKind, Place, Verdict};
 
     fn written(gate: &Node, style: Style) -> String {
         let mut out = Vec::new();
@@ -300,5 +316,16 @@ mod tests {
         gate.verdict = Some(Failure::new(ErrorKind::LimitTime, "late").hint("raise `limits.time`").into());
         let text = written(&gate, Style { color: true, ..Style::default() });
         assert!(text.starts_with("\x1b[33merror\x1b[0m       evil\n    limit.time: late\n      hint: raise"), "{text}");
+    }
+
+    #[test]
+    fn a_gate_says_why_its_pass_does_not_stand() {
+        let mut gate = Node::new("default", NodeKind::All, Outcome::Error);
+        gate.children.push(Node::new("json", NodeKind::Check, Outcome::Pass));
+        gate.verdict = Some(Failure::new(ErrorKind::SubjectChanged, "changed").hint("again").into());
+        assert_eq!(
+            written(&gate, Style::default()),
+            "pass        json\ngate default: error (1 passed; 2 files; 7 ms)\n  subject.changed: changed\n    hint: again\n"
+        );
     }
 }

@@ -5,6 +5,7 @@ use crate::complaint::Complaint;
 use crate::{Exit, configuration, prepare};
 use gatehost::config::Threshold;
 use gatehost::plan::{self, Node, Rule, What};
+use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::{self, Write};
 
@@ -48,6 +49,8 @@ fn node(out: &mut impl Write, node: &Node, depth: usize) -> io::Result<()> {
         }
         What::Gate(gate) => rule(&gate.rule, gate.members.len()),
     };
+    // Patterns and paths are as somebody wrote them.
+    let what = clean_line(&what, usize::MAX);
     writeln!(out, "{indent}{}: {what}{}", node.name, terms(node))?;
     node.members().iter().try_for_each(|member| self::node(out, member, depth + 1))
 }
@@ -65,7 +68,12 @@ fn rule(rule: &Rule, members: usize) -> String {
                 Threshold::Unanimous => "all".to_owned(),
                 Threshold::AtLeast(number) => number.to_string(),
             };
-            format!("vote of {members}, {threshold} must be for it, {} may be missing", vote.absences)
+            let missing = if vote.gone_are_missing {
+                format!("{} may be missing or not apply", vote.absences)
+            } else {
+                "of those that apply none may be missing".to_owned()
+            };
+            format!("vote of {members}, {threshold} must be for it, {missing}")
         }
     }
 }

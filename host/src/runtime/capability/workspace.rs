@@ -109,6 +109,8 @@ fn refusal(error: Error) -> wit::Error {
         Error::WrongKind(found) => wit::Error::WrongKind(kind(found)),
         Error::TooLarge(size) => wit::Error::TooLarge(size),
         Error::Changed => wit::Error::Changed,
-        Error::TooManyEntries | Error::Io(_) => wit::Error::Unreadable(text::clean_line(&error.to_string(), 200)),
+        Error::TooManyEntries | Error::Astray { .. } | Error::Io(_) => {
+            wit::Error::Unreadable(text::clean_line(&error.to_string(), 200))
+        }
     }
 }

@@ -1,0 +1,155 @@
+//! That what was judged is still there when the gate passes.
+//!
+//! A command may write the work after a file of it was judged, and so may anybody else. Each file is remembered by a
+//! digest when it is judged, and looked at again at the end; read again only where its mark proves nothing.
+
+use crate::memory::Memory;
+use crate::text::clean_line;
+use crate::verdict::{ErrorKind, Failure};
+use crate::workspace::{Error, Kind, Mark, Workspace};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The most files that are named; the others are counted.
+const MAX_NAMED: usize = 10;
+
+/// A file is not remembered that has more bytes than any whose lines are handed over.
+const MAX_SHOWN: u64 = 64 << 20;
+
+/// The digest of a path and its bytes.
+type Digest = [u8; blake3::OUT_LEN];
+
+/// Remembers what was judged.
+#[derive(Debug, Default)]
+pub(super) struct Witness {
+    seen: Mutex<BTreeMap<String, Seen>>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    /// Taken before it was read; none where it proves nothing.
+    mark: Option<Mark>,
+    digest: Digest,
+    size: u64,
+    /// It was judged twice, with other bytes each time: whatever is there now, one of the two was of something else.
+    torn: bool,
+}
+
+impl Witness {
+    /// Remember a file that is judged.
+    pub(super) fn saw(&self, path: &str, mark: Option<Mark>, digest: Digest, size: u64) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.get_mut(path) {
+            Some(before) => before.torn |= before.digest != digest,
+            None => {
+                seen.insert(path.to_owned(), Seen { mark, digest, size, torn: false });
+            }
+        }
+    }
+
+    /// Remember a file as it is now. What cannot be read has no content to remember.
+    pub(super) fn look_at(&self, work: &Workspace, path: &str) {
+        let mark = work.mark(path);
+        if let Ok(Some(bytes)) = content(work, path, MAX_SHOWN) {
+            self.saw(path, mark, Memory::input(path, &bytes), bytes.len() as u64);
+        }
+    }
+
+    /// `Err` where a file is not what it was when it was remembered.
+    pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |path: &str, seen: &Seen| {
+            let unmoved = seen.mark.is_some_and(|mark| work.mark(path) == Some(mark));
+            unmoved
+                || matches!(content(work, path, seen.size), Ok(Some(bytes)) if Memory::input(path, &bytes) == seen.digest)
+        };
+        let changed: Vec<&str> =
+            seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
+        if changed.is_empty() { Ok(()) } else { Err(failure(&changed)) }
+    }
+}
+
+fn failure(changed: &[&str]) -> Failure {
+    let named = changed.iter().take(MAX_NAMED).map(|path| format!("`{}`", clean_line(path, 200)));
+    let mut files = named.collect::<Vec<_>>().join(", ");
+    if changed.len() > MAX_NAMED {
+        files += &format!(" and {} more", changed.len() - MAX_NAMED);
+    }
+    Failure::new(ErrorKind::SubjectChanged, format!("changed after it was judged: {files}"))
+        .hint("run it again; a command that changes files belongs in a tier before the checks of these files")
+}
+
+/// The bytes of a file or, for a link, of the file in the work that it leads to. None for a folder, and a link to one.
+pub(super) fn content(work: &Workspace, path: &str, max: u64) -> Result<Option<Vec<u8>>, Error> {
+    let bytes = match work.read(path, max) {
+        Err(Error::WrongKind(Kind::Link)) => work.follow(path).and_then(|file| work.read(&file, max)),
+        other => other,
+    };
+    match bytes {
+        Ok(bytes) => Ok(Some(bytes)),
+        // A submodule, for one: what is in it has names of its own.
+        Err(Error::WrongKind(Kind::Directory)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
+    use std::time::{Duration, SystemTime};
+
+    /// Have the files `a`, `b` and the link `link` (to `a`) judged, do something, and see what is told of them.
+    fn told(change: impl FnOnce(&std::path::Path, &Witness)) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::write(root.join("a"), "1").expect("a file");
+        fs::write(root.join("b"), "2").expect("a file");
+        symlink("a", root.join("link")).expect("a link");
+        let work = Workspace::open(root).expect("a workspace");
+        let witness = Witness::default();
+        for path in ["a", "b", "link"] {
+            witness.look_at(&work, path);
+        }
+        change(root, &witness);
+        let confirmed = witness.confirm(&work);
+        confirmed.map_or_else(|failure| failure.message, |()| "the same".to_owned())
+    }
+
+    #[test]
+    fn what_is_other_than_it_was_is_named() {
+        let write = |name: &'static str, text: &'static str| {
+            move |root: &std::path::Path, _: &Witness| fs::write(root.join(name), text).expect("written")
+        };
+        assert_eq!(told(|_, _| {}), "the same");
+        assert_eq!(told(write("b", "2")), "the same", "written anew, and equal");
+        assert_eq!(told(write("b", "3")), "changed after it was judged: `b`");
+        assert_eq!(told(write("b", "22")), "changed after it was judged: `b`");
+        assert_eq!(told(write("a", "3")), "changed after it was judged: `a`, `link`");
+        assert_eq!(
+            told(|root, _| fs::remove_file(root.join("b")).expect("removed")),
+            "changed after it was judged: `b`"
+        );
+        let elsewhere = |root: &std::path::Path, _: &Witness| {
+            fs::remove_file(root.join("link")).expect("removed");
+            symlink("b", root.join("link")).expect("a link");
+        };
+        assert_eq!(told(elsewhere), "changed after it was judged: `link`");
+        let twice = |_: &std::path::Path, witness: &Witness| witness.saw("a", None, [0; 32], 1);
+        assert_eq!(told(twice), "changed after it was judged: `a`", "judged again with other bytes");
+    }
+
+    #[test]
+    fn a_mark_is_not_given_for_what_changed_just_now() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        fs::write(&path, "1").expect("a file");
+        let long_ago = SystemTime::now() - Duration::from_secs(3_600);
+        File::options().write(true).open(&path).expect("a file").set_modified(long_ago).expect("another time");
+        let work = Workspace::open(folder.path()).expect("a workspace");
+        // The time of the last change is that of the setting, and that was just now.
+        assert_eq!(work.mark("a"), None);
+        assert_eq!(work.mark("missing"), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Where a link of the work leads: found out by reading links, and never by having the system follow one.
+
+use super::{Error, Kind, Workspace, parts};
+use crate::text::clean_line;
+use rustix::fs::readlinkat;
+use std::fmt;
+use std::os::fd::AsFd;
+
+/// As many links may lead to one another; the kernel allows no more.
+const MAX_LINKS: usize = 40;
+
+/// Why a link leads to nothing that could be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Astray {
+    /// Out of the work, or into `.git`.
+    Outside,
+    /// To where nothing is.
+    Nowhere,
+    /// To itself, perhaps through others.
+    Circle,
+}
+
+impl fmt::Display for Astray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Outside => "out of the work",
+            Self::Nowhere => "nowhere",
+            Self::Circle => "in a circle",
+        })
+    }
+}
+
+impl Workspace {
+    /// The path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
+    ///
+    /// An absolute link leads out of the work, wherever that is today.
+    pub fn follow(&self, path: &str) -> Result<String, Error> {
+        let mut ahead: Vec<String> = parts(path)?.into_iter().rev().map(str::to_owned).collect();
+        let mut reached: Vec<String> = Vec::new();
+        let mut links = Vec::new();
+        while let Some(part) = ahead.pop() {
+            match self.step(&mut reached, part, &ahead) {
+                Ok(None) => {}
+                Ok(Some(_)) if links.len() == MAX_LINKS => return Err(astray(Astray::Circle, &links)),
+                Ok(Some(target)) => {
+                    // Pushed before it is looked at, so that the message can name it.
+                    links.push(target);
+                    let target = links.last().map(String::as_str).unwrap_or_default();
+                    if target.starts_with('/') {
+                        return Err(astray(Astray::Outside, &links));
+                    }
+                    ahead.extend(target.split('/').rev().map(str::to_owned));
+                }
+                Err(Error::BadPath) => return Err(astray(Astray::Outside, &links)),
+                Err(Error::NotFound) => return Err(astray(Astray::Nowhere, &links)),
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(reached.join("/"))
+    }
+
+    /// Go one part further. Where a link is there, stay, and return what it says.
+    fn step(&self, reached: &mut Vec<String>, part: String, ahead: &[String]) -> Result<Option<String>, Error> {
+        match part.as_str() {
+            "" | "." => return Ok(None),
+            // Nothing that was reached is a link, so what is above it by name is above it indeed.
+            ".." => return reached.pop().map(|_| None).ok_or(Error::BadPath),
+            _ => reached.push(part),
+        }
+        match self.stat(&reached.join("/"))?.kind {
+            Kind::Directory => Ok(None),
+            Kind::Link => {
+                let name = reached.pop().unwrap_or_default();
+                let folders: Vec<&str> = reached.iter().map(String::as_str).collect();
+                let folder = self.open_folder(&folders)?;
+                let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+                let target = readlinkat(folder, name.as_str(), Vec::new())?;
+                // A name that is not UTF-8 is none that can be judged.
+                target.into_string().map(Some).map_err(|_| Error::BadPath)
+            }
+            Kind::File | Kind::Other if ahead.is_empty() => Ok(None),
+            Kind::File | Kind::Other => Err(Error::NotFound),
+        }
+    }
+}
+
+/// Told with what the first link says, which is the one that was asked for. Without a link, nothing went astray.
+fn astray(how: Astray, links: &[String]) -> Error {
+    match links.first() {
+        Some(target) => Error::Astray { target: clean_line(target, 200), how },
+        None if how == Astray::Outside => Error::BadPath,
+        None => Error::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_leads_to_a_place_in_the_work_or_astray() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("work");
+        fs::create_dir_all(root.join("src/deep")).expect("folders");
+        fs::create_dir(root.join(".git")).expect("a folder");
+        fs::write(root.join("src/a"), "").expect("a file");
+        fs::write(root.join(".git/config"), "").expect("a file");
+        fs::write(folder.path().join("outside"), "").expect("a file");
+        for (name, target) in [
+            ("plain", "src/a"),
+            ("twice", "plain"),
+            ("src/deep/up", "../../src/./a"),
+            ("through", "folder/deep/up"),
+            ("folder", "src"),
+            ("root", "."),
+            ("out", "../outside"),
+            ("back", "../work/src/a"),
+            ("absolute", "/etc/passwd"),
+            ("later", "out"),
+            ("git", ".git/config"),
+            ("dangling", "src/b"),
+            ("file-as-folder", "src/a/b"),
+            ("loop", "pool"),
+            ("pool", "loop"),
+        ] {
+            symlink(target, root.join(name)).expect("a link");
+        }
+        let work = Workspace::open(&root).expect("a workspace");
+        for (path, expected) in [
+            ("src/a", Ok("src/a")),
+            ("plain", Ok("src/a")),
+            ("twice", Ok("src/a")),
+            ("src/deep/up", Ok("src/a")),
+            ("through", Ok("src/a")),
+            ("folder", Ok("src")),
+            ("root", Ok("")),
+            ("out", Err("a link to `../outside`, which leads out of the work")),
+            ("back", Err("a link to `../work/src/a`, which leads out of the work")),
+            ("absolute", Err("a link to `/etc/passwd`, which leads out of the work")),
+            ("later", Err("a link to `out`, which leads out of the work")),
+            ("git", Err("a link to `.git/config`, which leads out of the work")),
+            ("dangling", Err("a link to `src/b`, which leads nowhere")),
+            ("file-as-folder", Err("a link to `src/a/b`, which leads nowhere")),
+            ("loop", Err("a link to `pool`, which leads in a circle")),
+            ("missing", Err("not found")),
+        ] {
+            let found = work.follow(path).map_err(|error| error.to_string());
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{path}");
+        }
+    }
+}
