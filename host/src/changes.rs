@@ -260,7 +260,7 @@ fn named(
         let outside = || Error::Outside { path: path.clone(), root: root.to_owned() };
         let not_found = |error: std::io::Error| Error::Unreadable { path: shown(path), why: error.to_string() };
         let joined = folder.join(path);
-        // Only the folder is made real: the last part may be a link, which is refused when it is read, and not followed.
+        // Only the folder is made real: the last part may be a link, and who judges it says what becomes of one.
         let absolute = match (joined.parent(), joined.file_name()) {
             (Some(parent), Some(name)) => parent.canonicalize().map_err(not_found)?.join(name),
             _ => joined.canonicalize().map_err(not_found)?,
