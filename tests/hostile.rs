@@ -179,6 +179,8 @@ const CATALOGUE: &[Row] = &[
     ("C7", Wat("path-of-another-file"), Ended(AbiPlace)),
     ("C7", Wat("line-zero"), Ended(AbiPlace)),
     ("C8", Wat("another-name"), Said(Status::Pass)),
+    ("C8", Wat("forging-description"), Said(Status::Pass)),
+    ("C8", Wat("endless-schema"), Said(Status::Pass)),
     ("pool", Wat("leave-or-look"), Said(Status::Pass)),
 ];
 
