@@ -30,7 +30,6 @@ pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{Answer, Terms, Used};
-pub use capability::workspace::Trace;
 pub use capability::{Capability, Granted, Grants};
 pub use contract::WIT;
 pub use load::{Code, Verifier};

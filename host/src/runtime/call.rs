@@ -4,7 +4,6 @@ use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File}
 use super::capability::Granted;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
-use super::capability::workspace::{Reader, Trace};
 use super::ending::{self, Ended};
 use super::load::{Check, Verifier};
 use super::log::LogLine;
@@ -55,8 +54,6 @@ pub struct Answer {
     pub log: Vec<LogLine>,
     /// How many lines of log were dropped.
     pub log_dropped: u64,
-    /// What it looked at in the work.
-    pub trace: Trace,
     /// What was run for it.
     pub ran: Vec<Ran>,
     /// What was asked for it.
@@ -76,15 +73,7 @@ pub struct Used {
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            log: Vec::new(),
-            log_dropped: 0,
-            trace: Trace::new(),
-            ran: Vec::new(),
-            asked: Vec::new(),
-            used: Used::default(),
-        }
+        Self { verdict, log: Vec::new(), log_dropped: 0, ran: Vec::new(), asked: Vec::new(), used: Used::default() }
     }
 }
 
@@ -209,7 +198,7 @@ impl Runtime {
         }
         let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
         let reach = Reach {
-            workspace: terms.workspace.cloned().map(Reader::new),
+            workspace: terms.workspace.cloned(),
             commands: terms.commands.cloned().map(Runner::new),
             models: terms.models.cloned().map(Asker::new),
         };
@@ -267,7 +256,7 @@ fn too_large(size: u64, limits: &Limits) -> Failure {
 
 fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
     let used = sandbox.used();
-    let Sandbox { mut log, wasi, workspace, commands, models, .. } = sandbox;
+    let Sandbox { mut log, wasi, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
     let (asked, unanswered) = models.map(Asker::into_asked).unwrap_or_default();
@@ -278,7 +267,6 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
         verdict: verdict.unwrap_or_else(Verdict::from),
         log,
         log_dropped,
-        trace: workspace.map(Reader::into_trace).unwrap_or_default(),
         ran: commands.map(Runner::into_ran).unwrap_or_default(),
         asked,
         used,
