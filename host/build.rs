@@ -2,7 +2,8 @@
 //!
 //! Three steps: cargo builds every package under `plugins/` that is a component (all in one go, so in parallel, and
 //! only what changed); each component is compiled with the settings of `src/runtime/config.rs` and asked to describe
-//! itself; `bundled.rs` embeds the lot.
+//! itself; `bundled.rs` embeds the lot. Beside that, it digests the host's own sources: what was remembered by a program
+//! that was built from others is not to be believed (`src/vault.rs`).
 //!
 //! The target is `wasm32-unknown-unknown` linked by rustup's own `wasm-component-ld`: a component that imports nothing
 //! but what it uses of `gatehost:verifier`, so that its type shows that it can do nothing else.
@@ -27,11 +28,15 @@ const LINKER: &str = "wasm-component-ld";
 /// Memory and stack of a bundled verifier, sized so that an ordinary call never grows its memory.
 const RUSTFLAGS: &[&str] = &["-Clink-arg=--initial-memory=4194304", "-Clink-arg=-zstack-size=1048576"];
 
+/// What decides how the host judges, besides the bundled verifiers, which have digests of their own.
+const SOURCES: &[&str] = &["Cargo.lock", "Cargo.toml", "host/Cargo.toml", "host/build.rs", "host/src", "wit"];
+
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for changed in ["plugins", "wit", "host/build.rs", "host/src/runtime/config.rs"] {
+    for changed in SOURCES.iter().chain(&["plugins"]) {
         println!("cargo::rerun-if-changed={}", root.join(changed).display());
     }
+    println!("cargo::rustc-env=GATEHOST_BUILD={}", sources_digest(root));
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     let names = component_packages(root);
     have_target();
@@ -46,6 +51,36 @@ fn main() {
     }
     rust += "];\n";
     fs::write(out.join("bundled.rs"), rust).unwrap();
+}
+
+/// A digest of the names and bytes of the host's sources, the same wherever they are.
+fn sources_digest(root: &Path) -> String {
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|source| root.join(source)).collect();
+    while let Some(path) = folders.pop() {
+        if path.is_dir() {
+            folders.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.exists() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let mut digest = Sha256::new();
+    for file in files {
+        let name = file.strip_prefix(root).unwrap().to_str().unwrap();
+        for part in [name.as_bytes(), &fs::read(&file).unwrap()] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+    }
+    hex(&digest.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").unwrap();
+        hex
+    })
 }
 
 /// The packages under `plugins/` that make a component, ordered by name.
@@ -114,10 +149,7 @@ fn build(root: &Path, out: &Path, names: &[String]) -> PathBuf {
 /// Compile one component ahead and write the Rust that embeds it.
 fn bundle(engine: &Engine, name: &str, wasm: &Path, out: &Path) -> String {
     let bytes = fs::read(wasm).unwrap();
-    let digest = Sha256::digest(&bytes).iter().fold(String::from("sha256:"), |mut hex, byte| {
-        write!(hex, "{byte:02x}").unwrap();
-        hex
-    });
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
     let embedded = out.join(format!("{name}.wasm"));
     let compiled = out.join(format!("{name}.compiled"));
     let stamp_file = out.join(format!("{name}.stamp"));

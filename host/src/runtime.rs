@@ -39,7 +39,7 @@ pub use source::Source;
 
 use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
@@ -47,7 +47,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// What a component says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// Its name.
     pub name: String,

@@ -84,10 +84,13 @@ impl From<Failure> for Answer {
 }
 
 impl Runtime {
-    /// Ask a component to describe itself.
+    /// What a component says of itself: it is asked, unless it was before.
     pub async fn describe(&self, source: &Source) -> Result<Description, Failure> {
         if let Some(bundled) = source.as_bundled() {
             return Ok(bundled.description());
+        }
+        if let Some(about) = self.cache.as_ref().and_then(|cache| cache.description(source.digest())) {
+            return Ok(about);
         }
         let verifier = &self.prepare_to_describe(source)?;
         let Some(about) = &verifier.about else { return Ok(program::description()) };
@@ -100,13 +103,19 @@ impl Runtime {
             })
             .await;
         let about = answer?;
-        Ok(Description {
+        let about = Description {
             name: clean_line(&about.name, 100),
             version: clean_line(&about.version, 100),
             summary: clean_line(&about.summary, 500),
-            files: about.files,
+            // Not shortened: that would be another pattern. One that hides something matches nothing sensible anyway.
+            files: about.files.iter().map(|glob| clean_line(glob, glob.len())).collect(),
+            // It must stay JSON: whoever prints it cleans it.
             settings_schema: about.settings_schema,
-        })
+        };
+        if let Some(cache) = &self.cache {
+            cache.put_description(source.digest(), &about);
+        }
+        Ok(about)
     }
 
     /// Have one file judged.
