@@ -140,10 +140,37 @@ fn build(root: &Path, out: &Path, names: &[String]) -> PathBuf {
         }
     }
     cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", LINKER);
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\x1f"));
+    let flags: Vec<String> = RUSTFLAGS.iter().map(|&flag| flag.to_owned()).chain(remapped(root, &target_dir)).collect();
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "the bundled verifiers could not be built (see above)");
     target_dir.join(TARGET).join("release")
+}
+
+/// Flags by which rustc writes other paths into a component than those of this machine (they are in the places of
+/// panics), so that the same sources make the same bytes, and so the same digest, wherever they are built.
+fn remapped(root: &Path, target_dir: &Path) -> Vec<String> {
+    // Of several that fit, rustc takes the last.
+    let mut paths = vec![(root.to_owned(), "/gatehost".to_owned()), (target_dir.to_owned(), "/target".to_owned())];
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+    if let Some(home) = env::var_os("CARGO_HOME").map(PathBuf::from).or(home) {
+        // These are called after the index that was used, which may be a mirror.
+        let registries = fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
+        let mut registries: Vec<PathBuf> = registries.map(|registry| registry.path()).collect();
+        registries.sort();
+        paths.push((home, "/cargo".to_owned()));
+        paths.extend(registries.into_iter().map(|registry| (registry, "/registry".to_owned())));
+    }
+    // Where the sources of the standard library are installed, they are named by where that is.
+    let rustc = |arguments: &[&str]| {
+        let output = Command::new(env::var("RUSTC").unwrap()).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    if let Some(commit) = rustc(&["-vV"]).lines().find_map(|line| line.strip_prefix("commit-hash: ")) {
+        let sources = Path::new(rustc(&["--print", "sysroot"]).trim()).join("lib/rustlib/src/rust");
+        paths.push((sources, format!("/rustc/{commit}")));
+    }
+    paths.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect()
 }
 
 /// Compile one component ahead and write the Rust that embeds it.
