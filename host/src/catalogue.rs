@@ -116,3 +116,28 @@ impl Catalogue for Verifiers {
         Ok(resolved)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::BUNDLED;
+
+    #[test]
+    fn many_checks_of_one_verifier_read_it_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("one.wasm");
+        let json = BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled");
+        std::fs::write(&file, json.wasm).expect("written");
+        let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
+        let runtime = Arc::new(Runtime::new(None).expect("a runtime"));
+        let verifiers = Verifiers::new(runtime, tokio.handle().clone(), folder.path().to_owned(), |_, _| {});
+        let text = "[gate.g]\nall = [\"a\", \"b\", \"c\"]\n[check.a]\nverifier = \"./one.wasm\"\n\
+                    [check.b]\nverifier = \"./one.wasm\"\n[check.c]\nverifier = \"./two.wasm\"\n";
+        let config = config::parse(text.as_bytes()).expect("a configuration");
+        let first = verifiers.verifier(&config.checks["a"]).expect("found");
+        std::fs::remove_file(file).expect("removed");
+        assert_eq!(verifiers.verifier(&config.checks["b"]).expect("known"), first);
+        assert!(verifiers.verifier(&config.checks["c"]).is_err(), "another");
+        assert!(verifiers.source(&first.digest).is_some());
+    }
+}
