@@ -2,7 +2,8 @@
 //!
 //! Three steps: cargo builds every package under `plugins/` that is a component (all in one go, so in parallel, and
 //! only what changed); each component is compiled with the settings of `src/runtime/config.rs` and asked to describe
-//! itself; `bundled.rs` embeds the lot.
+//! itself; `bundled.rs` embeds the lot. Beside that, it digests the host's own sources: what was remembered by a program
+//! that was built from others is not to be believed (`src/vault.rs`).
 //!
 //! The target is `wasm32-unknown-unknown` linked by rustup's own `wasm-component-ld`: a component that imports nothing
 //! but what it uses of `gatehost:verifier`, so that its type shows that it can do nothing else.
@@ -27,11 +28,15 @@ const LINKER: &str = "wasm-component-ld";
 /// Memory and stack of a bundled verifier, sized so that an ordinary call never grows its memory.
 const RUSTFLAGS: &[&str] = &["-Clink-arg=--initial-memory=4194304", "-Clink-arg=-zstack-size=1048576"];
 
+/// What decides how the host judges, besides the bundled verifiers, which have digests of their own.
+const SOURCES: &[&str] = &["Cargo.lock", "Cargo.toml", "host/Cargo.toml", "host/build.rs", "host/src", "wit"];
+
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for changed in ["plugins", "wit", "host/build.rs", "host/src/runtime/config.rs"] {
+    for changed in SOURCES.iter().chain(&["plugins"]) {
         println!("cargo::rerun-if-changed={}", root.join(changed).display());
     }
+    println!("cargo::rustc-env=GATEHOST_BUILD={}", sources_digest(root));
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     let names = component_packages(root);
     have_target();
@@ -46,6 +51,36 @@ fn main() {
     }
     rust += "];\n";
     fs::write(out.join("bundled.rs"), rust).unwrap();
+}
+
+/// A digest of the names and bytes of the host's sources, the same wherever they are.
+fn sources_digest(root: &Path) -> String {
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|source| root.join(source)).collect();
+    while let Some(path) = folders.pop() {
+        if path.is_dir() {
+            folders.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.exists() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let mut digest = Sha256::new();
+    for file in files {
+        let name = file.strip_prefix(root).unwrap().to_str().unwrap();
+        for part in [name.as_bytes(), &fs::read(&file).unwrap()] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+    }
+    hex(&digest.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").unwrap();
+        hex
+    })
 }
 
 /// The packages under `plugins/` that make a component, ordered by name.
@@ -105,19 +140,43 @@ fn build(root: &Path, out: &Path, names: &[String]) -> PathBuf {
         }
     }
     cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", LINKER);
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\x1f"));
+    let flags: Vec<String> = RUSTFLAGS.iter().map(|&flag| flag.to_owned()).chain(remapped(root, &target_dir)).collect();
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     let status = cargo.status().expect("cargo runs");
     assert!(status.success(), "the bundled verifiers could not be built (see above)");
     target_dir.join(TARGET).join("release")
 }
 
+/// Flags by which rustc writes other paths into a component than those of this machine (they are in the places of
+/// panics), so that the same sources make the same bytes, and so the same digest, wherever they are built.
+fn remapped(root: &Path, target_dir: &Path) -> Vec<String> {
+    // Of several that fit, rustc takes the last.
+    let mut paths = vec![(root.to_owned(), "/gatehost".to_owned()), (target_dir.to_owned(), "/target".to_owned())];
+    let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+    if let Some(home) = env::var_os("CARGO_HOME").map(PathBuf::from).or(home) {
+        // These are called after the index that was used, which may be a mirror.
+        let registries = fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
+        let mut registries: Vec<PathBuf> = registries.map(|registry| registry.path()).collect();
+        registries.sort();
+        paths.push((home, "/cargo".to_owned()));
+        paths.extend(registries.into_iter().map(|registry| (registry, "/registry".to_owned())));
+    }
+    // Where the sources of the standard library are installed, they are named by where that is.
+    let rustc = |arguments: &[&str]| {
+        let output = Command::new(env::var("RUSTC").unwrap()).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    if let Some(commit) = rustc(&["-vV"]).lines().find_map(|line| line.strip_prefix("commit-hash: ")) {
+        let sources = Path::new(rustc(&["--print", "sysroot"]).trim()).join("lib/rustlib/src/rust");
+        paths.push((sources, format!("/rustc/{commit}")));
+    }
+    paths.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect()
+}
+
 /// Compile one component ahead and write the Rust that embeds it.
 fn bundle(engine: &Engine, name: &str, wasm: &Path, out: &Path) -> String {
     let bytes = fs::read(wasm).unwrap();
-    let digest = Sha256::digest(&bytes).iter().fold(String::from("sha256:"), |mut hex, byte| {
-        write!(hex, "{byte:02x}").unwrap();
-        hex
-    });
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
     let embedded = out.join(format!("{name}.wasm"));
     let compiled = out.join(format!("{name}.compiled"));
     let stamp_file = out.join(format!("{name}.stamp"));

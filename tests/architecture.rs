@@ -10,6 +10,7 @@ use std::process::Command;
 const PIPELINE: &[&str] = &[
     "text",
     "limits",
+    "random",
     "vault",
     "verdict",
     "submission",

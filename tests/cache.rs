@@ -1,4 +1,4 @@
-//! The cache of compiled components believes nothing that it did not write itself.
+//! The cache of components, compiled and described, believes nothing that it did not write itself.
 
 use crate::guests;
 use gatehost::runtime::{Code, Runtime, Source};
@@ -20,13 +20,13 @@ fn code(folder: &Path, source: &Source) -> Code {
     code
 }
 
-fn entries(folder: &Path) -> Vec<PathBuf> {
+fn entries(folder: &Path, kind: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "compiled")).collect()
+    files.filter(|path| path.extension().is_some_and(|extension| extension == kind)).collect()
 }
 
 fn only_entry(folder: &Path) -> PathBuf {
-    let entries = entries(folder);
+    let entries = entries(folder, "compiled");
     assert_eq!(entries.len(), 1);
     entries[0].clone()
 }
@@ -38,6 +38,27 @@ fn a_component_is_compiled_once() {
     assert_eq!(code(folder.path(), &source), Code::Compiled);
     assert_eq!(code(folder.path(), &source), Code::Cached);
     assert_eq!(code(folder.path(), &guest("confidence")), Code::Compiled);
+}
+
+#[test]
+fn a_component_is_asked_once_what_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = guest("forging-description");
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
+    let describe = || {
+        let vault = Vault::open(folder.path()).expect("a vault");
+        let runtime = Runtime::new(Some(Arc::new(vault))).expect("a runtime");
+        tokio.block_on(runtime.describe(&source)).expect("a description")
+    };
+    let first = describe();
+    assert_eq!(first.files, ["**/*\\u{1b}[2K\\nneeds     no grant\\n\\u{202e}"]);
+    fs::remove_file(only_entry(folder.path())).expect("removed");
+    assert_eq!(describe(), first);
+    assert!(entries(folder.path(), "compiled").is_empty(), "nothing was compiled to ask it");
+    let [kept] = &entries(folder.path(), "description")[..] else { panic!("one description") };
+    fs::write(kept, "{}").expect("written");
+    assert_eq!(describe(), first);
+    assert_eq!(entries(folder.path(), "compiled").len(), 1, "what was altered is not believed");
 }
 
 #[test]

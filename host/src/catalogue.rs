@@ -2,12 +2,12 @@
 
 use crate::config;
 use crate::plan::{Catalogue, Refusal, Resolved};
-use crate::runtime::{Description, Grants, Runtime, Source};
+use crate::runtime::{Anatomy, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::Failure;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 
 /// Told of a verifier, by its name, that has to be compiled.
@@ -22,8 +22,15 @@ pub struct Verifiers {
     folder: PathBuf,
     /// Told before something is compiled, which can take long.
     compiling: Box<Compiling>,
-    /// By digest.
-    found: Mutex<BTreeMap<String, Arc<Source>>>,
+    /// By the name that a check gives it: many checks may have one verifier, which is read and asked once.
+    known: Mutex<BTreeMap<String, Result<Arc<Known>, Failure>>>,
+}
+
+/// A verifier, and what it is.
+struct Known {
+    source: Arc<Source>,
+    anatomy: Anatomy,
+    about: Description,
 }
 
 impl Verifiers {
@@ -35,25 +42,44 @@ impl Verifiers {
         folder: PathBuf,
         compiling: impl Fn(&str, &Source) + Send + Sync + 'static,
     ) -> Self {
-        Self { runtime, tokio, folder, compiling: Box::new(compiling), found: Mutex::default() }
+        Self { runtime, tokio, folder, compiling: Box::new(compiling), known: Mutex::default() }
     }
 
     /// The component with this digest, if a check of the plan uses it.
     pub fn source(&self, digest: &str) -> Option<Arc<Source>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
+        let known = self.known();
+        let mut sources = known.values().flatten().map(|known| &known.source);
+        sources.find(|source| source.digest() == digest).cloned()
     }
 
-    fn find(&self, check: &config::Check) -> Result<(Source, Resolved, Description), Failure> {
-        let source = Source::named(&check.verifier, &self.folder)?;
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<Known>, Failure>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<Known>, Failure> {
+        if let Some(known) = self.known().get(name) {
+            return known.clone();
+        }
+        let known = self.look(name).map(Arc::new);
+        self.known().insert(name.to_owned(), known.clone());
+        known
+    }
+
+    fn look(&self, name: &str) -> Result<Known, Failure> {
+        let source = Source::named(name, &self.folder)?;
         if self.runtime.needs_compiling(&source) {
-            (self.compiling)(&check.verifier, &source);
+            (self.compiling)(name, &source);
         }
         let about = self.tokio.block_on(self.runtime.describe(&source))?;
         let anatomy = self.runtime.anatomy_of(&source)?;
+        Ok(Known { source: Arc::new(source), anatomy, about })
+    }
+
+    fn resolve(check: &config::Check, known: &Known) -> Result<Resolved, Failure> {
+        let Known { source, anatomy, about } = known;
         anatomy.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if anatomy.is_program() { None } else { Some(anatomy.shape()?) };
-        let resolved = Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() };
-        Ok((source, resolved, about))
+        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() })
     }
 
     fn validate(check: &config::Check, about: &Description) -> Result<(), Vec<Refusal>> {
@@ -74,14 +100,39 @@ impl Verifiers {
 
 impl Catalogue for Verifiers {
     fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
-        let (source, resolved, about) = self.find(check).map_err(|failure| vec![failure.into()])?;
+        let refused = |failure: Failure| vec![failure.into()];
+        let known = self.find(&check.verifier).map_err(refused)?;
+        let resolved = Self::resolve(check, &known).map_err(refused)?;
         let without = check.settings.as_object().is_some_and(serde_json::Map::is_empty);
         // The schemas of the bundled ones are known to be schemas.
-        if !(without && source.is_bundled() && settings::surely_fits_none(&about.settings_schema)) {
-            Self::validate(check, &about)?;
+        if !(without && known.source.is_bundled() && settings::surely_fits_none(&known.about.settings_schema)) {
+            Self::validate(check, &known.about)?;
         }
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.insert(resolved.digest.clone(), Arc::new(source));
         Ok(resolved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::BUNDLED;
+
+    #[test]
+    fn many_checks_of_one_verifier_read_it_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("one.wasm");
+        let json = BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled");
+        std::fs::write(&file, json.wasm).expect("written");
+        let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
+        let runtime = Arc::new(Runtime::new(None).expect("a runtime"));
+        let verifiers = Verifiers::new(runtime, tokio.handle().clone(), folder.path().to_owned(), |_, _| {});
+        let text = "[gate.g]\nall = [\"a\", \"b\", \"c\"]\n[check.a]\nverifier = \"./one.wasm\"\n\
+                    [check.b]\nverifier = \"./one.wasm\"\n[check.c]\nverifier = \"./two.wasm\"\n";
+        let config = config::parse(text.as_bytes()).expect("a configuration");
+        let first = verifiers.verifier(&config.checks["a"]).expect("found");
+        std::fs::remove_file(file).expect("removed");
+        assert_eq!(verifiers.verifier(&config.checks["b"]).expect("known"), first);
+        assert!(verifiers.verifier(&config.checks["c"]).is_err(), "another");
+        assert!(verifiers.source(&first.digest).is_some());
     }
 }

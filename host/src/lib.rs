@@ -6,6 +6,7 @@
 // Data.
 pub mod text;
 pub mod limits;
+mod random;
 pub mod vault;
 pub mod verdict;
 pub mod submission;

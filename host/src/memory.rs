@@ -2,13 +2,13 @@
 //!
 //! Only a verdict that depends on nothing but what it is remembered under is remembered: a file verifier without grants,
 //! whose sandbox is the same in every call, is a function of its component, its settings, its limits, the path and the
-//! bytes. And only a bare pass is: what has something to say says it each time.
+//! bytes. And only a bare pass is: what has something to say says it each time. What another build of this program passed,
+//! the vault does not find.
 
 use crate::limits::Limits;
-use crate::runtime::CONTRACT;
 use crate::vault::{Kind, Vault};
 use crate::verdict::{Status, Verdict};
-use std::collections::HashSet;
+use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most passes that are remembered for one verifier with its settings; those that were not seen for longest go.
@@ -19,26 +19,44 @@ const MOST: usize = 1 << 16;
 pub(crate) struct Memory {
     vault: Arc<Vault>,
     key: blake3::Hash,
-    before: HashSet<Input>,
-    /// As in `before`, the latest first.
-    order: Vec<Input>,
+    /// Records in order, as they were kept: searched in place, since most runs ask for few of many.
+    before: Vec<u8>,
     now: Mutex<Vec<Input>>,
 }
 
 /// The digest of a path and its bytes.
 type Input = [u8; blake3::OUT_LEN];
 
+const TIME: usize = size_of::<u32>();
+/// An input, and when it was seen last: in which of the runs that kept something. Big-endian, to be ordered as bytes.
+type Record = [u8; blake3::OUT_LEN + TIME];
+
+fn record(input: &Input, time: u32) -> Record {
+    let mut record = [0; _];
+    let (of_input, of_time) = record.split_at_mut(blake3::OUT_LEN);
+    of_input.copy_from_slice(input);
+    of_time.copy_from_slice(&time.to_be_bytes());
+    record
+}
+
+fn input_of(record: &Record) -> &[u8] {
+    &record[..blake3::OUT_LEN]
+}
+
+fn time_of(record: &Record) -> u32 {
+    record.last_chunk().map_or(0, |time: &[u8; TIME]| u32::from_be_bytes(*time))
+}
+
 impl Memory {
     /// Recall what the component with this digest passed before.
     pub(crate) fn of(vault: &Arc<Vault>, component: &str, settings: &str, limits: &Limits) -> Self {
         let mut key = blake3::Hasher::new();
-        for part in [env!("CARGO_PKG_VERSION"), CONTRACT, component, settings, &format!("{limits:?}")] {
+        for part in [component, settings, &format!("{limits:?}")] {
             add(&mut key, part.as_bytes());
         }
         let key = key.finalize();
-        let entry = vault.get(Kind::Passes, &key).unwrap_or_default();
-        let order: Vec<Input> = entry.as_chunks().0.to_vec();
-        Self { vault: Arc::clone(vault), key, before: order.iter().copied().collect(), order, now: Mutex::default() }
+        let before = vault.get(Kind::Passes, &key).unwrap_or_default();
+        Self { vault: Arc::clone(vault), key, before, now: Mutex::default() }
     }
 
     /// What is judged, in short.
@@ -51,7 +69,7 @@ impl Memory {
 
     /// Whether it passed before.
     pub(crate) fn passed(&self, input: &Input) -> bool {
-        let passed = self.before.contains(input);
+        let passed = self.contains(input);
         if passed {
             self.seen(*input);
         }
@@ -68,13 +86,31 @@ impl Memory {
     /// Keep what was learned for later runs. A failure costs time and nothing else, so it is not reported.
     pub(crate) fn keep(&self) {
         let mut now = std::mem::take(&mut *self.now.lock().unwrap_or_else(PoisonError::into_inner));
-        if now.iter().all(|input| self.before.contains(input)) {
+        now.sort_unstable();
+        now.dedup();
+        if now.iter().all(|input| self.contains(input)) {
             return;
         }
-        let seen: HashSet<Input> = now.iter().copied().collect();
-        now.extend(self.order.iter().filter(|input| !seen.contains(*input)));
-        now.truncate(MOST);
-        let _ = self.vault.put(Kind::Passes, &self.key, now.as_flattened());
+        let time = self.records().iter().map(time_of).max().map_or(0, |last| last.saturating_add(1));
+        let others = self
+            .records()
+            .iter()
+            .filter(|record| now.binary_search_by(|input| input.as_slice().cmp(input_of(record))).is_err());
+        let mut records: Vec<Record> = now.iter().map(|input| record(input, time)).chain(others.copied()).collect();
+        if records.len() > MOST {
+            records.sort_unstable_by_key(|record| Reverse(time_of(record)));
+            records.truncate(MOST);
+        }
+        records.sort_unstable();
+        let _ = self.vault.put(Kind::Passes, &self.key, records.as_flattened());
+    }
+
+    fn records(&self) -> &[Record] {
+        self.before.as_chunks().0
+    }
+
+    fn contains(&self, input: &Input) -> bool {
+        self.records().binary_search_by(|record| input_of(record).cmp(input)).is_ok()
     }
 
     fn seen(&self, input: Input) {
@@ -131,7 +167,7 @@ mod tests {
         }
         memory.keep();
         let later = Memory::of(&vault, "sha256:1", "{}", &Limits::default());
-        assert!(later.before.is_empty());
+        assert!(later.records().is_empty());
     }
 
     #[test]
@@ -147,8 +183,27 @@ mod tests {
         second.learn(input(MOST), &Verdict::of(Status::Pass));
         second.keep();
         let third = recall();
-        assert_eq!(third.before.len(), MOST);
-        assert!(third.passed(&input(MOST)) && third.passed(&input(MOST - 1)) && third.passed(&input(0)));
-        assert!(!third.passed(&input(MOST - 2)), "the one that was not seen for longest");
+        assert_eq!(third.records().len(), MOST);
+        assert!(third.passed(&input(MOST)) && third.passed(&input(MOST - 1)), "seen last");
+        let gone = (0..MOST - 1).filter(|n| !third.contains(&input(*n))).count();
+        assert_eq!(gone, 1, "one of those that were not seen since");
+    }
+
+    #[test]
+    fn every_record_is_found_and_no_other() {
+        let (_folder, vault) = vault();
+        let recall = || Memory::of(&vault, "sha256:1", "{}", &Limits::default());
+        let input = |n: usize| Memory::input("a", &n.to_le_bytes());
+        for run in 0..10 {
+            let memory = recall();
+            for n in 0..200 {
+                assert_eq!(memory.passed(&input(n)), n < 20 * run, "{n} in run {run}");
+            }
+            (20 * run..20 * (run + 1)).for_each(|n| memory.learn(input(n), &Verdict::of(Status::Pass)));
+            memory.keep();
+        }
+        assert_eq!(recall().records().iter().map(time_of).max(), Some(9));
+        recall().keep();
+        assert_eq!(recall().records().len(), 200);
     }
 }

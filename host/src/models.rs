@@ -20,6 +20,7 @@ pub use tape::{BadTape, Tape};
 use crate::commands::{Commands, Script};
 use crate::config::{Api, Model};
 use crate::outcome::ModelUse;
+use crate::random::random;
 use crate::submission::Executor;
 use crate::verdict::{ErrorKind, Failure};
 use budget::Budget;
@@ -303,13 +304,6 @@ fn no_answer_within(time: Duration) -> NoAnswer {
     let shown =
         if time.as_millis() < 1_000 { format!("{} ms", time.as_millis()) } else { format!("{} s", time.as_secs()) };
     NoAnswer::Unreachable(format!("no answer within {shown}"))
-}
-
-/// Bytes that nobody can guess.
-fn random<const N: usize>() -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 #[cfg(test)]

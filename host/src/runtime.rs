@@ -30,7 +30,6 @@ pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{Answer, Terms, Used};
-pub use capability::workspace::Trace;
 pub use capability::{Capability, Granted, Grants};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
@@ -40,7 +39,7 @@ pub use source::Source;
 
 use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
@@ -48,7 +47,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 /// What a component says of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// Its name.
     pub name: String,

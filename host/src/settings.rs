@@ -1,11 +1,18 @@
 //! Settings against the schema that a verifier describes, before anything runs.
 
+mod bounded;
+
+use crate::text::clean_line;
 use serde_json::{Map, Value};
 
 /// A schema that is longer is not read: it is a stranger's.
 const MAX_SCHEMA_BYTES: usize = 64 << 10;
+/// What one of its patterns may take when it is compiled.
+const MAX_PATTERN_BYTES: usize = 4 << 20;
 /// Problems that are told at once.
 const MAX_PROBLEMS: usize = 20;
+/// Characters of one of them.
+const MAX_MESSAGE: usize = 1_000;
 
 /// One thing that is wrong with settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,18 +54,25 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         Ok(schema) => schema,
         Err(error) => return whole(format!("the verifier's schema is not JSON: {error}")),
     };
+    if let Err(why) = bounded::check(&schema) {
+        return whole(format!("the verifier's schema cannot be used: {why}"));
+    }
     // The linear engine for patterns: with a backtracking one, a stranger's pattern could run for ever.
-    let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
+    let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
+    let options = jsonschema::options().with_pattern_options(patterns);
     let validator = match options.build(&schema) {
         Ok(validator) => validator,
-        Err(error) => return whole(format!("the verifier's schema is not a JSON Schema: {error}")),
+        Err(error) => {
+            return whole(clean_line(&format!("the verifier's schema is not a JSON Schema: {error}"), MAX_MESSAGE));
+        }
     };
     let problems: Vec<Problem> = validator
         .iter_errors(settings)
         .take(MAX_PROBLEMS)
         .map(|error| Problem {
             place: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
-            message: error.to_string(),
+            // It quotes the schema.
+            message: clean_line(&error.to_string(), MAX_MESSAGE),
         })
         .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -104,6 +118,26 @@ mod tests {
         assert_eq!(places(SCHEMA, json!({"signal": 1, "list": [1, "x"]})), ["list.1", "signal"]);
         assert_eq!(places("{", json!({})), [""]);
         assert_eq!(places(r#"{"type": 5}"#, json!({})), [""]);
+    }
+
+    #[test]
+    fn a_strangers_schema_is_measured_before_it_is_used() {
+        let told =
+            |schema: &str, settings: Value| validate(schema, &settings).expect_err("a problem")[0].message.clone();
+        assert_eq!(
+            told(r##"{"$ref": "#"}"##, json!({})),
+            "the verifier's schema cannot be used: it refers to itself, by `#`"
+        );
+        let wide = r#"{"properties": {"a": {"pattern": "\\p{L}{100}{100}"}}}"#;
+        assert!(told(wide, json!({})).contains("is not a JSON Schema"));
+        // As deep as is accepted: the validator does not run out of stack.
+        let definitions: Map<String, Value> =
+            (0..60).map(|n| (format!("d{n}"), json!({ "$ref": format!("#/$defs/d{}", n + 1) }))).collect();
+        let mut deep = json!({ "$defs": definitions, "$ref": "#/$defs/d0" });
+        deep["$defs"]["d60"] = json!({ "required": ["a"] });
+        assert_eq!(told(&deep.to_string(), json!({})), "\"a\" is a required property");
+        let forged = "{\"enum\": [\"\u{202e}\u{9b}2J\"]}";
+        assert!(told(forged, json!({})).contains("\\u{202e}\\u{9b}2J"));
     }
 
     #[test]

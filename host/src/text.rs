@@ -34,6 +34,20 @@ pub fn clean_line(text: &str, max: usize) -> String {
     line
 }
 
+/// JSON with the same meaning, in which what [`clean`] escapes is escaped as JSON does it. In valid JSON, none of it is
+/// outside of a string but line feeds and the like, which stay.
+pub fn clean_json(json: &str) -> String {
+    let mut clean = String::with_capacity(json.len());
+    for c in json.chars() {
+        if hides(c) && !c.is_ascii_whitespace() {
+            clean.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            clean.push(c);
+        }
+    }
+    clean
+}
+
 /// A moment in UTC, to the millisecond, such as `2026-01-26T14:05:00.000Z`.
 pub fn timestamp(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -82,6 +96,15 @@ mod tests {
             assert_eq!(clean(text, 100), expected);
         }
         assert_eq!(clean_line("a\nb", 100), "a\\nb");
+    }
+
+    #[test]
+    fn clean_json_means_the_same() {
+        let json = "{\n\t\"a\": \"\u{9b}8m\u{202e}\u{E0041}ä\"\n}";
+        let clean = clean_json(json);
+        assert_eq!(clean, "{\n\t\"a\": \"\\u009b8m\\u202e\\udb40\\udc41ä\"\n}");
+        let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).expect("JSON");
+        assert_eq!(read(&clean), read(json));
     }
 
     #[test]

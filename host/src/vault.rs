@@ -1,37 +1,50 @@
-//! Files that this user's runs leave for later ones: compiled code, remembered verdicts.
+//! Files that this user's runs leave for later ones: compiled code, descriptions, remembered verdicts.
 //!
-//! What is kept here decides what runs and what passes, so nothing is believed by its name: each entry carries a keyed
-//! BLAKE3 code over its kind, its key and its bytes, made with a secret that only the owner can read. A file that was
-//! planted, altered or cut fails that test and is deleted. Entries are written beside their place and renamed, so that
-//! any number of processes may share the folder; when all together are too large, those that were not used for the
-//! longest time go.
+//! What is kept here decides what runs and what passes, so nothing is believed by its name: each entry ends with a keyed
+//! BLAKE3 code over its place and its bytes, made with a secret that only the owner can read. A file that was planted,
+//! altered or cut fails that test and is deleted. Nor is it believed for longer than it is true: the place of an entry
+//! follows from the build of this program, so that what another build compiled or passed is not found.
+//!
+//! Entries are written beside their place and renamed, so that any number of processes may share the folder; when all
+//! together are too large, those that were not used for the longest time go.
 
+use crate::random::random;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-/// What all entries together may take, unless told otherwise.
+/// What all entries together may take, unless told otherwise. One may take half of it.
 const MOST_BYTES: u64 = 1 << 30;
 const MAC_BYTES: usize = blake3::OUT_LEN;
+/// How the names of files begin that are being written.
+const WRITING: &str = ".writing-";
+/// Nobody writes for longer: whoever began was killed.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
+/// The sources that this program was built from: `build.rs` digests them.
+const BUILD: &str = env!("GATEHOST_BUILD");
 
 /// What an entry is: its suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A compiled component.
     Compiled,
+    /// What a component said of itself.
+    Description,
     /// What a verifier passed.
     Passes,
 }
 
 impl Kind {
-    const ALL: [Self; 2] = [Self::Compiled, Self::Passes];
+    const ALL: [Self; 3] = [Self::Compiled, Self::Description, Self::Passes];
 
     fn suffix(self) -> &'static str {
         match self {
             Self::Compiled => "compiled",
+            Self::Description => "description",
             Self::Passes => "passes",
         }
     }
@@ -43,10 +56,11 @@ pub struct Vault {
     folder: PathBuf,
     secret: [u8; 32],
     most_bytes: u64,
+    build: &'static str,
 }
 
 impl Vault {
-    /// Open the vault in `folder`, and make it if it is not there.
+    /// Open the vault in `folder`, and make it if it is not there. A folder that is not this user's alone is refused.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::open_bounded(folder, MOST_BYTES)
     }
@@ -54,7 +68,15 @@ impl Vault {
     /// The same, with another bound on the size of all entries together.
     pub fn open_bounded(folder: &Path, most_bytes: u64) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes })
+        let found = fs::metadata(folder)?;
+        let refused = |why: &str| Err(io::Error::other(format!("the folder `{}` {why}", folder.display())));
+        if !is_mine(&found) {
+            return refused("belongs to somebody else");
+        }
+        if found.mode() & 0o022 != 0 {
+            return refused("can be written to by others");
+        }
+        Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
 
     /// The vault of this user: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
@@ -66,46 +88,61 @@ impl Vault {
 
     /// The entry, if it is here and authentic.
     pub fn get(&self, kind: Kind, key: &blake3::Hash) -> Option<Vec<u8>> {
-        let path = self.path(kind, key);
-        let mut file = File::open(&path).ok()?;
-        let mut entry = Vec::new();
-        file.read_to_end(&mut entry).ok()?;
-        let authentic = entry
-            .split_first_chunk::<MAC_BYTES>()
+        let place = self.place(kind, key);
+        let (file, mut entry) = match read_regular(&self.path(kind, &place), self.most_bytes / 2) {
+            Ok(found) => found,
+            Err(error) => {
+                if error.kind() == io::ErrorKind::InvalidData {
+                    self.remove(kind, key);
+                }
+                return None;
+            }
+        };
+        let authentic = |(bytes, mac): &(&[u8], &[u8; MAC_BYTES])| {
             // `blake3::Hash` compares in constant time.
-            .is_some_and(|(mac, bytes)| self.mac(kind, key, bytes) == blake3::Hash::from_bytes(*mac));
-        if !authentic {
-            let _ = fs::remove_file(&path);
+            self.mac(&place, bytes) == blake3::Hash::from_bytes(**mac)
+        };
+        let Some(length) = entry.split_last_chunk().filter(authentic).map(|(bytes, _)| bytes.len()) else {
+            self.remove(kind, key);
             return None;
-        }
+        };
         // Used now: keep it longest.
         let _ = file.set_modified(SystemTime::now());
-        entry.drain(..MAC_BYTES);
+        entry.truncate(length);
         Some(entry)
     }
 
     /// Keep an entry. A failure costs time and nothing else, so callers need not report it.
     pub fn put(&self, kind: Kind, key: &blake3::Hash, bytes: &[u8]) -> io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(&self.folder)?;
-        file.write_all(self.mac(kind, key, bytes).as_bytes())?;
+        if bytes.len() as u64 + MAC_BYTES as u64 > self.most_bytes / 2 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let place = self.place(kind, key);
+        let mut file = tempfile::Builder::new().prefix(WRITING).tempfile_in(&self.folder)?;
         file.write_all(bytes)?;
-        file.persist(self.path(kind, key))?;
+        file.write_all(self.mac(&place, bytes).as_bytes())?;
+        file.persist(self.path(kind, &place))?;
         self.prune()
     }
 
     /// Delete an entry that is of no use.
     pub fn remove(&self, kind: Kind, key: &blake3::Hash) {
-        let _ = fs::remove_file(self.path(kind, key));
+        let _ = fs::remove_file(self.path(kind, &self.place(kind, key)));
     }
 
-    fn mac(&self, kind: Kind, key: &blake3::Hash, bytes: &[u8]) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new_keyed(&self.secret);
-        // The key has a fixed length and the suffixes differ in their first letter: no two entries share a text.
-        hasher.update(key.as_bytes()).update(kind.suffix().as_bytes()).update(bytes).finalize()
+    /// Where an entry belongs: no two kinds, keys or builds share a place.
+    fn place(&self, kind: Kind, key: &blake3::Hash) -> blake3::Hash {
+        let mut place = blake3::Hasher::new();
+        // The key has a fixed length and the suffixes differ in their first letter.
+        place.update(key.as_bytes()).update(kind.suffix().as_bytes()).update(self.build.as_bytes()).finalize()
     }
 
-    fn path(&self, kind: Kind, key: &blake3::Hash) -> PathBuf {
-        self.folder.join(format!("{}.{}", key.to_hex(), kind.suffix()))
+    fn mac(&self, place: &blake3::Hash, bytes: &[u8]) -> blake3::Hash {
+        blake3::Hasher::new_keyed(&self.secret).update(place.as_bytes()).update(bytes).finalize()
+    }
+
+    fn path(&self, kind: Kind, place: &blake3::Hash) -> PathBuf {
+        self.folder.join(format!("{}.{}", place.to_hex(), kind.suffix()))
     }
 
     fn prune(&self) -> io::Result<()> {
@@ -113,10 +150,18 @@ impl Vault {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let path = entry.path();
-            if path.extension().is_some_and(|suffix| Kind::ALL.iter().any(|kind| suffix == kind.suffix())) {
-                // Another process may have pruned it in the meantime.
-                let Ok(metadata) = entry.metadata() else { continue };
-                entries.push((metadata.modified()?, metadata.len(), path));
+            let kept = path.extension().is_some_and(|suffix| Kind::ALL.iter().any(|kind| suffix == kind.suffix()));
+            let writing = entry.file_name().as_encoded_bytes().starts_with(WRITING.as_bytes());
+            if !kept && !writing {
+                continue;
+            }
+            // Another process may have pruned it in the meantime.
+            let Ok(metadata) = entry.metadata() else { continue };
+            let modified = metadata.modified()?;
+            if kept {
+                entries.push((modified, metadata.len(), path));
+            } else if modified.elapsed().is_ok_and(|age| age > ABANDONED) {
+                let _ = fs::remove_file(path);
             }
         }
         entries.sort();
@@ -132,27 +177,44 @@ impl Vault {
     }
 }
 
+fn is_mine(found: &fs::Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Read a file that is one, whole: what is anything else, or too large, is `InvalidData`. It is looked at before it is
+/// read, since a pipe would block and a device need not end.
+fn read_regular(path: &Path, most: u64) -> io::Result<(File, Vec<u8>)> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        // A link, or a socket.
+        Err(Errno::LOOP | Errno::NXIO) => return Err(invalid()),
+        Err(errno) => return Err(errno.into()),
+    };
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > most {
+        return Err(invalid());
+    }
+    let mut bytes = vec![0; usize::try_from(found.len()).map_err(|_| invalid())?];
+    file.read_exact(&mut bytes)?;
+    Ok((file, bytes))
+}
+
 /// Read the secret, or make one. Of several processes that make one at the same time, one wins and all use its.
 fn secret(path: &Path) -> io::Result<[u8; 32]> {
     for _ in 0..2 {
-        match rustix::fs::open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(file) => {
-                let mut file = File::from(file);
-                let mut secret = [0; 32];
-                if file.read_exact(&mut secret).is_ok() && file.metadata()?.permissions().mode() & 0o077 == 0 {
-                    return Ok(secret);
-                }
-                // Cut, or readable by others: no entry that it vouches for can be believed.
-                fs::remove_file(path)?;
-            }
-            Err(rustix::io::Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
+        match private(path) {
+            Ok(secret) => return Ok(secret),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // No entry that it vouches for can be believed.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => fs::remove_file(path)?,
+            Err(error) => return Err(error),
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         // A temporary file is made with mode 0600.
-        let mut fresh = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
-        let mut secret = [0; 32];
-        File::open("/dev/urandom")?.read_exact(&mut secret)?;
+        let mut fresh = tempfile::Builder::new().prefix(WRITING).tempfile_in(folder)?;
+        let secret: [u8; 32] = random().ok_or_else(|| io::Error::other("the system gives no random numbers"))?;
         fresh.write_all(&secret)?;
         match fresh.persist_noclobber(path) {
             Ok(_) => return Ok(secret),
@@ -163,10 +225,84 @@ fn secret(path: &Path) -> io::Result<[u8; 32]> {
     Err(io::Error::other("the vault's secret keeps changing"))
 }
 
+/// A secret that is whole, this user's, and not to be read by others; `InvalidData` if it is not.
+fn private(path: &Path) -> io::Result<[u8; 32]> {
+    let (file, bytes) = read_regular(path, 32)?;
+    let found = file.metadata()?;
+    let secret = bytes.try_into().ok().filter(|_| is_mine(&found) && found.mode() & 0o077 == 0);
+    secret.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
+
+    fn path(vault: &Vault, kind: Kind, key: &blake3::Hash) -> PathBuf {
+        vault.path(kind, &vault.place(kind, key))
+    }
+
+    fn pipe(path: &Path) {
+        assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+    }
+
+    #[test]
+    fn what_is_no_file_is_neither_read_nor_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let vault = Vault::open_bounded(folder.path(), 2_000).expect("a vault");
+        let key = blake3::hash(b"key");
+        let entry = path(&vault, Kind::Compiled, &key);
+        let plants: [&dyn Fn(&Path); 3] = [&pipe, &|path| symlink("/dev/zero", path).expect("a link"), &|path| {
+            File::create(path).expect("a file").set_len(1 << 33).expect("a sparse file");
+        }];
+        for plant in plants {
+            plant(&entry);
+            assert_eq!(vault.get(Kind::Compiled, &key), None);
+            assert!(fs::symlink_metadata(&entry).is_err(), "it is gone");
+            let secret = folder.path().join("secret");
+            fs::remove_file(&secret).expect("removed");
+            plant(&secret);
+            Vault::open(folder.path()).expect("a vault with another secret");
+        }
+        assert!(vault.put(Kind::Compiled, &key, &[7; 1_000]).is_err(), "more than half of it all");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_no_vault() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for mode in [0o777, 0o770, 0o702] {
+            fs::set_permissions(folder.path(), Permissions::from_mode(mode)).expect("allowed");
+            assert!(Vault::open(folder.path()).is_err(), "{mode:o}");
+        }
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("allowed");
+        assert!(Vault::open(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn what_was_abandoned_while_it_was_written_goes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let vault = Vault::open(folder.path()).expect("a vault");
+        let (old, new) = (folder.path().join(".writing-old"), folder.path().join(".writing-new"));
+        File::create(&new).expect("a file");
+        File::create(&old).expect("a file").set_modified(SystemTime::now() - 2 * ABANDONED).expect("a time");
+        vault.put(Kind::Passes, &blake3::hash(b"key"), b"bytes").expect("kept");
+        assert!(!old.exists() && new.exists());
+    }
+
+    #[test]
+    fn an_entry_of_another_build_is_not_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let vault = Vault::open(folder.path()).expect("a vault");
+        let other = Vault { build: "another", ..Vault::open(folder.path()).expect("a vault") };
+        let key = blake3::hash(b"key");
+        other.put(Kind::Passes, &key, b"bytes").expect("kept");
+        assert_eq!(vault.get(Kind::Passes, &key), None);
+        fs::copy(path(&other, Kind::Passes, &key), path(&vault, Kind::Passes, &key)).expect("copied");
+        assert_eq!(vault.get(Kind::Passes, &key), None);
+        assert_eq!(other.get(Kind::Passes, &key).as_deref(), Some(&b"bytes"[..]));
+    }
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
@@ -174,7 +310,7 @@ mod tests {
         let vault = Vault::open_bounded(folder.path(), 3 * (1_000 + MAC_BYTES as u64)).expect("a vault");
         let keys: Vec<blake3::Hash> = (0..5u8).map(|n| blake3::hash(&[n])).collect();
         let age = |key: &blake3::Hash, seconds| {
-            let file = File::options().write(true).open(vault.path(Kind::Compiled, key)).expect("an entry");
+            let file = File::options().write(true).open(path(&vault, Kind::Compiled, key)).expect("an entry");
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).expect("a time");
         };
         for (key, seconds) in keys[..3].iter().zip([30, 20, 10]) {
@@ -197,7 +333,7 @@ mod tests {
         let vault = Vault::open(folder.path()).expect("a vault");
         let key = blake3::hash(b"key");
         vault.put(Kind::Compiled, &key, b"bytes").expect("kept");
-        fs::copy(vault.path(Kind::Compiled, &key), vault.path(Kind::Passes, &key)).expect("copied");
+        fs::copy(path(&vault, Kind::Compiled, &key), path(&vault, Kind::Passes, &key)).expect("copied");
         assert_eq!(vault.get(Kind::Passes, &key), None);
         assert_eq!(vault.get(Kind::Compiled, &key).as_deref(), Some(&b"bytes"[..]));
     }

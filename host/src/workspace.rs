@@ -132,10 +132,14 @@ impl Workspace {
             return Err(Error::TooLarge(size));
         }
         let capacity = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
-        let mut bytes = Vec::with_capacity(capacity + 1);
+        let mut bytes = vec![0; capacity];
         // One byte more than there should be, to see a file that grows.
-        Read::by_ref(&mut file).take(size + 1).read_to_end(&mut bytes)?;
-        if bytes.len() == capacity { Ok(bytes) } else { Err(Error::Changed) }
+        match file.read_exact(&mut bytes).and_then(|()| file.read(&mut [0])) {
+            Ok(0) => Ok(bytes),
+            Ok(_) => Err(Error::Changed),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Changed),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Read at most `length` bytes from `offset`.
@@ -242,12 +246,16 @@ fn parts(path: &str) -> Result<Vec<&str>, Error> {
     if path.is_empty() {
         return Ok(Vec::new());
     }
+    // First: who asks may be a guest, and a list of the parts takes more than the path.
+    if path.len() > MAX_PATH_BYTES {
+        return Err(Error::BadPath);
+    }
     let parts: Vec<&str> = path.split('/').collect();
     // Some file systems do not tell cases apart.
     let good = |part: &&str| {
         !matches!(*part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git") && !part.contains(['\\', '\0'])
     };
-    if path.len() <= MAX_PATH_BYTES && parts.iter().all(good) { Ok(parts) } else { Err(Error::BadPath) }
+    if parts.iter().all(good) { Ok(parts) } else { Err(Error::BadPath) }
 }
 
 #[cfg(test)]

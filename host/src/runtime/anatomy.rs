@@ -3,6 +3,7 @@
 use super::capability::{Capability, Grants};
 use super::wasi;
 use crate::plan::Shape;
+use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
 use std::collections::BTreeSet;
 use wasmparser::{Parser, Payload};
@@ -11,8 +12,11 @@ const PACKAGE: &str = "gatehost:verifier";
 /// The contract's version. Components that were built for the same minor version fit.
 pub const CONTRACT: &str = "0.1.0";
 const COMPATIBLE: &str = "0.1.";
+/// Characters of a name that are shown.
+const MAX_NAME: usize = 500;
 
-/// The names that a component imports and exports, as they are written in it.
+/// The names that a component imports and exports, as they are written in it; what could hide something is escaped,
+/// which no name has that anybody knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Anatomy {
     /// What it imports.
@@ -44,35 +48,39 @@ impl Anatomy {
     /// Of these names, sorted: a linker may put them in any order, and no report should depend on that.
     pub(super) fn new(imports: &[&str], exports: &[&str]) -> Self {
         let sorted = |names: &[&str]| {
-            let mut names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let mut names: Vec<String> = names.iter().map(|name| clean_line(name, MAX_NAME)).collect();
             names.sort();
             names
         };
         Self { imports: sorted(imports), exports: sorted(exports) }
     }
 
-    /// Read the names off the bytes, without compiling them. `None` where they are no component.
+    /// Read the names off the bytes, without compiling them. `None` where they are no component, or one that cannot be
+    /// read to its end: of half of the names, nobody should conclude anything.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if !Parser::is_component(bytes) {
             return None;
         }
-        let mut anatomy = Self::default();
+        let (mut imports, mut exports) = (Vec::new(), Vec::new());
         let mut depth = 0u32;
         for payload in Parser::new(0).parse_all(bytes) {
-            match payload {
-                Ok(Payload::ModuleSection { .. } | Payload::ComponentSection { .. }) => depth += 1,
-                Ok(Payload::End(_)) => depth = depth.saturating_sub(1),
-                Ok(Payload::ComponentImportSection(section)) if depth == 0 => {
-                    anatomy.imports.extend(section.into_iter().flatten().map(|import| import.name.name.to_owned()));
+            match payload.ok()? {
+                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+                Payload::End(_) => depth = depth.saturating_sub(1),
+                Payload::ComponentImportSection(section) if depth == 0 => {
+                    for import in section {
+                        imports.push(import.ok()?.name.name);
+                    }
                 }
-                Ok(Payload::ComponentExportSection(section)) if depth == 0 => {
-                    anatomy.exports.extend(section.into_iter().flatten().map(|export| export.name.name.to_owned()));
+                Payload::ComponentExportSection(section) if depth == 0 => {
+                    for export in section {
+                        exports.push(export.ok()?.name.name);
+                    }
                 }
-                Ok(_) => {}
-                Err(_) => break,
+                _ => {}
             }
         }
-        Some(anatomy)
+        Some(Self::new(&imports, &exports))
     }
 
     /// Whether this import brings types and no function.
@@ -255,6 +263,23 @@ mod tests {
             importing(import).permit(&none).expect(import);
         }
         importing("gatehost:verifier/workspace@0.1.0").permit(&Grants::from_iter([Grant::Workspace])).expect("granted");
+    }
+
+    #[test]
+    fn what_is_cut_off_has_no_anatomy() {
+        let whole = crate::runtime::BUNDLED.iter().find(|bundled| bundled.name == "command").expect("bundled");
+        assert_eq!(Anatomy::read(whole.wasm), Some(whole.anatomy()));
+        for length in [whole.wasm.len() / 2, whole.wasm.len() - 1, 20] {
+            assert_eq!(Anatomy::read(&whole.wasm[..length]), None, "the first {length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_name_can_hide_nothing() {
+        let hiding = "url=<\u{1b}[8m\u{202e}>";
+        let anatomy = Anatomy::new(&[hiding], &[hiding]);
+        assert_eq!(anatomy.imports, ["url=<\\u{1b}[8m\\u{202e}>"]);
+        assert_eq!(anatomy.exports, anatomy.imports);
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! Compiled components in the user's [`Vault`], so that a component from outside is compiled once and not in every run.
+//! Compiled components, and what they said of themselves, in the user's [`Vault`]: so that a component from outside is
+//! compiled and asked once and not in every run.
 
+use super::Description;
 use crate::vault::{Kind, Vault};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Where compiled components are kept.
+/// Where both are kept.
 #[derive(Debug)]
 pub(super) struct Cache(pub(super) Arc<Vault>);
 
@@ -16,8 +18,8 @@ impl Cache {
         let key = key(engine, digest);
         let code = self.0.get(Kind::Compiled, &key)?;
         #[expect(unsafe_code, reason = "machine code that this process, or one of the same user, made")]
-        // SAFETY: the vault vouches that these very bytes were written by `put` under this key, which binds them to
-        // this wasmtime and these settings.
+        // SAFETY: the vault vouches that these very bytes were written by `put` under this key, by this build of this
+        // program, which binds them to this wasmtime and these settings.
         let component = unsafe { Component::deserialize(engine, code) }.ok();
         if component.is_none() {
             self.0.remove(Kind::Compiled, &key);
@@ -28,6 +30,19 @@ impl Cache {
     /// Keep a compiled component, and tell whether it is kept. A failure costs time and nothing else.
     pub(super) fn put(&self, engine: &Engine, digest: &str, component: &Component) -> bool {
         component.serialize().is_ok_and(|code| self.0.put(Kind::Compiled, &key(engine, digest), &code).is_ok())
+    }
+
+    /// What the component with this digest said of itself, if it was asked before.
+    pub(super) fn description(&self, digest: &str) -> Option<Description> {
+        let said = self.0.get(Kind::Description, &blake3::hash(digest.as_bytes()))?;
+        serde_json::from_slice(&said).ok()
+    }
+
+    /// Keep what a component said of itself.
+    pub(super) fn put_description(&self, digest: &str, about: &Description) {
+        if let Ok(said) = serde_json::to_vec(about) {
+            let _ = self.0.put(Kind::Description, &blake3::hash(digest.as_bytes()), &said);
+        }
     }
 }
 

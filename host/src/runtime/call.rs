@@ -4,7 +4,6 @@ use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File}
 use super::capability::Granted;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
-use super::capability::workspace::{Reader, Trace};
 use super::ending::{self, Ended};
 use super::load::{Check, Verifier};
 use super::log::LogLine;
@@ -55,8 +54,6 @@ pub struct Answer {
     pub log: Vec<LogLine>,
     /// How many lines of log were dropped.
     pub log_dropped: u64,
-    /// What it looked at in the work.
-    pub trace: Trace,
     /// What was run for it.
     pub ran: Vec<Ran>,
     /// What was asked for it.
@@ -76,15 +73,7 @@ pub struct Used {
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            log: Vec::new(),
-            log_dropped: 0,
-            trace: Trace::new(),
-            ran: Vec::new(),
-            asked: Vec::new(),
-            used: Used::default(),
-        }
+        Self { verdict, log: Vec::new(), log_dropped: 0, ran: Vec::new(), asked: Vec::new(), used: Used::default() }
     }
 }
 
@@ -95,10 +84,13 @@ impl From<Failure> for Answer {
 }
 
 impl Runtime {
-    /// Ask a component to describe itself.
+    /// What a component says of itself: it is asked, unless it was before.
     pub async fn describe(&self, source: &Source) -> Result<Description, Failure> {
         if let Some(bundled) = source.as_bundled() {
             return Ok(bundled.description());
+        }
+        if let Some(about) = self.cache.as_ref().and_then(|cache| cache.description(source.digest())) {
+            return Ok(about);
         }
         let verifier = &self.prepare_to_describe(source)?;
         let Some(about) = &verifier.about else { return Ok(program::description()) };
@@ -111,13 +103,19 @@ impl Runtime {
             })
             .await;
         let about = answer?;
-        Ok(Description {
+        let about = Description {
             name: clean_line(&about.name, 100),
             version: clean_line(&about.version, 100),
             summary: clean_line(&about.summary, 500),
-            files: about.files,
+            // Not shortened: that would be another pattern. One that hides something matches nothing sensible anyway.
+            files: about.files.iter().map(|glob| clean_line(glob, glob.len())).collect(),
+            // It must stay JSON: whoever prints it cleans it.
             settings_schema: about.settings_schema,
-        })
+        };
+        if let Some(cache) = &self.cache {
+            cache.put_description(source.digest(), &about);
+        }
+        Ok(about)
     }
 
     /// Have one file judged.
@@ -209,7 +207,7 @@ impl Runtime {
         }
         let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
         let reach = Reach {
-            workspace: terms.workspace.cloned().map(Reader::new),
+            workspace: terms.workspace.cloned(),
             commands: terms.commands.cloned().map(Runner::new),
             models: terms.models.cloned().map(Asker::new),
         };
@@ -268,7 +266,7 @@ fn too_large(size: u64, limits: &Limits) -> Failure {
 
 fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
     let used = sandbox.used();
-    let Sandbox { mut log, wasi, workspace, commands, models, .. } = sandbox;
+    let Sandbox { mut log, wasi, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
     let (asked, unanswered) = models.map(Asker::into_asked).unwrap_or_default();
@@ -279,7 +277,6 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
         verdict: verdict.unwrap_or_else(Verdict::from),
         log,
         log_dropped,
-        trace: workspace.map(Reader::into_trace).unwrap_or_default(),
         ran: commands.map(Runner::into_ran).unwrap_or_default(),
         asked,
         used,

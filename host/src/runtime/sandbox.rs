@@ -12,12 +12,12 @@ use super::allowance::Allowance;
 use super::call::Used;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
-use super::capability::workspace::Reader;
 use super::ending::Ended;
 use super::log::Log;
 use super::wasi::Wasi;
 use crate::limits::Limits;
 use crate::verdict::ErrorKind;
+use crate::workspace::Workspace;
 use std::sync::Arc;
 use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
 
@@ -31,7 +31,7 @@ pub(super) struct Sandbox {
     pub(super) instructions: Option<u64>,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
-    pub(super) workspace: Option<Reader>,
+    pub(super) workspace: Option<Arc<Workspace>>,
     pub(super) commands: Option<Runner>,
     pub(super) models: Option<Asker>,
 }
@@ -39,7 +39,7 @@ pub(super) struct Sandbox {
 /// What a guest can reach besides its inputs.
 #[derive(Default)]
 pub(super) struct Reach {
-    pub(super) workspace: Option<Reader>,
+    pub(super) workspace: Option<Arc<Workspace>>,
     pub(super) commands: Option<Runner>,
     pub(super) models: Option<Asker>,
 }

@@ -3,7 +3,8 @@
 use crate::args::{Format, Global, Inspect};
 use crate::complaint::Complaint;
 use crate::{Exit, prepare};
-use gatehost::runtime::{Anatomy, BUNDLED, CONTRACT, Description, Runtime, Source};
+use gatehost::runtime::{Anatomy, BUNDLED, CONTRACT, Code, Description, Runtime, Source};
+use gatehost::text::{clean_json, clean_line};
 use gatehost::verdict::Failure;
 use serde_json::json;
 use std::io::Write;
@@ -41,9 +42,12 @@ fn list(out: &mut impl Write, format: Format) -> Result<Exit, Complaint> {
     Ok(Exit::Pass)
 }
 
+/// Characters of one line. A schema may be one, of as much as is read of it.
+const MAX_LINE: usize = 64 << 10;
+
 struct Facts<'a> {
     source: &'a Source,
-    /// `None` where it is no component at all.
+    /// `None` where it is no component, or cannot be read.
     anatomy: Option<Anatomy>,
     code: &'static str,
     about: Option<Description>,
@@ -53,10 +57,15 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn collect(runtime: &Runtime, source: &'a Source) -> Result<Self, Complaint> {
-        let code = match (source.as_bundled(), runtime.needs_compiling(source)) {
-            (Some(_), _) => "compiled, bundled",
-            (None, true) => "not compiled before; `gate compile` does it ahead",
-            (None, false) => "compiled, in the cache",
+        let code = match runtime.compile(source) {
+            Ok(Code::Bundled) => "compiled, bundled",
+            Ok(Code::Cached) => "compiled, in the cache",
+            Ok(Code::Compiled) => "compiled just now",
+            Err(problem) => {
+                // Of what cannot be compiled, the names can perhaps be read.
+                let anatomy = Anatomy::read(source.bytes());
+                return Ok(Self { source, anatomy, code: "cannot be compiled", about: None, problems: vec![problem] });
+            }
         };
         let mut problems = runtime.misfits(source);
         let about = match prepare::block_on(runtime.describe(source))? {
@@ -69,13 +78,13 @@ impl<'a> Facts<'a> {
                 None
             }
         };
-        // Of what cannot be compiled, the names can perhaps be read.
-        let anatomy = runtime.anatomy_of(source).ok().or_else(|| Anatomy::read(source.bytes()));
+        let anatomy = runtime.anatomy_of(source).ok();
         Ok(Self { source, anatomy, code, about, problems })
     }
 
     fn human(&self, out: &mut impl Write, name: &str) -> std::io::Result<()> {
-        let mut line = |label: &str, value: &str| writeln!(out, "{label:9} {value}");
+        // Much of it is the component's own words, which must not look like ours.
+        let mut line = |label: &str, value: &str| writeln!(out, "{label:9} {}", clean_line(value, MAX_LINE));
         line("component", name)?;
         line("digest", self.source.digest())?;
         line("size", &format!("{} bytes", self.source.bytes().len()))?;
@@ -104,6 +113,8 @@ impl<'a> Facts<'a> {
             if functions.count() == 0 {
                 line("imports", "nothing but types: it can compute, and nothing else")?;
             }
+        } else {
+            line("imports", "could not be read")?;
         }
         if let Some(about) = &self.about {
             for (number, glob) in about.files.iter().enumerate() {
@@ -155,6 +166,5 @@ fn needs(anatomy: &Anatomy) -> Vec<&'static str> {
 }
 
 fn print_json(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)
+    writeln!(out, "{}", clean_json(&format!("{value:#}")))
 }

@@ -1,0 +1,215 @@
+//! Whether a schema can be used at all, seen before it is: a stranger's may be small and yet mean work without end.
+//!
+//! What a validator does is bounded by the schema as it would be with every reference written out, so that is what is
+//! measured here, each definition once. A schema that refers to itself has no such size: it is refused, however
+//! harmless, since telling the harmless ones apart is harder than doing without.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What a schema may have with its references written out.
+const MOST_BYTES: u64 = 256 << 10;
+/// How deep it may be then. Validators walk it by recursion.
+const MOST_DEPTH: usize = 128;
+/// How many regular expressions it may have: each is a program to compile and to keep.
+const MOST_PATTERNS: usize = 50;
+/// A validator evaluates again what lies below these keywords, to see what it left over: once for each of them around.
+const AGAIN: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
+const TIMES: u64 = 4;
+/// What makes a part of a schema a document of its own, or a reference that cannot be followed by looking.
+const ELSEWHERE: [&str; 4] = ["$id", "$schema", "$dynamicRef", "$recursiveRef"];
+
+/// Refuse a schema that is too much for a validator, and say why.
+pub(super) fn check(schema: &Value) -> Result<(), String> {
+    let patterns = patterns(schema);
+    if patterns > MOST_PATTERNS {
+        return Err(format!("it has {patterns} patterns; at most {MOST_PATTERNS} are compiled"));
+    }
+    // There, a plain `id`, which can as well be data, makes a document of its own.
+    if schema.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04")) {
+        return Err("it is of draft 4; expected a newer one, such as 2020-12".to_owned());
+    }
+    let mut survey = Survey { root: schema, known: BTreeMap::new() };
+    let extent = match schema {
+        // At the top, these say what the whole is.
+        Value::Object(map) => survey.object(map, &["$id", "$schema"], 0),
+        other => survey.extent(other, 0),
+    }?;
+    if extent.bytes > MOST_BYTES {
+        return Err(format!("with its references written out, it has more than {MOST_BYTES} bytes"));
+    }
+    Ok(())
+}
+
+/// How large a part is with its references written out, and how deep.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    bytes: u64,
+    depth: usize,
+}
+
+impl Extent {
+    fn add(&mut self, below: Self) {
+        self.bytes = self.bytes.saturating_add(below.bytes);
+        self.depth = self.depth.max(below.depth + 1);
+    }
+}
+
+struct Survey<'s> {
+    root: &'s Value,
+    /// What a reference leads to; none while it is being measured.
+    known: BTreeMap<&'s str, Option<Extent>>,
+}
+
+impl<'s> Survey<'s> {
+    fn extent(&mut self, value: &'s Value, depth: usize) -> Result<Extent, String> {
+        let bytes = |bytes: usize| Ok(Extent { bytes: bytes as u64, depth: 0 });
+        match value {
+            Value::Object(map) => self.object(map, &[], depth),
+            Value::Array(items) => {
+                let mut extent = Extent { bytes: 2, depth: 0 };
+                for item in items {
+                    extent.add(self.below(item, depth)?);
+                }
+                Ok(extent)
+            }
+            Value::String(text) => bytes(text.len() + 2),
+            Value::Null | Value::Bool(_) | Value::Number(_) => bytes(4),
+        }
+    }
+
+    /// An object may be a schema, or anything else in one: all are looked at alike, so that no place is forgotten.
+    fn object(&mut self, map: &'s Map<String, Value>, allowed: &[&str], depth: usize) -> Result<Extent, String> {
+        let mut extent = Extent { bytes: 2, depth: 0 };
+        for (key, value) in map {
+            extent.add(Extent { bytes: key.len() as u64 + 4, depth: 0 });
+            extent.add(self.below(value, depth)?);
+            match value {
+                Value::String(reference) if key == "$ref" => extent.add(self.target(reference, depth)?),
+                Value::String(_) if ELSEWHERE.contains(&key.as_str()) && !allowed.contains(&key.as_str()) => {
+                    return Err(format!("it has a `{key}` inside, which is not followed"));
+                }
+                _ => {}
+            }
+        }
+        if AGAIN.iter().any(|key| map.contains_key(*key)) {
+            extent.bytes = extent.bytes.saturating_mul(TIMES);
+        }
+        Ok(extent)
+    }
+
+    fn below(&mut self, value: &'s Value, depth: usize) -> Result<Extent, String> {
+        if depth >= MOST_DEPTH {
+            return Err(too_deep());
+        }
+        self.extent(value, depth + 1)
+    }
+
+    fn target(&mut self, reference: &'s str, depth: usize) -> Result<Extent, String> {
+        let shown = crate::text::clean_line(reference, 60);
+        match self.known.get(reference) {
+            Some(Some(extent)) if depth + extent.depth < MOST_DEPTH => return Ok(*extent),
+            Some(Some(_)) => return Err(too_deep()),
+            Some(None) => return Err(format!("it refers to itself, by `{shown}`")),
+            None => {}
+        }
+        let pointer = reference.strip_prefix('#').filter(|pointer| !pointer.contains('%'));
+        let target = pointer.and_then(|pointer| self.root.pointer(pointer)).ok_or_else(|| {
+            format!("it refers to `{shown}`; expected a part of the schema itself, such as `#/$defs/name`")
+        })?;
+        self.known.insert(reference, None);
+        let extent = self.below(target, depth)?;
+        self.known.insert(reference, Some(extent));
+        Ok(extent)
+    }
+}
+
+fn too_deep() -> String {
+    format!("with its references written out, it is more than {MOST_DEPTH} levels deep")
+}
+
+/// The regular expressions of a schema, and whatever looks like one.
+fn patterns(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(patterns).sum(),
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| match value {
+                Value::String(_) if key == "pattern" => 1,
+                Value::Object(named) if key == "patternProperties" => named.len() + patterns(value),
+                _ => patterns(value),
+            })
+            .sum(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Definitions of which each refers to the next so many times, and a schema that refers to the first.
+    fn doubling(definitions: usize, times: usize) -> Value {
+        let mut all = Map::new();
+        for n in 0..definitions {
+            let next = json!({ "$ref": format!("#/$defs/d{}", n + 1) });
+            all.insert(format!("d{n}"), json!({ "allOf": vec![next; times] }));
+        }
+        all.insert(format!("d{definitions}"), json!({ "type": "object" }));
+        json!({ "$defs": all, "$ref": "#/$defs/d0" })
+    }
+
+    fn nested(levels: usize, keyword: &str) -> Value {
+        (0..levels).fold(json!({}), |schema, _| json!({ "allOf": [schema], keyword: false }))
+    }
+
+    #[test]
+    fn ordinary_schemas_are_accepted() {
+        let name = json!({ "type": "string", "pattern": "^[a-z]+$" });
+        let uses: Map<String, Value> = (0..500).map(|n| (format!("p{n}"), json!({ "$ref": "#/$defs/name" }))).collect();
+        for schema in [
+            json!({}),
+            json!(true),
+            json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/a" }),
+            json!({ "$defs": { "name": name }, "properties": uses }),
+            json!({ "properties": { "$ref": { "type": "string" }, "id": { "type": "string" }, "pattern": {} } }),
+            json!({ "properties": { "a/b": { "$ref": "#/properties/c" }, "c": {}, "d": { "$ref": "#/properties/a~1b" } } }),
+            doubling(9, 2),
+            doubling(30, 1),
+            nested(3, "unevaluatedProperties"),
+        ] {
+            assert_eq!(check(&schema), Ok(()), "{schema}");
+        }
+    }
+
+    #[test]
+    fn work_without_end_is_refused_with_a_reason() {
+        let many: Map<String, Value> =
+            (0..60).map(|n| (format!("p{n}"), json!({ "pattern": format!("a{n}") }))).collect();
+        for (schema, reason) in [
+            (doubling(30, 2), "more than 262144 bytes"),
+            (doubling(5, 60), "more than 262144 bytes"),
+            (doubling(200, 1), "more than 128 levels deep"),
+            (nested(12, "unevaluatedProperties"), "more than 262144 bytes"),
+            (nested(12, "unevaluatedItems"), "more than 262144 bytes"),
+            (json!({ "$ref": "#" }), "refers to itself"),
+            (json!({ "properties": { "child": { "$ref": "#" } } }), "refers to itself"),
+            (
+                json!({ "$defs": { "a": { "$ref": "#/$defs/b" }, "b": { "allOf": [{ "$ref": "#/$defs/a" }] } } }),
+                "refers to itself",
+            ),
+            (json!({ "$ref": "https://json-schema.org/draft/2020-12/schema" }), "a part of the schema itself"),
+            (json!({ "$ref": "#name", "$anchor": "name" }), "a part of the schema itself"),
+            (json!({ "$ref": "#/$defs/gone" }), "a part of the schema itself"),
+            (json!({ "$dynamicRef": "#" }), "`$dynamicRef`"),
+            (json!({ "$defs": { "a": { "$id": "a", "$ref": "#/b" } }, "b": {} }), "`$id`"),
+            (json!({ "$schema": "http://json-schema.org/draft-04/schema#" }), "draft 4"),
+            (json!({ "properties": many }), "60 patterns"),
+            (json!({ "patternProperties": many }), "120 patterns"),
+        ] {
+            let found = check(&schema).expect_err(reason);
+            assert!(found.contains(reason), "{found}: {schema}");
+        }
+    }
+}
