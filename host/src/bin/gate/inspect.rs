@@ -61,6 +61,7 @@ impl<'a> Facts<'a> {
             Ok(Code::Bundled) => "compiled, bundled",
             Ok(Code::Cached) => "compiled, in the cache",
             Ok(Code::Compiled) => "compiled just now",
+            Ok(Code::Unkept) => "compiled just now, and could not be kept",
             Err(problem) => {
                 // Of what cannot be compiled, the names can perhaps be read.
                 let anatomy = Anatomy::read(source.bytes());
