@@ -1,6 +1,6 @@
 //! A claim as words and the breaks between them, without what it quotes.
 
-use gatehost_sdk::markdown;
+use gatehost_sdk::markdown::{self, Said};
 use std::ops::Range;
 
 /// A word, or something that ends a row of words.
@@ -43,23 +43,32 @@ pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl 
 
 /// Take a text apart.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let blocks = markdown::fenced(text);
+    let visible: String = text.chars().filter(|&character| !is_invisible(character)).collect();
     let mut tokens = Vec::new();
     let mut paragraph: Vec<(usize, &str)> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let start = line.trim_start();
-        if blocks.iter().any(|block| block.lines.contains(&number)) || start.starts_with('>') {
+    for line in markdown::lines(&visible) {
+        if line.said == Said::Quoted {
             flush(&mut paragraph, &mut tokens);
-            tokens.push(Token { kind: Kind::Quoted, line: number });
-            tokens.push(Token { kind: Kind::Break, line: number });
-        } else if start.is_empty() {
+            tokens.push(Token { kind: Kind::Quoted, line: line.number });
+            tokens.push(Token { kind: Kind::Break, line: line.number });
+        } else if line.text.trim().is_empty() {
             flush(&mut paragraph, &mut tokens);
         } else {
-            paragraph.push((number, line));
+            // What follows a comment on its line starts anew.
+            if paragraph.last().is_some_and(|&(number, _)| number == line.number) {
+                flush(&mut paragraph, &mut tokens);
+            }
+            paragraph.push((line.number, line.text));
         }
     }
     flush(&mut paragraph, &mut tokens);
     with_long_forms(tokens)
+}
+
+/// What takes no room on a page, and so does not part a word: soft hyphens, joiners, marks of direction.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }
 
 fn flush(paragraph: &mut Vec<(usize, &str)>, tokens: &mut Vec<Token>) {
@@ -208,6 +217,8 @@ mod tests {
             ("> a\nb", "\"\" / b /"),
             ("```\na\n```\nb", "\"\" / \"\" / \"\" / b /"),
             ("TASK_COMPLETE", "task_complete /"),
+            ("man\u{AD}u\u{200B}al", "manual /"),
+            ("> a\rb\u{2028}c", "\"\" / b c /"),
         ] {
             assert_eq!(shown(text), expected, "{text:?}");
         }
