@@ -10,7 +10,7 @@
 use gatehost_sdk::markdown::{self, Line, Said};
 use regex::Regex;
 
-// In ASCII as far as it goes: a table of all letters takes a thousand times longer to compile.
+// In ASCII as far as it goes: tables of all letters take long to compile.
 const LABEL_WORD: &str =
     "verdict|result|status|evaluation|decision|review|outcome|conclusion|assessment|recommendation";
 const REJECTS: &str = r"review_fail|fail(?:ed|ures?|s)?|reject(?:ed|s|ion)?|(?:(?:do|did|does|is|was) +)?not[ _]+(?:pass(?:ed)?|accept(?:ed|able)?|approved?)|unacceptable|changes[ _]requested|request[ _]changes";
@@ -46,6 +46,7 @@ struct Patterns {
     reject: Regex,
     accept: Regex,
     label_word: Regex,
+    offered: Regex,
     none: Regex,
     row: Regex,
     negation: Regex,
@@ -55,7 +56,8 @@ impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let patterns = Patterns::new()?;
-        let lines: Vec<Line<'_>> = markdown::lines(text).into_iter().filter(|line| !is_unchecked(line.text)).collect();
+        let lines = markdown::lines(text).into_iter();
+        let lines: Vec<Line<'_>> = lines.filter(|line| !patterns.is_only_offered(line.text)).collect();
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
@@ -100,6 +102,7 @@ impl Patterns {
                 r"(?i)^{MARKS}(?:\[x\])?{MARKS}(?P<label>{label}(?: +is)?{MARKS}:?)?{MARKS}(?:{ACCEPTS}){MARKS}[.!]*{MARKS}$"
             ))?,
             label_word: plain(&format!("(?i)(?:{LABEL_WORD})"))?,
+            offered: plain(&format!(r"(?i)^[^a-z0-9]*(?:{ACCEPTS}|{REJECTS})(?-u:\b) *(?:[^a-z0-9 ].*)?$"))?,
             none: plain(NONE)?,
             row: plain(ROW)?,
             negation: plain(NEGATION)?,
@@ -108,6 +111,9 @@ impl Patterns {
 
     fn against<'a>(&self, lines: &[Line<'a>], at: usize) -> Against<'a> {
         let Line { text, said, .. } = lines[at];
+        if is_unchecked(text) {
+            return Against::Nothing;
+        }
         let Some(found) = self.reject.captures(text) else {
             let row = said == Said::Plainly && self.row.is_match(text) && !is_of_another_time(text);
             return if row { Against::Doubt } else { Against::Nothing };
@@ -124,6 +130,11 @@ impl Patterns {
             Said::Quoted if labelled => Against::Doubt,
             Said::Quoted | Said::Hidden => Against::Nothing,
         }
+    }
+
+    /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
+    fn is_only_offered(&self, text: &str) -> bool {
+        is_unchecked(text) && self.offered.is_match(text)
     }
 
     /// Whether the last line with anything on it accepts.
@@ -145,9 +156,14 @@ impl Patterns {
         if sentence.is_empty() || sentence.ends_with(['.', '!', '?', ':']) || starts_block(own) {
             return false;
         }
+        // `Failed: 0` is no sentence that goes on.
+        let value = sentence.rsplit_once(": ").map_or("", |(_, value)| value);
+        if !value.is_empty() && !value.contains(' ') && !self.negation.is_match(value) {
+            return false;
+        }
         // Below a list, a verdict in capitals that is not indented is no part of it.
         let below = starts_block(before.text) && !own.starts_with(' ') && !self.negation.is_match(sentence);
-        !(below && !own.contains(char::is_lowercase))
+        !below || own.contains(char::is_lowercase)
     }
 
     /// Whether what stands before ends in a colon, and not for a verdict: "the format is:".
@@ -203,7 +219,7 @@ fn starts_block(text: &str) -> bool {
         || (number.len() < text.len() && (number.starts_with(". ") || number.starts_with(") ")))
 }
 
-/// A box that was offered and not chosen.
+/// A box without a mark.
 fn is_unchecked(text: &str) -> bool {
     let bare = text.trim_start().trim_start_matches(['-', '*', '+', ' ', '|']);
     bare.starts_with("[ ]") || bare.starts_with("[]") || bare.starts_with(['☐', '⬜'])

@@ -44,7 +44,7 @@ fn place_in_bytes(file: &File, offset: usize) -> Place {
 /// The text of bytes that start with a byte order mark of UTF-16, without the mark; `None` where they have none, or
 /// are not UTF-16 after all.
 pub fn from_utf16(bytes: &[u8]) -> Option<String> {
-    let units = utf16_units(bytes).filter(|_| bytes.len() % 2 == 0)?;
+    let units = utf16_units(bytes).filter(|_| bytes.len().is_multiple_of(2))?;
     String::from_utf16(&units).ok()
 }
 
