@@ -8,8 +8,8 @@
 //! something else, makes the verifier abstain. Settings can put a pattern, searched in the whole text, in place of
 //! either.
 //!
-//! The reason for a rejection is what the line says behind the word, or the text that follows; of a pattern, its group
-//! `reason`, or its first group, or the text after the match; or else the whole.
+//! The reason for a rejection is what the line says behind the word, or the text that follows, or the text before; of a
+//! pattern, its group `reason`, or its first group, or the text after the match, or else the whole.
 //!
 //! The evaluator's text may repeat what it evaluated. Where the work could plant a verdict in it, use a reviewer that
 //! demands a nonce instead.
@@ -176,14 +176,14 @@ mod tests {
             ("**REJECTED** - two endpoints are missing.", "two endpoints are missing."),
             ("Verdict: REJECTED\n\nThe parser drops the last line.", "The parser drops the last line."),
             ("FAILED — no tests\nPASS", "no tests"),
-            ("PASS\nVerdict: fail", "Verdict: fail"),
+            ("PASS\nVerdict: fail", "PASS Verdict: fail"),
             ("Not approved: see line 3", "see line 3"),
             ("Verdict: FAIL (tests missing)", "tests missing"),
             ("Verdict: FAIL (tests do not compile)\n\nPASS", "tests do not compile"),
             ("FAIL tests do not compile\nPASS", "tests do not compile"),
             ("FAIL: none of the tests compile\n\nPASS", "none of the tests compile"),
-            ("- [x] FAIL\n- [ ] PASS", "[x] FAIL"),
-            ("Verdict:\n- [x] REJECTED\n- [ ] APPROVED\n", "[x] REJECTED"),
+            ("- [x] FAIL\n- [ ] PASS", "- [x] FAIL"),
+            ("No tests.\n\nVerdict:\n- [x] REJECTED\n- [ ] APPROVED\n", "No tests. Verdict: - [x] REJECTED"),
             ("☒ REJECTED\n☐ APPROVED\n\nNo tests.", "No tests."),
             ("The verdict is FAIL because of the tests.\n\nPASS", "because of the tests."),
             ("| Verdict | FAIL |", "| Verdict | FAIL |"),

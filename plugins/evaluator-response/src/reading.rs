@@ -62,32 +62,23 @@ impl Reading {
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
                 Against::Rejection(why) if reading.rejection.is_none() => {
-                    reading.rejection = Some(reason(why, line, &lines[at + 1..]));
+                    reading.rejection = Some(reason(why, &lines, at));
                 }
                 Against::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.to_owned()),
                 _ => {}
             }
         }
-        // Where nothing but the word is said, what was said before it is the reason.
-        if reading.rejection.as_deref() == Some("") {
-            reading.rejection = Some(text.to_owned());
-        }
         Ok(reading)
     }
 }
 
-/// What the line says, or what follows it, or, where it is the last, nothing.
-fn reason(why: &str, line: &Line<'_>, after: &[Line<'_>]) -> String {
+/// What the line at `at` says behind its word, or what follows it, or what led up to it.
+fn reason(why: &str, lines: &[Line<'_>], at: usize) -> String {
     let own = why.trim_start_matches([':', '.', ',', ';', '–', '—', '-', '→', '=', ' ', '*', '_', '`']);
     let own = own.strip_prefix('(').map_or(own, |inside| inside.trim_end().trim_end_matches([')', '.']));
-    let following: Vec<&str> = after.iter().map(|line| line.text).collect();
-    let following = following.join("\n");
-    let has_words = |text: &str| text.contains(char::is_alphanumeric);
-    [own, &following].into_iter().find(|text| has_words(text)).map(str::to_owned).unwrap_or_else(|| {
-        // A box or a label needs no more than itself.
-        let bare = line.text.trim().trim_start_matches(['-', '*', '+', ' ']);
-        if bare.starts_with('[') || bare.contains([':', '|']) { bare.to_owned() } else { String::new() }
-    })
+    let joined = |lines: &[Line<'_>]| lines.iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
+    let candidates = [own.to_owned(), joined(&lines[at + 1..]), joined(&lines[..=at])];
+    candidates.into_iter().find(|text| text.contains(char::is_alphanumeric)).unwrap_or_default()
 }
 
 impl Patterns {
