@@ -1,6 +1,7 @@
 //! A claim as words and the breaks between them, without what it quotes.
 
 use gatehost_sdk::markdown::{self, Said};
+use gatehost_sdk::text::visible;
 use std::ops::Range;
 
 /// A word, or something that ends a row of words.
@@ -43,7 +44,7 @@ pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl 
 
 /// Take a text apart.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let visible: String = text.chars().filter(|&character| !is_invisible(character)).collect();
+    let visible = visible(text);
     let mut tokens = Vec::new();
     let mut paragraph: Vec<(usize, &str)> = Vec::new();
     for line in markdown::lines(&visible) {
@@ -63,12 +64,6 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     }
     flush(&mut paragraph, &mut tokens);
     with_long_forms(tokens)
-}
-
-/// What takes no room on a page, and so does not part a word: soft hyphens, joiners, marks of direction.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
 }
 
 fn flush(paragraph: &mut Vec<(usize, &str)>, tokens: &mut Vec<Token>) {

@@ -187,8 +187,12 @@ mod tests {
             ("☒ REJECTED\n☐ APPROVED\n\nNo tests.", "No tests."),
             ("The verdict is FAIL because of the tests.\n\nPASS", "because of the tests."),
             ("| Verdict | FAIL |", "| Verdict | FAIL |"),
-            ("❌ Failed\n\nNothing compiles.\nPASS", "Nothing compiles. PASS"),
+            ("❌ Failed\n\nNothing compiles.\nPASS", "Nothing compiles."),
             ("Two endpoints are missing\nFAIL", "Two endpoints are missing FAIL"),
+            ("VERDICT: fail\nPASS", "VERDICT: fail"),
+            ("[FAIL] no tests\nPASS", "no tests"),
+            ("Verdict: F\u{200B}AIL\n\nPASS", "Verdict: FAIL"),
+            ("FAIL\u{2028}PASS", "FAIL"),
             ("```\nFAIL: unclosed\n\nPASS", "unclosed"),
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
@@ -235,6 +239,8 @@ mod tests {
             "| Criterion 2 | **FAIL** |\n\nVerdict: PASS",
             "```\nVerdict: FAIL\n```\n\nPASS",
             "The tests that were\nfailed.\n\nPASS",
+            "1. FAIL\n\nPASS",
+            "<verdict>FAIL</verdict>\n\nPASS",
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Abstain, "{text:?}: {:?}", verdict.findings);

@@ -8,6 +8,7 @@
 //! `accepted.` at the end of "so this work is not / accepted." does not.
 
 use gatehost_sdk::markdown::{self, Line, Said};
+use gatehost_sdk::text::visible;
 use regex::Regex;
 
 // In ASCII as far as it goes: tables of all letters take long to compile.
@@ -16,11 +17,11 @@ const LABEL_WORD: &str =
 const REJECTS: &str = r"review_fail|fail(?:ed|ures?|s)?|reject(?:ed|s|ion)?|(?:(?:do|did|does|is|was) +)?not[ _]+(?:pass(?:ed)?|accept(?:ed|able)?|approved?)|unacceptable|changes[ _]requested|request[ _]changes";
 const ACCEPTS: &str = "review_pass|pass(?:ed|es)?|accept(?:ed|s)?|approve[ds]?";
 /// What may stand around an acceptance; a cross, a line through it or quotation marks may not.
-const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉\x{FE0F}-]*";
+const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
 /// ` tests: 0`, `: none`, `: 0 of 12 tests`: nothing failed.
 const NONE: &str = r"(?i)^(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*(?:0|none|zero|nil|n/?a)(?: *(?:/|of) *[0-9]+)?(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*$";
 /// A row of a list or a table that says of something that it failed.
-const ROW: &str = "[:|=→–—-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*$";
+const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*(?:</[A-Za-z0-9]+>)?[^A-Za-z0-9]*$";
 const NEGATION: &str = r"(?i)(?-u:\b)(?:not?|never|cannot|hardly)(?-u:\b)|n['’]t(?-u:\b)";
 
 /// What a text says.
@@ -56,13 +57,14 @@ impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let patterns = Patterns::new()?;
-        let lines = markdown::lines(text).into_iter();
+        let text = visible(text);
+        let lines = markdown::lines(&text).into_iter();
         let lines: Vec<Line<'_>> = lines.filter(|line| !patterns.is_only_offered(line.text)).collect();
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
                 Against::Rejection(why) if reading.rejection.is_none() => {
-                    reading.rejection = Some(reason(why, &lines, at));
+                    reading.rejection = Some(patterns.reason(why, &lines, at));
                 }
                 Against::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.to_owned()),
                 _ => {}
@@ -70,15 +72,6 @@ impl Reading {
         }
         Ok(reading)
     }
-}
-
-/// What the line at `at` says behind its word, or what follows it, or what led up to it.
-fn reason(why: &str, lines: &[Line<'_>], at: usize) -> String {
-    let own = why.trim_start_matches([':', '.', ',', ';', '–', '—', '-', '→', '=', ' ', '*', '_', '`']);
-    let own = own.strip_prefix('(').map_or(own, |inside| inside.trim_end().trim_end_matches([')', '.']));
-    let joined = |lines: &[Line<'_>]| lines.iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
-    let candidates = [own.to_owned(), joined(&lines[at + 1..]), joined(&lines[..=at])];
-    candidates.into_iter().find(|text| text.contains(char::is_alphanumeric)).unwrap_or_default()
 }
 
 impl Patterns {
@@ -126,6 +119,17 @@ impl Patterns {
     /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
     fn is_only_offered(&self, text: &str) -> bool {
         is_unchecked(text) && self.offered.is_match(text)
+    }
+
+    /// What the line at `at` says behind its word, or what follows it, or what led up to it.
+    fn reason(&self, why: &str, lines: &[Line<'_>], at: usize) -> String {
+        let own = why.trim_start_matches([':', '.', ',', ';', '–', '—', '-', '→', '=', ' ', '*', '_', '`', ']']);
+        let own = own.strip_prefix('(').map_or(own, |inside| inside.trim_end().trim_end_matches([')', '.']));
+        let joined = |lines: &[Line<'_>]| lines.iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
+        let following: Vec<Line<'_>> =
+            lines[at + 1..].iter().filter(|line| !self.accept.is_match(line.text)).copied().collect();
+        let candidates = [own.to_owned(), joined(&following), joined(&lines[..=at])];
+        candidates.into_iter().find(|text| text.contains(char::is_alphanumeric)).unwrap_or_default()
     }
 
     /// Whether the last line with anything on it accepts.

@@ -58,6 +58,15 @@ fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
     Some(bytes[2..].as_chunks().0.iter().map(|&pair| unit(pair)).collect())
 }
 
+/// A text without what takes no room on a page, and so parts no word: soft hyphens, joiners, marks of direction.
+pub fn visible(text: &str) -> String {
+    let is_invisible = |character: &char| {
+        matches!(character, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
+    };
+    text.chars().filter(|character| !is_invisible(character)).collect()
+}
+
 /// A text on one line, cut to what a person reads: what a message may quote.
 pub fn one_line(text: &str) -> String {
     const MOST: usize = 400;
@@ -106,6 +115,11 @@ mod tests {
             let file = File { path: "a".into(), content: Content::Binary(bytes.to_vec()) };
             assert_eq!(file.readable().as_deref(), expected, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        assert_eq!(visible("\u{FEFF}man\u{AD}u\u{200B}al ö\u{2028}✅\u{FE0F}"), "manual ö\u{2028}✅");
     }
 
     #[test]
