@@ -1,13 +1,14 @@
 //! `checklist`: the Markdown list of tasks has as many items checked as the task's place in the plan says.
 //!
 //! After the task with index `n`, counted from 0, exactly `n + 1` items are checked; and where the task has an
-//! identifier and an item starts with it, that item is one of them. Items are list items with a box, `- [ ]` or
-//! `- [x]`, outside fenced code; those that are indented are parts of an item, and do not count unless asked for.
+//! identifier, every item that starts with it is one of them. Items are list items with a box, `- [ ]` or
+//! `- [x]`, outside fenced code and comments; those that are indented are parts of an item, and do not count unless asked for.
 //! Needs the grant `workspace`. Without an index, and without an item of the task's name, the verifier abstains.
 
+use gatehost_sdk::markdown::{self, Line, Said};
 use gatehost_sdk::submission::Task;
 use gatehost_sdk::workspace::{self, Error};
-use gatehost_sdk::{Finding, Place, Submission, Verdict, markdown};
+use gatehost_sdk::{Finding, Place, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -56,13 +57,13 @@ fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings)
         Err(Error::Unreadable(why)) => return Verdict::abstain(format!("`{file}` cannot be read: {why}")),
     };
     let items: Vec<Item<'_>> = items(&text).collect();
-    let own = (!task.id.is_empty()).then(|| items.iter().find(|item| item.is_of(&task.id))).flatten();
+    let own: Vec<&Item<'_>> = items.iter().filter(|item| !task.id.is_empty() && item.is_of(&task.id)).collect();
     let index = task.index.filter(|_| settings.count != Count::Any);
-    if own.is_none() && index.is_none() {
+    if own.is_empty() && index.is_none() {
         return Verdict::abstain("the task has no index, and no item of the list has its identifier");
     }
     let mut findings = Vec::new();
-    if let Some(item) = own.filter(|item| !item.checked) {
+    for item in own.iter().filter(|item| !item.checked) {
         let message = format!("task {} is not checked in `{file}`", task.id);
         let finding = Finding::error("task-not-checked", message).at(Place::file(file).position(item.line, 1));
         findings.push(finding.hint("check it when it is done: `[x]`"));
@@ -109,11 +110,9 @@ impl Item<'_> {
 }
 
 fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
-    let blocks = markdown::fenced(text);
-    (1..).zip(text.lines()).filter_map(move |(line, whole)| {
-        if blocks.iter().any(|block| block.lines.contains(&(line as usize))) {
-            return None;
-        }
+    let shown = markdown::lines(text).into_iter().filter(|line| !matches!(line.said, Said::Quoted | Said::Hidden));
+    shown.filter_map(|Line { number, text: whole, .. }| {
+        let line = u32::try_from(number).unwrap_or(u32::MAX);
         let start = whole.trim_start();
         let nested = whole.len() - start.len() > 1;
         let digits = start.trim_start_matches(|mark: char| mark.is_ascii_digit());
@@ -188,6 +187,20 @@ mod tests {
             let codes: Vec<String> = codes.iter().map(|&code| code.to_owned()).collect();
             let found = outcome(Some(&task(id, index)), Ok(LIST.into()), settings);
             assert_eq!(found, (status, codes), "{id} {index:?} {settings}");
+        }
+    }
+
+    #[test]
+    fn every_item_of_the_task_must_be_checked_and_comments_are_none() {
+        for (list, id, index, codes) in [
+            ("- [x] 1 a\n\n## Phase 2\n\n- [ ] 1 b\n", "1", None, &["task-not-checked"][..]),
+            ("- [ ] 1 a\n- [ ] 1 b\n", "1", None, &["task-not-checked", "task-not-checked"]),
+            ("<!--\n- [x] 1.1 done\n-->\n- [ ] 1.1 real\n", "1.1", Some(0), &["task-not-checked", "wrong-count"]),
+            ("<!-- old -->\n- [x] 1.1 real\n", "1.1", Some(0), &[]),
+            ("\u{FEFF}- [x] 1.1 a\n", "1.1", Some(0), &[]),
+            ("- [x] 1.1 a\r- [ ] 1.2 b\r", "1.2", Some(1), &["task-not-checked", "wrong-count"]),
+        ] {
+            assert_eq!(outcome(Some(&task(id, index)), Ok(list.into()), "{}").1, codes, "{list:?}");
         }
     }
 

@@ -22,6 +22,9 @@ const SETTINGS_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
+/// How many places are told.
+const MOST_PLACES: usize = 20;
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Settings {
@@ -46,10 +49,10 @@ gatehost_sdk::export_submission_verifier!(Command);
 fn judge(output: &Output) -> Verdict {
     let Some(ending) = command::failure(output) else { return Verdict::pass() };
     let summary = ending.message.clone();
-    let named = places::named(&command::text(&output.stderr)).into_iter();
-    let named = named.chain(places::named(&command::text(&output.stdout)));
+    let mut named = places::named(&command::text(&output.stderr), MOST_PLACES);
+    named.extend(places::named(&command::text(&output.stdout), MOST_PLACES - named.len()));
     let mut findings = vec![ending];
-    findings.extend(named.take(20).map(|(place, said)| Finding::note("named", said).at(place)));
+    findings.extend(named.into_iter().map(|(place, said)| Finding::note("named", said).at(place)));
     Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(summary, findings) }
 }
 

@@ -3,11 +3,15 @@
 
 use gatehost_sdk::{Place, command};
 
-/// The places of a text, each with what is said of it. Each is named once.
-pub(crate) fn named(text: &str) -> Vec<(Place, String)> {
+/// The first places of a text, each with what is said of it. Each is named once, and reading ends with the last that is
+/// wanted: a compiler can name a hundred thousand.
+pub(crate) fn named(text: &str, most: usize) -> Vec<(Place, String)> {
     let mut found: Vec<(Place, String)> = Vec::new();
     let mut before = "";
     for line in text.lines() {
+        if found.len() >= most {
+            break;
+        }
         let this = match line.trim_start().strip_prefix("--> ") {
             Some(place) => colons(place).map(|(place, _)| (place, before.trim().to_owned())),
             None => colons(line).or_else(|| brackets(line)).map(|(place, said)| (place, said.trim().to_owned())),
@@ -60,11 +64,18 @@ mod tests {
             ("/usr/include/a.h:1:2: error: x\n../a.c:1:2: y", &[]),
             ("at 12:30:45: done\nhttp://a.b:80:90: x\nok", &[]),
         ] {
-            let found = named(text).into_iter().map(|(place, said)| {
+            let found = named(text, 20).into_iter().map(|(place, said)| {
                 let number = |n: Option<u32>| n.map_or(0, |n| n);
                 format!("{}:{}:{} {said}", place.path, number(place.line), number(place.column))
             });
             assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn no_more_are_read_than_are_wanted() {
+        let text: String = (1..=60_000).map(|n| format!("src/f{n}.ts:{n}:3: error\n")).collect();
+        assert_eq!(named(&text, 20).len(), 20);
+        assert!(named(&text, 0).is_empty());
     }
 }

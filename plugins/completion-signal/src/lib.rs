@@ -3,8 +3,10 @@
 //! The signal must stand on a line of its own in the claim. A line may wrap it in Markdown emphasis or code marks
 //! and end it with a full stop or an exclamation mark, because executors write that; a sentence that merely
 //! mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal inside a
-//! fenced code block or a quotation, where the executor shows somebody else's words. Silence is not a signal.
+//! code block or a quotation, where the executor shows somebody else's words, or inside an HTML comment, where nobody
+//! sees it. Silence is not a signal.
 
+use gatehost_sdk::markdown::{self, Said};
 use gatehost_sdk::{Finding, Submission, Verdict};
 
 gatehost_sdk::settings! {
@@ -42,23 +44,11 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
 }
 
 fn says(text: &str, signal: &str) -> bool {
-    let mut fence: Option<&str> = None;
-    for line in text.lines().map(str::trim) {
-        let marks = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
-        match (fence, marks) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (Some(_), _) => {}
-            (None, None) => {
-                let bare =
-                    line.trim_matches(['*', '_', '`']).trim_end_matches(['.', '!']).trim_matches(['*', '_', '`']);
-                if line == signal || bare == signal.trim_matches('_') && line.contains(signal) {
-                    return true;
-                }
-            }
-        }
-    }
-    false
+    markdown::lines(text).iter().filter(|line| line.said == Said::Plainly).any(|line| {
+        let line = line.text.trim();
+        let bare = line.trim_matches(['*', '_', '`']).trim_end_matches(['.', '!']).trim_matches(['*', '_', '`']);
+        line == signal || bare == signal.trim_matches('_') && line.contains(signal)
+    })
 }
 
 #[cfg(test)]
@@ -77,6 +67,9 @@ mod tests {
             "`TASK_COMPLETE`.",
             "TASK_COMPLETE!",
             "```\ncargo test\n```\nTASK_COMPLETE",
+            "```cargo test``` passes now.\n\nTASK_COMPLETE",
+            "\u{FEFF}TASK_COMPLETE",
+            "<!-- a note -->\nTASK_COMPLETE",
         ] {
             assert_eq!(judge(Some(claim), "TASK_COMPLETE").status, Status::Pass, "{claim:?}");
         }
@@ -97,6 +90,11 @@ mod tests {
             (Some("TASK_COMPLETE?"), "signal-not-alone"),
             (Some("```\nTASK_COMPLETE\n```"), "signal-not-alone"),
             (Some("```\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("````\n```\nTASK_COMPLETE\n```\n````\n"), "signal-not-alone"),
+            (Some("```text\na\n```sh\nTASK_COMPLETE\n```"), "signal-not-alone"),
+            (Some("<!--\nTASK_COMPLETE\n-->\nnot done"), "signal-not-alone"),
+            (Some("<!--\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("    TASK_COMPLETE"), "signal-not-alone"),
         ] {
             let verdict = judge(claim, "TASK_COMPLETE");
             assert_eq!(verdict.status, Status::Fail, "{claim:?}");

@@ -5,8 +5,8 @@
 //!
 //! ## What counts as an admission
 //!
-//! A phrase is a row of words. Case, line breaks, emphasis and hyphens between them do not matter, `couldn't` is
-//! `could not`, and the last word may go on (`requires manually`). An occurrence does **not** count when it is
+//! A phrase is a row of words. Case, line breaks, emphasis, hyphens and invisible characters do not matter, `couldn't`
+//! is `could not`, and the last word may go on (`requires manually`). An occurrence does **not** count when it is
 //!
 //! - **quoted**: in a closed fenced code block, in inline code, on a line of a blockquote, or between quotation marks
 //!   of one paragraph (`prose.rs`); or
@@ -24,7 +24,7 @@ mod prose;
 #[cfg(test)]
 mod sentences;
 
-use gatehost_sdk::{Finding, Submission, Verdict};
+use gatehost_sdk::{Finding, Submission, Verdict, markdown};
 use prose::Token;
 
 gatehost_sdk::settings! {
@@ -111,7 +111,8 @@ fn admissions<'a>(text: &str, phrases: impl Iterator<Item = &'a String>) -> Vec<
 /// The line, for the reader to recognise it.
 fn excerpt(text: &str, line: usize) -> String {
     const MOST: usize = 160;
-    let line = text.lines().nth(line - 1).unwrap_or_default().trim();
+    let lines = markdown::lines(text);
+    let line = lines.iter().find(|known| known.number == line).map_or("", |line| line.text.trim());
     let mut short: String = line.chars().take(MOST).collect();
     if short.len() < line.len() {
         short.push('…');

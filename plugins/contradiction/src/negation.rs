@@ -98,6 +98,22 @@ const AWAY: &[&str] = &[
     "instead",
     "rather",
 ];
+/// What stands before them does not reach the phrase: "no way around", "no alternative to", "nothing short of".
+const BARRIERS: &[&str] = &[
+    "around",
+    "round",
+    "past",
+    "alternative",
+    "alternatives",
+    "substitute",
+    "replacement",
+    "short",
+    "beyond",
+    "besides",
+    "before",
+];
+/// Likewise, unless they are negated themselves: "did not finish awaiting", but "without waiting for".
+const WAITING: &[&str] = &["awaiting", "waiting"];
 /// Turn a negation after them around: "impossible without".
 const FAILING: &[&str] =
     &["impossible", "unable", "fails", "fail", "failed", "stuck", "blocked", "incomplete", "unfinished"];
@@ -114,7 +130,11 @@ const AUXILIARIES: &[&str] =
     &["is", "was", "were", "are", "be", "been", "will", "would", "should", "has", "had", "have", "did", "does", "do"];
 const NEEDED: &[&str] = &["needed", "required", "necessary", "involved", "expected", "used", "need", "require"];
 const UNNEEDED: &[&str] = &["unnecessary", "unneeded", "avoided", "eliminated", "superfluous", "obsolete"];
-const ANSWERS: &[&str] = &["no", "none", "not", "nothing", "never", "zero", "0", "false", "n"];
+/// May stand between a negation and what it denies: "is not at all needed", "has never been required".
+const BETWEEN: &[&str] = &["be", "been", "longer", "any", "more", "at", "all", "actually", "ever", "a"];
+/// What could be, and what should have been, is not.
+const MODALS: &[&str] = &["could", "should", "would", "must", "might", "may", "cannot"];
+const ANSWERS: &[&str] = &["no", "none", "not", "nothing", "never", "zero", "0", "false"];
 
 /// Whether the words at `place` are negated.
 pub(crate) fn is_negated(tokens: &[Token], place: Range<usize>) -> bool {
@@ -141,20 +161,25 @@ fn negated_before(before: &[Token], finite: bool) -> bool {
     let mut negations = 0;
     let mut in_relative_clause = false;
     let mut of_anything = false;
+    let mut definite = false;
     for (at, &word) in words.iter().enumerate().take(REACH) {
         let earlier = words.get(at + 1).copied().unwrap_or_default();
         let later = at.checked_sub(1).map_or("", |later| words[later]);
-        if RELATIVES.contains(&word) {
+        let negator = NO.contains(&earlier) || NOT.contains(&earlier) || AWAY.contains(&earlier);
+        let waiting = WAITING.contains(&word) && !negator;
+        if BARRIERS.contains(&word) || waiting || (word == "than" && earlier != "rather") {
+            break;
+        } else if RELATIVES.contains(&word) {
             in_relative_clause = true;
         } else if ARTICLES.contains(&word) || SUBJECTS.contains(&word) {
             let own_article = at == 0 && !finite && ARTICLES.contains(&word);
             let inverted = matches!(earlier, "do" | "does" | "did") && SUBJECTS.contains(&word);
-            let negator = NO.contains(&earlier) || NOT.contains(&earlier) || AWAY.contains(&earlier);
             let claimed =
                 negator || PREPOSITIONS.contains(&earlier) || RELATIVES.contains(&earlier) || earlier == "longer";
             if !(own_article || inverted || claimed) {
                 break;
             }
+            definite |= own_article && word == "the";
             // "nothing I could not complete": a relative clause without its pronoun.
             in_relative_clause |= NO.contains(&earlier) && SUBJECTS.contains(&word);
         } else if NO.contains(&word) {
@@ -166,7 +191,9 @@ fn negated_before(before: &[Token], finite: bool) -> bool {
             let emphatic = matches!(later, "only" | "just" | "merely" | "simply");
             let of_any = of_anything || ANY.contains(&later);
             let reaches = if finite { of_any || (word == "never" && at == 0) } else { of_any || !in_relative_clause };
-            if reaches && !emphatic {
+            // "did not perform the manual intervention": there is one, and it was left out.
+            let left_out = definite && negations == 0 && !words[..at].iter().any(|word| NEEDED.contains(word));
+            if reaches && !emphatic && !left_out {
                 negations += 1;
             }
         } else if ANYTHING.contains(&word) {
@@ -190,14 +217,20 @@ fn negated_by_predicate(after: &[Token]) -> bool {
         .take_while(|word| !CONJUNCTIONS.contains(word) && !RELATIVES.contains(word))
         .take(REACH)
         .collect();
+    let is_negation = |word: &&str| NOT.contains(word) || *word == "no";
+    let unneeded = clause.iter().position(|word| UNNEEDED.contains(word));
     let Some(verb) = clause.iter().take(5).position(|word| AUXILIARIES.contains(word)) else {
-        return clause.first().is_some_and(|word| UNNEEDED.contains(word));
+        return unneeded == Some(0);
     };
+    // "cannot be avoided", "should have been avoided", "is not unnecessary"
+    let denied = |at: usize| clause[..at].iter().any(|word| is_negation(word) || MODALS.contains(word));
+    if unneeded.is_some_and(|at| (verb + 1..verb + 4).contains(&at) && !denied(at)) {
+        return true;
+    }
     let predicate = &clause[verb + 1..];
-    let negation = predicate.iter().position(|word| matches!(*word, "not" | "never" | "no"));
-    let needed = predicate.iter().position(|word| NEEDED.contains(word));
-    matches!((negation, needed), (Some(negation), Some(needed)) if negation < needed && negation <= 1)
-        || predicate.iter().take(3).any(|word| UNNEEDED.contains(word))
+    let Some(negation) = predicate.iter().take(2).position(is_negation) else { return false };
+    // "is not only needed but urgent"
+    predicate[negation + 1..].iter().find(|word| !BETWEEN.contains(word)).is_some_and(|word| NEEDED.contains(word))
 }
 
 /// "…: none", "… required? No."
@@ -206,8 +239,16 @@ fn answered_with_no(after: &[Token]) -> bool {
     let Some(label) = label.filter(|&label| after[..label].iter().all(|token| word(token).is_some())) else {
         return false;
     };
-    let mut answer = after[label..].iter().skip_while(|token| token.kind == Kind::Label);
-    let is_no = answer.next().and_then(word).is_some_and(|word| ANSWERS.contains(&word));
-    // "no access" is an answer of another kind.
-    is_no && answer.next().is_none_or(|next| word(next).is_none_or(|word| NEEDED.contains(&word) || word == "a"))
+    let answer: Vec<Option<&str>> =
+        after[label..].iter().skip_while(|token| token.kind == Kind::Label).take(3).map(word).collect();
+    let end = |at: usize| answer.get(at).copied().flatten().is_none();
+    match answer.first().copied().flatten() {
+        // "no access" is an answer of another kind, and so is "no need to worry".
+        Some(no) if ANSWERS.contains(&no) => {
+            (no != "not" && end(1)) || (end(2) && answer[1].is_some_and(|word| NEEDED.contains(&word)))
+        }
+        // "n/a"
+        Some("n") => end(1) || (answer[1] == Some("a") && end(2)),
+        _ => false,
+    }
 }

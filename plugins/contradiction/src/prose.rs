@@ -1,6 +1,7 @@
 //! A claim as words and the breaks between them, without what it quotes.
 
-use gatehost_sdk::markdown;
+use gatehost_sdk::markdown::{self, Said};
+use gatehost_sdk::text::visible;
 use std::ops::Range;
 
 /// A word, or something that ends a row of words.
@@ -43,19 +44,22 @@ pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl 
 
 /// Take a text apart.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let blocks = markdown::fenced(text);
+    let visible = visible(text);
     let mut tokens = Vec::new();
     let mut paragraph: Vec<(usize, &str)> = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let start = line.trim_start();
-        if blocks.iter().any(|block| block.lines.contains(&number)) || start.starts_with('>') {
+    for line in markdown::lines(&visible) {
+        if line.said == Said::Quoted {
             flush(&mut paragraph, &mut tokens);
-            tokens.push(Token { kind: Kind::Quoted, line: number });
-            tokens.push(Token { kind: Kind::Break, line: number });
-        } else if start.is_empty() {
+            tokens.push(Token { kind: Kind::Quoted, line: line.number });
+            tokens.push(Token { kind: Kind::Break, line: line.number });
+        } else if line.text.trim().is_empty() {
             flush(&mut paragraph, &mut tokens);
         } else {
-            paragraph.push((number, line));
+            // What follows a comment on its line starts anew.
+            if paragraph.last().is_some_and(|&(number, _)| number == line.number) {
+                flush(&mut paragraph, &mut tokens);
+            }
+            paragraph.push((line.number, line.text));
         }
     }
     flush(&mut paragraph, &mut tokens);
@@ -208,6 +212,8 @@ mod tests {
             ("> a\nb", "\"\" / b /"),
             ("```\na\n```\nb", "\"\" / \"\" / \"\" / b /"),
             ("TASK_COMPLETE", "task_complete /"),
+            ("man\u{AD}u\u{200B}al", "manual /"),
+            ("> a\rb\u{2028}c", "\"\" / b c /"),
         ] {
             assert_eq!(shown(text), expected, "{text:?}");
         }

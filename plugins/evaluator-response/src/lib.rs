@@ -1,19 +1,25 @@
-//! `evaluator-response`: what a separate evaluator said of the work, read by two patterns.
+//! `evaluator-response`: what a separate evaluator said of the work.
 //!
-//! The pattern for a rejection is tested first, so a text that matches both rejects. An acceptance counts only when
-//! the evaluator came to an end by itself. Without an evaluator, and where neither pattern matches, the verifier
-//! abstains. The default patterns want the verdict on a line of its own, and the acceptance on the last one:
-//! `PASS`, `Verdict: APPROVED`; `FAIL: the tests do not compile`, `**REJECTED**`.
+//! A rejection is looked for first, so a text that has both rejects. An acceptance counts only when the evaluator came
+//! to an end by itself. Without an evaluator, and where neither is found, the verifier abstains. By default both are
+//! read line by line (`reading.rs`): a rejection starts a line or follows a label, `FAIL: the tests do not compile`,
+//! `Verdict: REJECTED (no tests)`, `- [x] FAIL`; the acceptance is the whole of the last line, `PASS`, `Verdict:
+//! APPROVED`. What is quoted or shown as code is not the evaluator's verdict; what may be a rejection, and may be
+//! something else, makes the verifier abstain. Settings can put a pattern, searched in the whole text, in place of
+//! either.
 //!
-//! The reason for a rejection is the pattern's group `reason`, or its first group, or the text after the match, or
-//! else the whole text.
+//! The reason for a rejection is what the line says behind the word, or the text that follows, or the text before; of a
+//! pattern, its group `reason`, or its first group, or the text after the match, or else the whole.
 //!
 //! The evaluator's text may repeat what it evaluated. Where the work could plant a verdict in it, use a reviewer that
 //! demands a nonce instead.
 
+mod reading;
+
 use gatehost_sdk::submission::Evaluator;
 use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
-use regex::{Captures, Regex, RegexBuilder};
+use reading::Reading;
+use regex::{Captures, Regex};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = r#"{
@@ -21,13 +27,13 @@ const SETTINGS_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
     "reject": {
-      "description": "A regular expression; where the evaluator's text matches it, the work is rejected. Its group `reason`, or else its first, is the reason. Default: a line such as `FAIL: reason` or `Verdict: REJECTED`.",
+      "description": "A regular expression; where the evaluator's text matches it, the work is rejected. Its group `reason`, or else its first, is the reason. Default: a line such as `FAIL: reason` or `Verdict: REJECTED (reason)`, outside quotations and code blocks.",
       "type": "string",
       "minLength": 1,
       "maxLength": 1000
     },
     "accept": {
-      "description": "A regular expression; where the text matches it, and not the one before, the work is accepted. Default: a last line such as `PASS` or `Verdict: APPROVED`.",
+      "description": "A regular expression; where the text matches it, and not the one before, the work is accepted. Default: a last line such as `PASS` or `Verdict: APPROVED`, outside quotations and code blocks.",
       "type": "string",
       "minLength": 1,
       "maxLength": 1000
@@ -35,11 +41,6 @@ const SETTINGS_SCHEMA: &str = r#"{
   },
   "additionalProperties": false
 }"#;
-
-const REJECT: &str = r"(?im)^[\W_]*(?:(?:final\s+)?(?:verdict|result|status|evaluation|decision|review)[\W_]+)?(?:fail(?:ed|ure|s)?|review_fail|reject(?:ed|s)?|not[ _](?:pass(?:ed)?|accepted|approved))\b(?:\W*$|[\s*_`]*[:.,;–—-]+[ \t*_`]*(?P<reason>.*)$)";
-const ACCEPT: &str = r"(?i)(?:\A|\n)[^\w\n]*(?:(?:final\s+)?(?:verdict|result|status|evaluation|decision|review)[^\w\n]+)?(?:pass(?:ed|es)?|review_pass|accept(?:ed|s)?|approved?)[^\w?]*\z";
-/// What a compiled pattern may take, so that none exhausts the sandbox.
-const PATTERN_SIZE: usize = 1 << 20;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -64,32 +65,42 @@ impl SubmissionVerifier for EvaluatorResponse {
 gatehost_sdk::export_submission_verifier!(EvaluatorResponse);
 
 fn judge(evaluator: Option<&Evaluator>, settings: &Settings) -> Verdict {
-    let compiled = |name: &str, pattern: &str| {
-        RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().map_err(|why| {
-            Verdict::abstain(format!("`{name}` is not a pattern that can be used: {}", last_line(&why.to_string())))
-        })
+    let pattern = |name: &str, pattern: &Option<String>| -> Result<Option<Regex>, Verdict> {
+        let compiled = pattern.as_ref().map(|pattern| rules::expression(pattern, |_| {})).transpose();
+        compiled.map_err(|why| Verdict::abstain(format!("`{name}` is not a pattern that can be used: {why}")))
     };
-    let patterns: Result<(Regex, Regex), Verdict> = (|| {
-        let reject = compiled("reject", settings.reject.as_deref().unwrap_or(REJECT))?;
-        Ok((reject, compiled("accept", settings.accept.as_deref().unwrap_or(ACCEPT))?))
-    })();
-    let (reject, accept) = match patterns {
-        Ok(patterns) => patterns,
-        Err(verdict) => return verdict,
-    };
-    let Some(evaluator) = evaluator else {
-        return Verdict::abstain("the submission carries no evaluator's response");
-    };
+    match (pattern("reject", &settings.reject), pattern("accept", &settings.accept)) {
+        (Ok(reject), Ok(accept)) => evaluator.map_or_else(
+            || Verdict::abstain("the submission carries no evaluator's response"),
+            |evaluator| judge_text(evaluator, reject.as_ref(), accept.as_ref()),
+        ),
+        (Err(verdict), _) | (_, Err(verdict)) => verdict,
+    }
+}
+
+fn judge_text(evaluator: &Evaluator, reject: Option<&Regex>, accept: Option<&Regex>) -> Verdict {
     let text = evaluator.text.as_str();
     if text.trim().is_empty() {
         return Verdict::abstain("the evaluator said nothing");
     }
-    if let Some(found) = reject.captures(text) {
-        let finding = Finding::error("rejected", format!("the evaluator rejects the work: {}", reason(&found, text)));
+    let reading = match Reading::of(text) {
+        Ok(reading) => reading,
+        Err(why) => return Verdict::abstain(format!("the evaluator's text cannot be read: {why}")),
+    };
+    let rejected = match reject {
+        Some(pattern) => pattern.captures(text).map(|found| reason(&found, text)),
+        None => reading.rejection.as_deref().map(shortened),
+    };
+    if let Some(reason) = rejected {
+        let finding = Finding::error("rejected", format!("the evaluator rejects the work: {reason}"));
         let verdict = Verdict::fail("rejected by the evaluator", vec![finding]);
         return Verdict { class: Some("review-rejection".to_owned()), ..verdict };
     }
-    match (accept.is_match(text), evaluator.completed) {
+    if let (None, Some(line)) = (reject, &reading.doubt) {
+        let line = shortened(line);
+        return Verdict::abstain(format!("the evaluator says what may be a rejection, and may be none: {line}"));
+    }
+    match (accept.map_or(reading.accepts, |pattern| pattern.is_match(text)), evaluator.completed) {
         (true, true) => Verdict::pass(),
         (true, false) => Verdict::abstain("the evaluator accepts, and was stopped before it came to an end"),
         (false, _) => Verdict::abstain("the evaluator neither rejects nor accepts in words that the patterns know"),
@@ -118,11 +129,6 @@ fn shortened(text: &str) -> String {
     short
 }
 
-/// regex explains over several lines, and the last says what is wrong.
-fn last_line(error: &str) -> &str {
-    error.lines().last().unwrap_or_default().trim_start_matches("error: ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +149,20 @@ mod tests {
             "I looked at everything.\n## Verdict: ACCEPT",
             "Final verdict: pass!",
             "No failures were found.\r\n\r\nREVIEW_PASS\r\n",
+            "Passed: 12\nFailed: 0\n\nVerdict: PASS",
+            "Fail: none\nFailed tests: 0\nFailures: 0 of 12\n\nPASS",
+            "Passed: 12\nFailed: 0\nPASS",
+            "- [x] PASS\n- [ ] FAIL",
+            "- [x] PASS\n- [ ] FAIL: say why",
+            "Verdict:\n\n- [ ] REJECTED\n- [x] APPROVED",
+            "✅ PASS",
+            "- Criterion 1: met\n- Criterion 2: met\nPASS",
+            "All criteria are met.\nPASS",
+            "- Rejects invalid tokens with 401.\n- Fails closed without a database.\n\nPASS",
+            "- Fail-safe defaults are used.\n\nVerdict: PASS",
+            "Before:\n\n```\nFAIL src/a.test.js\n```\n\nIt passes now.\n\nVerdict: PASS",
+            "Previous verdict: FAIL\n\nAll of it is repaired.\n\nVerdict: PASS",
+            "<!-- FAIL -->\n**Result:** passed",
         ] {
             assert_eq!(judge(Some(&said(text)), &Settings::default()).status, Status::Pass, "{text:?}");
         }
@@ -156,8 +176,24 @@ mod tests {
             ("**REJECTED** - two endpoints are missing.", "two endpoints are missing."),
             ("Verdict: REJECTED\n\nThe parser drops the last line.", "The parser drops the last line."),
             ("FAILED — no tests\nPASS", "no tests"),
-            ("PASS\nVerdict: fail", "Verdict: fail"),
+            ("PASS\nVerdict: fail", "PASS Verdict: fail"),
             ("Not approved: see line 3", "see line 3"),
+            ("Verdict: FAIL (tests missing)", "tests missing"),
+            ("Verdict: FAIL (tests do not compile)\n\nPASS", "tests do not compile"),
+            ("FAIL tests do not compile\nPASS", "tests do not compile"),
+            ("FAIL: none of the tests compile\n\nPASS", "none of the tests compile"),
+            ("- [x] FAIL\n- [ ] PASS", "- [x] FAIL"),
+            ("No tests.\n\nVerdict:\n- [x] REJECTED\n- [ ] APPROVED\n", "No tests. Verdict: - [x] REJECTED"),
+            ("☒ REJECTED\n☐ APPROVED\n\nNo tests.", "No tests."),
+            ("The verdict is FAIL because of the tests.\n\nPASS", "because of the tests."),
+            ("| Verdict | FAIL |", "| Verdict | FAIL |"),
+            ("❌ Failed\n\nNothing compiles.\nPASS", "Nothing compiles."),
+            ("Two endpoints are missing\nFAIL", "Two endpoints are missing FAIL"),
+            ("VERDICT: fail\nPASS", "VERDICT: fail"),
+            ("[FAIL] no tests\nPASS", "no tests"),
+            ("Verdict: F\u{200B}AIL\n\nPASS", "Verdict: FAIL"),
+            ("FAIL\u{2028}PASS", "FAIL"),
+            ("```\nFAIL: unclosed\n\nPASS", "unclosed"),
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Fail, "{text:?}");
@@ -178,6 +214,33 @@ mod tests {
             "The tests pass",
             "Does it pass?",
             "PASS?",
+            "FAIL?",
+            "- [ ] PASS\n- [ ] FAIL",
+            "PASS\n\n- [ ] Write the tests",
+            "PASS\n\n- [ ] Failed tests are repaired",
+            "The tests do not compile, so this work is not\naccepted.",
+            "Half of the endpoints are missing. This cannot be\napproved.",
+            "- Half of it is missing. This cannot be\nAPPROVED",
+            "The criteria are\nnot\npassed",
+            "To\npass",
+            "Status: not\nPASS",
+            "The format asked for is:\n\n```\nPASS\n```",
+            "The format asked for is:\n\n    PASS",
+            "The format asked for is:\n\nPASS",
+            "The README ends with\n> PASS",
+            "~~PASS~~",
+            "I cannot say\n\"PASS\".",
+            "❌ PASS",
+            "Verdict: ❌ PASS",
+            "Verdict: \"PASS\"",
+            "<!-- the template\nPASS",
+            "Failed because of two tests.\n\nPASS",
+            "Criterion 2: FAIL\n\nVerdict: PASS",
+            "| Criterion 2 | **FAIL** |\n\nVerdict: PASS",
+            "```\nVerdict: FAIL\n```\n\nPASS",
+            "The tests that were\nfailed.\n\nPASS",
+            "1. FAIL\n\nPASS",
+            "<verdict>FAIL</verdict>\n\nPASS",
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Abstain, "{text:?}: {:?}", verdict.findings);
@@ -200,6 +263,13 @@ mod tests {
         assert_eq!(judge(Some(&said("well, YES")), &settings).status, Status::Pass);
         let verdict = judge(Some(&said("YES and NO because of that")), &settings);
         assert_eq!(verdict.findings[0].message, "the evaluator rejects the work: of that");
+        // Either alone leaves the other as it is.
+        let accept: Settings = serde_json::from_str(r#"{"accept": "LGTM"}"#).expect("settings");
+        assert_eq!(judge(Some(&said("> LGTM, says the README")), &accept).status, Status::Pass);
+        assert_eq!(judge(Some(&said("FAIL: no tests\n\nLGTM")), &accept).status, Status::Fail);
+        let reject: Settings = serde_json::from_str(r#"{"reject": "NACK"}"#).expect("settings");
+        assert_eq!(judge(Some(&said("Criterion 1: FAIL\n\nPASS")), &reject).status, Status::Pass);
+        assert_eq!(judge(Some(&said("NACK\n\nPASS")), &reject).status, Status::Fail);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn report(claim: Option<&Claim>) -> Result<Report, Unreadable> {
     }
     let mut reports = Vec::new();
     let mut broken = None;
-    for block in markdown::fenced(&claim.text).iter().filter(|block| LANGUAGES.contains(&block.language)) {
+    for block in markdown::fenced(&claim.text).iter().filter(|block| is_data(block.language)) {
         match value(block.body) {
             Ok(value) if looks_like_one(&value) => reports.push((block.body, value)),
             Ok(_) => {}
@@ -51,6 +51,11 @@ pub(crate) fn report(claim: Option<&Claim>) -> Result<Report, Unreadable> {
             _ => Err(unreadable("no-report", "the claim has no structured report, neither beside it nor in it")),
         },
     }
+}
+
+/// Whether a block may be a report: `yaml`, `YAML`, or of no language.
+fn is_data(language: &str) -> bool {
+    LANGUAGES.iter().any(|known| known.eq_ignore_ascii_case(language))
 }
 
 fn looks_like_one(value: &Value) -> bool {

@@ -265,6 +265,7 @@ mod tests {
             ("{\"status\": \"success\", \"status\": \"failure\"}", "malformed-report"),
             ("```yaml\nstatus: success\n  bad: [\n```", "malformed-report"),
             ("```yaml\nstatus: success\n```\n```yaml\nstatus: failure\n```", "two-reports"),
+            ("```yaml\nstatus: success\n```\n```YAML\nstatus: failure\n```", "two-reports"),
             ("status: success\nverification: true\n", "malformed-report"),
         ] {
             let expected = (Status::Fail, "malformed".to_owned(), vec![code.to_owned()]);

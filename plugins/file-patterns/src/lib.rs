@@ -1,7 +1,9 @@
 //! `file-patterns`: regular expressions that must, or must not, be found in a file.
 //!
-//! As `patterns`, for whole files: each is judged by itself, and needs no grant. A file that is not UTF-8 has no text in
-//! which anything could be forbidden; where something is required, it is an abstention.
+//! As `patterns`, for whole files: each is judged by itself, and needs no grant. UTF-16 is read by its byte order mark, and
+//! of any other file what is UTF-8 in it: a foreign byte switches no rule off. What is required and not found in such a
+//! file may be among the rest, and is an abstention. A file with a NUL is binary: it has no text in which anything could
+//! be forbidden.
 
 use gatehost_sdk::{About, File, FileVerifier, Place, Verdict};
 use rules::{Kind, Rule, Text, Texts};
@@ -34,13 +36,15 @@ impl FileVerifier for FilePatterns {
     .settings_schema(SETTINGS_SCHEMA);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        judge(&file.path, file.text(), &settings.rules)
+        judge(file, &settings.rules)
     }
 }
 
 gatehost_sdk::export_file_verifier!(FilePatterns);
 
-fn judge(path: &str, text: Option<&str>, rules: &[Rule]) -> Verdict {
+fn judge(file: &File, rules: &[Rule]) -> Verdict {
+    let (path, text) = (file.path.as_str(), file.readable());
+    let whole = file.text().is_some() || text.as_ref().is_some_and(|text| !text.contains('\u{FFFD}'));
     let mut judged = Vec::new();
     for rule in rules {
         let compiled = match rule.compile() {
@@ -52,8 +56,8 @@ fn judge(path: &str, text: Option<&str>, rules: &[Rule]) -> Verdict {
         }
         let texts = Texts {
             name: "the file",
-            known: text.map(|text| Text { text, from: Some((path, 1)) }).into_iter().collect(),
-            unknown: (text.is_none() && rule.kind == Kind::Require).then(|| "the file is not UTF-8".to_owned()),
+            known: text.iter().map(|text| Text { text, from: Some((path, 1)) }).collect(),
+            unknown: (!whole && rule.kind == Kind::Require).then(|| "the file is not UTF-8".to_owned()),
             missing: None,
         };
         judged.push((rule.id.as_str(), compiled.broken_by(&texts)));
@@ -68,12 +72,12 @@ fn judge(path: &str, text: Option<&str>, rules: &[Rule]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Status;
+    use gatehost_sdk::{Content, Status};
 
-    fn outcome(path: &str, text: Option<&str>, rule: &str) -> (Status, Vec<(u32, u32)>) {
+    fn outcome(path: &str, content: Content, rule: &str) -> (Status, Vec<(u32, u32)>) {
         let settings = format!(r#"{{"rules": [{{"id": "r", {rule}}}]}}"#);
         let settings: Settings = serde_json::from_str(&settings).expect(rule);
-        let verdict = judge(path, text, &settings.rules);
+        let verdict = judge(&File { path: path.to_owned(), content }, &settings.rules);
         let places = verdict.findings.into_iter().filter_map(|finding| finding.place);
         let places = places.map(|place| (place.line.unwrap_or(0), place.column.unwrap_or(0)));
         (verdict.status, places.collect())
@@ -82,18 +86,29 @@ mod tests {
     #[test]
     fn a_file_is_judged_by_what_is_in_it() {
         use Status::{Abstain, Fail, Pass};
-        let text = Some("// Copyright\nfn main() {}\n// é TODO, TODO\n");
-        for (path, text, rule, expected) in [
-            ("a.rs", text, r#""pattern": "TODO", "kind": "forbid""#, (Fail, vec![(3, 6), (3, 12)])),
-            ("a.rs", text, r#""pattern": "TODO", "kind": "forbid", "max": 1"#, (Fail, vec![(3, 12)])),
-            ("a.rs", text, r#""pattern": "TODO", "kind": "forbid", "files": ["*.md"]"#, (Pass, vec![])),
-            ("a.rs", text, r#""pattern": "\\A// Copyright", "kind": "require""#, (Pass, vec![])),
-            ("a.rs", Some(""), r#""pattern": "Copyright", "kind": "require""#, (Fail, vec![(0, 0)])),
-            ("a.png", None, r#""pattern": "TODO", "kind": "forbid""#, (Pass, vec![])),
-            ("a.png", None, r#""pattern": "Copyright", "kind": "require""#, (Abstain, vec![])),
-            ("a.rs", text, r#""pattern": "(", "kind": "forbid""#, (Abstain, vec![])),
+        let text = |text: &str| Content::Text(text.to_owned());
+        let binary = |bytes: &[u8]| Content::Binary(bytes.to_vec());
+        let code = text("// Copyright\nfn main() {}\n// é TODO, TODO\n");
+        let latin = binary(b"// caf\xE9\nTODO\n");
+        let wide: Vec<u8> = "\u{FEFF}a\r\nTODO\r\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for (path, content, rule, expected) in [
+            ("a.rs", &code, r#""pattern": "TODO", "kind": "forbid""#, (Fail, vec![(3, 6), (3, 12)])),
+            ("a.rs", &code, r#""pattern": "TODO", "kind": "forbid", "max": 1"#, (Fail, vec![(3, 12)])),
+            ("a.rs", &code, r#""pattern": "TODO", "kind": "forbid", "files": ["*.md"]"#, (Pass, vec![])),
+            ("a.rs", &code, r#""pattern": "\\A// Copyright", "kind": "require""#, (Pass, vec![])),
+            ("a.rs", &text(""), r#""pattern": "Copyright", "kind": "require""#, (Fail, vec![(0, 0)])),
+            ("a.rs", &text("// MIT\r\na();\r\n"), r#""pattern": "\\A// MIT$", "kind": "require""#, (Pass, vec![])),
+            ("a.rs", &text("a();\r\nb;\r\n"), r#""pattern": "^b;$", "kind": "forbid""#, (Fail, vec![(2, 1)])),
+            ("a.png", &binary(b"\x89\0TODO"), r#""pattern": "TODO", "kind": "forbid""#, (Pass, vec![])),
+            ("a.png", &binary(b"\x89\0"), r#""pattern": "Copyright", "kind": "require""#, (Abstain, vec![])),
+            ("a.c", &latin, r#""pattern": "TODO", "kind": "forbid""#, (Fail, vec![(2, 1)])),
+            ("a.c", &latin, r#""pattern": "TODO", "kind": "require""#, (Pass, vec![])),
+            ("a.c", &latin, r#""pattern": "café", "kind": "require""#, (Abstain, vec![])),
+            ("a.txt", &binary(&wide), r#""pattern": "^TODO$", "kind": "forbid""#, (Fail, vec![(2, 1)])),
+            ("a.txt", &binary(&wide), r#""pattern": "Copyright", "kind": "require""#, (Fail, vec![(0, 0)])),
+            ("a.rs", &code, r#""pattern": "(", "kind": "forbid""#, (Abstain, vec![])),
         ] {
-            let (status, places) = outcome(path, text, rule);
+            let (status, places) = outcome(path, content.clone(), rule);
             assert_eq!((status, places), expected, "{rule}");
         }
     }

@@ -2,8 +2,9 @@
 //!
 //! The scope is the task's `files` and those of the settings: paths, folders, or patterns such as `src/**/*.rs`. A path
 //! matches itself and, as a folder, everything below; so a path with brackets in its name is found too. Judged are the
-//! changes, both paths of a rename, and the paths that tool calls say they changed. Without a scope, or without a
-//! change, the verifier abstains.
+//! changes, both paths of a rename, and the paths that tool calls say they changed; one that is not inside the work, or
+//! not written plainly, is a finding of its own. Without a scope, without a change, and with a pattern in the settings
+//! that cannot be used, the verifier abstains.
 
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::{About, Finding, Place, Submission, SubmissionVerifier, Verdict};
@@ -69,18 +70,30 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
     if changed.is_empty() {
         return Verdict::abstain("the submission names no changed file");
     }
+    for text in settings.files.iter().chain(&settings.forbid) {
+        // Of the task's words each stands for itself at least; a pattern of the policy that matches nothing is a hole.
+        if let Err(why) = Glob::new(trimmed(text)) {
+            return Verdict::abstain(format!("`{text}` in the settings is not a pattern that can be used: {why}"));
+        }
+    }
     let restricted = !task.is_empty() || !settings.files.is_empty();
     let allowed: Vec<Scope> = task.iter().chain(&settings.files).map(|text| Scope::new(text)).collect();
     let forbidden: Vec<Scope> = settings.forbid.iter().map(|text| Scope::new(text)).collect();
     let mut findings = Vec::new();
     for &path in changed {
+        let Some(place) = Place::inside(path) else {
+            let message = format!("`{path}` has changed, and is not the plain path of a file inside the work");
+            let hint = "name paths relative to the root of the work, without `.` and `..`";
+            findings.push(Finding::error("bad-path", message).hint(hint));
+            continue;
+        };
         if let Some(scope) = forbidden.iter().find(|scope| scope.contains(path)) {
             let message = format!("`{path}` has changed, and `{}` may not", scope.text);
-            findings.push(Finding::error("forbidden", message).at(Place::file(path)).hint("take the change back"));
+            findings.push(Finding::error("forbidden", message).at(place).hint("take the change back"));
         } else if restricted && !allowed.iter().any(|scope| scope.contains(path)) {
             let message = format!("`{path}` has changed, and the task does not name it");
             let hint = "take the change back, or have the task name the file";
-            findings.push(Finding::error("out-of-scope", message).at(Place::file(path)).hint(hint));
+            findings.push(Finding::error("out-of-scope", message).at(place).hint(hint));
         }
     }
     if settings.every {
@@ -103,16 +116,18 @@ struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// What is no pattern stands for itself alone, which allows nothing more than it says.
     fn new(text: &'a str) -> Self {
-        let text = relative(text.trim()).trim_end_matches('/');
+        let text = trimmed(text);
         Self { text, glob: Glob::new(text).ok() }
     }
 
     fn contains(&self, path: &str) -> bool {
         let below = path.strip_prefix(self.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        // A change to `a/../b` is never in scope: no scope can be written that way.
-        let plain = !path.split('/').any(|part| part == "..");
-        plain && !self.text.is_empty() && (below || self.glob.as_ref().is_some_and(|glob| glob.matches(path)))
+        !self.text.is_empty() && (below || self.glob.as_ref().is_some_and(|glob| glob.matches(path)))
     }
+}
+
+fn trimmed(text: &str) -> &str {
+    relative(text.trim()).trim_end_matches('/')
 }
 
 fn relative(path: &str) -> &str {
@@ -151,6 +166,30 @@ mod tests {
             ("/", "a", Status::Fail),
         ] {
             assert_eq!(codes(task, path, "{}").0, expected, "{task} and {path}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_the_settings_that_cannot_be_used_forbids_nothing_silently() {
+        for pattern in ["{gate.toml,.github/**", "/gate.toml", "**/[gate.toml", "./*/../gate.toml", "/", "./", " "] {
+            for name in ["files", "forbid"] {
+                let settings = format!(r#"{{"{name}": ["{pattern}"]}}"#);
+                assert_eq!(codes("**", "gate.toml", &settings), (Status::Abstain, vec![]), "{settings}");
+            }
+        }
+        assert_eq!(codes("**", "gate.toml", r#"{"forbid": ["./gate.toml"]}"#).1, ["forbidden"]);
+    }
+
+    #[test]
+    fn a_path_that_is_not_plain_fails_without_a_place() {
+        for path in ["/home/me/gate.toml", "src/../gate.toml", "src/./a", "src//a", "..", ".git/config", "a\\b", ""] {
+            for settings in ["{}", r#"{"forbid": ["gate.toml"]}"#] {
+                let settings: Settings = serde_json::from_str(settings).expect("settings");
+                let verdict = judge(&["**".to_owned()], &BTreeSet::from(["ok", path]), &settings);
+                let found: Vec<_> =
+                    verdict.findings.iter().map(|finding| (&*finding.code, finding.place.is_some())).collect();
+                assert_eq!(found, [("bad-path", false)], "{path}");
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A mark is seven of `<`, `>` or `|` at the start of a line, followed by a space or the end of the line. Seven `=`
 //! alone are also how Markdown and reStructuredText underline a title, so that line counts only inside a conflict that
-//! is open. A file that is not UTF-8 has no lines to speak of, and passes.
+//! is open. A byte that is not UTF-8 hides no mark, and UTF-16 is read by its byte order mark; what has neither text nor
+//! lines, by a NUL in it, passes.
 
 use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Verdict};
 
@@ -18,7 +19,7 @@ impl FileVerifier for MergeMarkers {
     .files(&["**/*"]);
 
     fn check(file: &File, (): ()) -> Verdict {
-        file.text().map_or_else(Verdict::pass, |text| judge(&file.path, text))
+        file.readable().map_or_else(Verdict::pass, |text| judge(&file.path, &text))
     }
 }
 
@@ -116,8 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_file_passes() {
-        let file = File { path: "a".to_owned(), content: Content::Binary(b"\xFF\n<<<<<<< a\n".to_vec()) };
-        assert_eq!(MergeMarkers::check(&file, ()).status, Status::Pass);
+    fn a_binary_file_passes_and_one_foreign_byte_makes_none() {
+        let utf16: Vec<u8> = "\u{FEFF}<<<<<<< a\n>>>>>>> b\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (bytes, status) in [
+            (b"\xFF\0\n<<<<<<< a\n".to_vec(), Status::Pass),
+            (b"caf\xE9\n<<<<<<< a\n".to_vec(), Status::Fail),
+            (utf16, Status::Fail),
+        ] {
+            let file = File { path: "a".to_owned(), content: Content::Binary(bytes) };
+            assert_eq!(MergeMarkers::check(&file, ()).status, status, "{file:?}");
+        }
     }
 }

@@ -171,6 +171,7 @@ mod tests {
             (r#""pattern": "panicked", "in": "tool-output", "kind": "forbid", "tools": ["bash"]"#, Pass, &[]),
             (r#""pattern": "passed", "in": "tool-output", "kind": "forbid""#, Fail, &["r"]),
             (r#""pattern": "x", "in": "tool-output", "kind": "require", "tools": ["none"]"#, Fail, &["r"]),
+            (r#""pattern": "x", "in": "tool-output", "kind": "forbid", "tools": ["none"]"#, Pass, &[]),
         ] {
             let found: Vec<String> = found.iter().map(|&found| found.to_owned()).collect();
             assert_eq!(outcome(&all, rule), (status, found), "{rule}");
@@ -184,7 +185,9 @@ mod tests {
         nothing.tool_calls.clear();
         for kind in ["require", "forbid"] {
             let rule = |place: &str| format!(r#""pattern": "x", "in": "{place}", "kind": "{kind}""#);
-            assert_eq!(outcome(&nothing, &rule("claim")), (Status::Fail, vec!["no-claim".to_owned()]));
+            for claimed in [&nothing, &submission(Some("")), &submission(Some(" \n\t"))] {
+                assert_eq!(outcome(claimed, &rule("claim")), (Status::Fail, vec!["no-claim".to_owned()]));
+            }
             assert_eq!(outcome(&nothing, &rule("added-lines")).0, Status::Abstain);
             assert_eq!(outcome(&nothing, &rule("tool-output")).0, Status::Abstain);
         }
@@ -205,6 +208,15 @@ mod tests {
             r#""pattern": "x", "in": "claim", "kind": "forbid", "tools": ["a"]"#,
         ] {
             assert_eq!(outcome(&submission(Some("b")), rest).0, Status::Abstain, "{rest}");
+        }
+    }
+
+    #[test]
+    fn a_line_ends_whichever_way_it_ends() {
+        for text in ["a\nDONE\nb", "a\r\nDONE\r\nb", "DONE\r", "a\rDONE"] {
+            let rule = |kind: &str| format!(r#""pattern": "^DONE$", "in": "claim", "kind": "{kind}""#);
+            assert_eq!(outcome(&submission(Some(text)), &rule("require")).0, Status::Pass, "{text:?}");
+            assert_eq!(outcome(&submission(Some(text)), &rule("forbid")).0, Status::Fail, "{text:?}");
         }
     }
 

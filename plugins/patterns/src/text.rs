@@ -17,8 +17,8 @@ pub(crate) fn fits(place: Where, tools: &[String], rule: &Rule) -> Result<(), St
 }
 
 pub(crate) fn claim(submission: &Submission) -> Texts<'_> {
-    let known: Vec<Text<'_>> =
-        submission.claim.iter().map(|claim| Text { text: claim.text.as_str(), from: None }).collect();
+    let said = submission.claim.iter().filter(|claim| !claim.text.trim().is_empty());
+    let known: Vec<Text<'_>> = said.map(|claim| Text { text: claim.text.as_str(), from: None }).collect();
     let missing = known.is_empty().then(|| Finding::error("no-claim", "there is no claim to look at"));
     Texts { name: "the claim", known, unknown: None, missing }
 }
@@ -49,6 +49,8 @@ pub(crate) fn added_lines<'a>(changes: &'a [Change], rule: &Compiled<'_>) -> Tex
     Texts { name: "the added lines", known, unknown, missing: None }
 }
 
+/// The calls are known where there is one. That the tools of a rule are not among them is then a fact: what is forbidden
+/// there was not done, and what is required was not.
 pub(crate) fn tool_output<'s>(submission: &'s Submission, tools: &[String]) -> Texts<'s> {
     let calls = &submission.tool_calls;
     let mut known = Vec::new();

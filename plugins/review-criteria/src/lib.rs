@@ -188,6 +188,24 @@ mod tests {
     }
 
     #[test]
+    fn no_template_loses_what_the_work_is_reviewed_against() {
+        let settings = |prompt: &str| Settings {
+            prompt: Some(prompt.to_owned()),
+            criteria: vec!["no panics".to_owned()],
+            documents: vec!["src/a.rs".to_owned()],
+            ..Settings::default()
+        };
+        for prompt in ["{{changes}}", "{{changes}} {{documents}}", "{{task}} {{criteria}} {{changes}} {{documents}}"] {
+            let world = Scripted::saying(GOOD);
+            assert_eq!(judge(&submission(), &settings(prompt), &world).status, Status::Pass);
+            let asked = &world.asked.borrow()[0];
+            for shown in ["Add the function a.", "no panics", "a exists", "<the document src/a.rs>"] {
+                assert_eq!(asked.matches(shown).count(), 1, "{shown}: {asked}");
+            }
+        }
+    }
+
+    #[test]
     fn nothing_to_review_or_to_review_against_is_no_pass() {
         let mut empty = submission();
         empty.changes.clear();

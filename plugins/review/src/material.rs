@@ -108,9 +108,6 @@ fn criteria(task: Option<&Task>, own: &[String]) -> Vec<Part> {
             parts.push(untrusted(label, list(criteria)));
         }
     }
-    if parts.is_empty() {
-        parts.push(Part::Text("The task, as it is described, is to be satisfied in full.\n".to_owned()));
-    }
     parts
 }
 

@@ -45,7 +45,7 @@ pub const START: &str = r#"{
 
 /// What stands between the reviewer's own settings and the default of the prompt.
 pub const PROMPT: &str = r#""prompt": {
-      "description": "The template of the prompt. {{task}}, {{criteria}}, {{changes}}, {{documents}}, {{evidence}}, {{prior_findings}}, {{claim}}, {{tool_calls}} and {{attempt}} stand for what is shown; how to answer is added to it.",
+      "description": "The template of the prompt. {{task}}, {{criteria}}, {{changes}}, {{documents}}, {{evidence}}, {{prior_findings}}, {{claim}}, {{tool_calls}} and {{attempt}} stand for what is shown. What the work is reviewed against (task, criteria, documents) is added where it is left out, and so is how to answer.",
       "type": "string",
       "minLength": 1,
       "default": ""#;

@@ -11,10 +11,20 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 const PATTERN_LENGTH: usize = 1_000;
-/// What a compiled pattern may take, so that none exhausts the sandbox.
+/// What a compiled pattern may take.
 const PATTERN_SIZE: usize = 1 << 20;
 /// How many places of one rule are reported.
 const MOST_PLACES: usize = 20;
+
+/// A regular expression of somebody's settings, bounded so that none exhausts the sandbox; or what is wrong with it.
+pub fn expression(pattern: &str, options: impl FnOnce(&mut RegexBuilder)) -> Result<Regex, String> {
+    let mut builder = RegexBuilder::new(pattern);
+    options(builder.size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE));
+    // regex explains over several lines, and the last says what is wrong.
+    builder
+        .build()
+        .map_err(|why| why.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
+}
 
 /// A rule as it is written. Unknown fields are refused by the verifier's schema.
 #[derive(Clone, Deserialize)]
@@ -123,16 +133,10 @@ impl Rule {
         if self.max.is_some_and(|max| self.kind == Kind::Require && max < self.min.unwrap_or(1)) {
             return Err("`max` is less than `min`".to_owned());
         }
-        let pattern = RegexBuilder::new(&self.pattern)
-            .multi_line(true)
-            .case_insensitive(self.ignore_case)
-            .size_limit(PATTERN_SIZE)
-            .dfa_size_limit(PATTERN_SIZE)
-            .build()
-            // regex explains over several lines, and the last says what is wrong.
-            .map_err(|why| {
-                why.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
-            })?;
+        let pattern = expression(&self.pattern, |builder| {
+            // With CRLF, `$` is the end of a line whichever way it ends.
+            builder.multi_line(true).crlf(true).case_insensitive(self.ignore_case);
+        })?;
         let files = self.files.iter().map(|glob| Glob::new(glob).map_err(|why| format!("`{glob}`: {why}")));
         Ok(Compiled { rule: self, pattern, files: files.collect::<Result<_, _>>()? })
     }

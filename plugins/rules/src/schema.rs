@@ -25,7 +25,7 @@ macro_rules! settings_schema {
             "maxLength": 100
           },
           "pattern": {
-            "description": "A regular expression (Rust's `regex`, without look-around). `^` and `$` are those of a line.",
+            "description": "A regular expression (Rust's `regex`, without look-around). `^` and `$` are those of a line, whichever way it ends.",
             "type": "string",
             "minLength": 1,
             "maxLength": 1000

@@ -77,11 +77,9 @@ pub fn text(captured: &Captured) -> String {
 /// A place that a program printed, where it is one inside the work.
 pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
     let path = path.strip_prefix("./").unwrap_or(path);
-    let good = |part: &str| !part.is_empty() && !matches!(part, "." | ".." | ".git");
-    let inside = path.len() < 1_000 && !path.contains(['\\', '\0']) && path.split('/').all(good);
     let line = Some(line).filter(|line| *line > 0);
     let column = line.and(column).filter(|column| *column > 0);
-    inside.then(|| Place { line, column, ..Place::file(path) })
+    Some(Place { line, column, ..Place::inside(path)? })
 }
 
 /// Text without the sequences that colour it.

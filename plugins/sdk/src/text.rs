@@ -1,6 +1,7 @@
 //! For verifiers of text: what to say of bytes that are none, how to read UTF-16, and how to quote a piece of it.
 
-use crate::{File, Finding, Place};
+use crate::{Content, File, Finding, Place};
+use std::borrow::Cow;
 
 impl File {
     /// The text of a file whose format must be UTF-8; otherwise the finding to report. `format` names it: `JSON`.
@@ -18,6 +19,17 @@ impl File {
             .at(place_in_bytes(self, valid))
             .hint("save the file as UTF-8"))
     }
+
+    /// The text for a search, which a few foreign bytes must not end: UTF-16 by its byte order mark, and of anything
+    /// else what is UTF-8 in it, with U+FFFD in place of the rest. `None` where a NUL says that it is no text at all.
+    pub fn readable(&self) -> Option<Cow<'_, str>> {
+        match &self.content {
+            Content::Text(text) => Some(Cow::Borrowed(text)),
+            Content::Binary(bytes) => utf16_units(bytes)
+                .map(|units| Cow::Owned(String::from_utf16_lossy(&units)))
+                .or_else(|| (!bytes.contains(&0)).then(|| String::from_utf8_lossy(bytes))),
+        }
+    }
 }
 
 fn place_in_bytes(file: &File, offset: usize) -> Place {
@@ -32,13 +44,27 @@ fn place_in_bytes(file: &File, offset: usize) -> Place {
 /// The text of bytes that start with a byte order mark of UTF-16, without the mark; `None` where they have none, or
 /// are not UTF-16 after all.
 pub fn from_utf16(bytes: &[u8]) -> Option<String> {
+    let units = utf16_units(bytes).filter(|_| bytes.len().is_multiple_of(2))?;
+    String::from_utf16(&units).ok()
+}
+
+/// What follows a byte order mark of UTF-16, in pairs of bytes.
+fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
     let unit: fn([u8; 2]) -> u16 = match bytes {
         [0xFF, 0xFE, ..] => u16::from_le_bytes,
         [0xFE, 0xFF, ..] => u16::from_be_bytes,
         _ => return None,
     };
-    let (pairs, []) = bytes[2..].as_chunks() else { return None };
-    char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect::<Result<_, _>>().ok()
+    Some(bytes[2..].as_chunks().0.iter().map(|&pair| unit(pair)).collect())
+}
+
+/// A text without what takes no room on a page, and so parts no word: soft hyphens, joiners, marks of direction.
+pub fn visible(text: &str) -> String {
+    let is_invisible = |character: &char| {
+        matches!(character, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}')
+    };
+    text.chars().filter(|character| !is_invisible(character)).collect()
 }
 
 /// A text on one line, cut to what a person reads: what a message may quote.
@@ -55,7 +81,6 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Content;
 
     #[test]
     fn what_is_not_utf8_has_a_code_and_a_place() {
@@ -78,6 +103,23 @@ mod tests {
         for wrong in [&b""[..], b"a\0", b"\xFF\xFEa", b"\xFF\xFE\x34\xD8"] {
             assert_eq!(from_utf16(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn foreign_bytes_do_not_end_a_search() {
+        for (bytes, expected) in [
+            (&b"caf\xE9\nb"[..], Some("caf\u{FFFD}\nb")),
+            (b"\xFF\xFEa\0\x34\xD8b\0c", Some("a\u{FFFD}b")),
+            (b"\x89PNG\0\0", None),
+        ] {
+            let file = File { path: "a".into(), content: Content::Binary(bytes.to_vec()) };
+            assert_eq!(file.readable().as_deref(), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        assert_eq!(visible("\u{FEFF}man\u{AD}u\u{200B}al ö\u{2028}✅\u{FE0F}"), "manual ö\u{2028}✅");
     }
 
     #[test]

@@ -78,6 +78,13 @@ impl Place {
         Self { path: path.into(), line: None, column: None, end_line: None, end_column: None }
     }
 
+    /// A whole file, where the host would take the path for one inside the work: relative, and without `.` and `..`.
+    pub fn inside(path: &str) -> Option<Self> {
+        let good = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
+        let inside = path.len() < 1_000 && !path.contains(['\\', '\0']) && path.split('/').all(good);
+        inside.then(|| Self::file(path))
+    }
+
     /// A line and a column, both from 1.
     pub fn position(self, line: u32, column: u32) -> Self {
         Self { line: Some(line), column: Some(column), ..self }

@@ -5,12 +5,12 @@
 //! `EXAMPLE` in it or hardly a different character, does not count. A finding names the kind, the place and the length,
 //! and never the secret itself: reports travel further than files.
 //!
-//! Files that are not UTF-8 are searched too, byte by byte.
+//! Files that are not UTF-8 are searched too: UTF-16 as the text that it is, and of others what is legible.
 
 mod shapes;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
-use regex::bytes::{Regex, RegexBuilder};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Place, TextPosition, Verdict};
+use regex::Regex;
 use serde::Deserialize;
 use shapes::{SHAPES, Shape};
 
@@ -35,8 +35,6 @@ const SETTINGS_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// What a compiled pattern may take, so that none exhausts the sandbox.
-const PATTERN_SIZE: usize = 1 << 20;
 /// How many findings of one kind a file is reported with.
 const MOST_FINDINGS: usize = 50;
 
@@ -69,75 +67,84 @@ fn judge(file: &File, settings: &Settings) -> Verdict {
     }
     let mut allow = Vec::new();
     for pattern in &settings.allow {
-        match compile(pattern) {
+        match rules::expression(pattern, |_| {}) {
             Ok(pattern) => allow.push(pattern),
             Err(why) => return Verdict::abstain(format!("`allow` has `{pattern}`: {why}")),
         }
     }
+    let searched = |text: &str, has_lines: bool| {
+        let place = |at: usize| {
+            let TextPosition { line, column } = TextPosition::of(text, at);
+            let place = Place::file(&file.path);
+            if has_lines { place.position(line, column) } else { place }
+        };
+        search(text, settings, &allow, place)
+    };
+    let legible = file.readable();
+    let mut found = legible.as_ref().map_or(Ok(Vec::new()), |text| searched(text, true));
+    // What starts like UTF-16 need not be it.
+    if file.text().is_none() && found.as_ref().is_ok_and(Vec::is_empty) {
+        found = searched(&String::from_utf8_lossy(file.bytes()), false);
+    }
+    match found {
+        Ok(findings) if findings.is_empty() => Verdict::pass(),
+        Ok(findings) => Verdict::fail("", findings),
+        Err(why) => Verdict::abstain(why),
+    }
+}
+
+/// What is found in a text, in its order; or why one of the shapes cannot be looked for.
+fn search(
+    text: &str,
+    settings: &Settings,
+    allow: &[Regex],
+    place: impl Fn(usize) -> Place,
+) -> Result<Vec<Finding>, String> {
     let mut findings = Vec::new();
     for shape in SHAPES.iter().filter(|shape| !settings.skip.iter().any(|code| code == shape.code)) {
         // Compiling a pattern costs more than looking for its mark, and most files have none.
-        let marked = |mark: &&str| match file.text() {
-            Some(text) => text.contains(mark),
-            None => contains(file.bytes(), mark.as_bytes()),
-        };
-        if !shape.marks.iter().any(marked) {
+        if !shape.marks.iter().any(|mark| text.contains(mark)) {
             continue;
         }
-        match compile(shape.pattern) {
-            Ok(pattern) => findings.extend(found(file, shape, &pattern, &allow).take(MOST_FINDINGS)),
-            Err(why) => return Verdict::abstain(format!("the pattern for `{}` cannot be used: {why}", shape.code)),
-        }
+        let pattern = rules::expression(shape.pattern, |_| {})
+            .map_err(|why| format!("the pattern for `{}` cannot be used: {why}", shape.code))?;
+        findings.extend(found(text, shape, &pattern, allow).take(MOST_FINDINGS));
     }
-    findings.sort_by_key(|finding: &Finding| finding.place.as_ref().map(|place| (place.line, place.column)));
-    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("", findings) }
+    findings.sort_by_key(|&(at, _)| at);
+    Ok(findings.into_iter().map(|(at, finding)| finding.at(place(at))).collect())
 }
 
+/// The findings of one shape, each with where it starts.
 fn found<'a>(
-    file: &'a File,
+    text: &'a str,
     shape: &'a Shape,
     pattern: &'a Regex,
     allow: &'a [Regex],
-) -> impl Iterator<Item = Finding> + 'a {
-    pattern.captures_iter(file.bytes()).filter_map(move |captures| {
+) -> impl Iterator<Item = (usize, Finding)> + 'a {
+    pattern.captures_iter(text).filter_map(move |captures| {
         let secret = captures.name("secret").or_else(|| captures.get(0))?;
-        let bytes = secret.as_bytes();
-        if is_placeholder(bytes) || allow.iter().any(|allow| allow.is_match(bytes)) {
+        let random = captures.name("random").unwrap_or(secret);
+        if is_placeholder(random.as_str()) || allow.iter().any(|allow| allow.is_match(secret.as_str())) {
             return None;
         }
         let start = if shape.shown.is_empty() { String::new() } else { format!(" that start with `{}`", shape.shown) };
-        let message = format!("found what looks like {}: {} characters{start}", shape.name, bytes.len());
-        Some(
-            Finding::error(shape.code, message).at(file.place_of(secret.start())).hint(
-                "remove it, revoke it where it was ever shared, and read it from the environment or a secret store",
-            ),
-        )
+        let message = format!("found what looks like {}: {} characters{start}", shape.name, secret.len());
+        let hint = "remove it, revoke it where it was ever shared, and read it from the environment or a secret store";
+        Some((secret.start(), Finding::error(shape.code, message).hint(hint)))
     })
 }
 
-fn compile(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(pattern)
-        .size_limit(PATTERN_SIZE)
-        .build()
-        // regex explains over several lines, and the last says what is wrong.
-        .map_err(|why| why.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
-}
-
-fn contains(bytes: &[u8], mark: &[u8]) -> bool {
-    bytes.windows(mark.len()).any(|window| window == mark)
-}
-
 /// Whether a person wrote it to be recognised as none: it says `EXAMPLE`, or is nearly all one character.
-fn is_placeholder(secret: &[u8]) -> bool {
+fn is_placeholder(secret: &str) -> bool {
     let upper = secret.to_ascii_uppercase();
     if ["EXAMPLE", "PLACEHOLDER", "REDACTED", "XXXXXX", "000000", "ABCDEFGHIJ", "YOUR_", "YOUR-"]
         .iter()
-        .any(|word| contains(&upper, word.as_bytes()))
+        .any(|word| upper.contains(word))
     {
         return true;
     }
     let mut seen = [false; 256];
-    secret.iter().for_each(|&byte| seen[usize::from(byte)] = true);
+    secret.bytes().for_each(|byte| seen[usize::from(byte)] = true);
     seen.iter().filter(|&&seen| seen).count() < 9
 }
 
@@ -263,6 +270,27 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_before_a_token_does_not_hide_it() {
+        let token = format!("ghp_{}", noise(LETTERS, 36));
+        let key = format!("AKIA{}", noise(CAPITALS, 16));
+        for before in ["\\n", "a\\t", "TOKEN_", "token%3D", "\\u003d", "x="] {
+            assert_eq!(codes(&format!("\"{before}{token}\"")), ["github-token"], "{before}");
+            assert_eq!(codes(&format!("\"{before}{key}_\"")), ["aws-access-key"], "{before}");
+        }
+    }
+
+    #[test]
+    fn the_header_of_a_key_does_not_make_it_a_placeholder() {
+        let key = format!(
+            "-----BEGIN PGP {} KEY BLOCK-----\nComment: Alice <alice@example.com>\n\n{}\n",
+            "PRIVATE",
+            noise(LETTERS, 64)
+        );
+        assert_eq!(codes(&key), ["private-key"]);
+        assert_eq!(codes(&key.replace(&noise(LETTERS, 64), &"EXAMPLE+".repeat(8))), Vec::<String>::new());
+    }
+
+    #[test]
     fn settings_allow_and_skip() {
         let token = format!("ghp_{}", noise(LETTERS, 36));
         let judged = |settings: &str| judge(&file(&token), &serde_json::from_str(settings).expect("settings"));
@@ -280,5 +308,17 @@ mod tests {
         bytes.extend(format!(" ghp_{} ", noise(LETTERS, 36)).bytes());
         let file = File { path: "a.bin".to_owned(), content: Content::Binary(bytes) };
         assert_eq!(judge(&file, &Settings::default()).status, Status::Fail);
+    }
+
+    #[test]
+    fn utf16_is_searched_as_text() {
+        let text = format!("a\r\nTOKEN=ghp_{}\r\n", noise(LETTERS, 36));
+        let little: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+        for bytes in [little, big] {
+            let file = File { path: "a.env".to_owned(), content: Content::Binary(bytes) };
+            let place = judge(&file, &Settings::default()).findings.remove(0).place.expect("a place");
+            assert_eq!((place.line, place.column), (Some(2), Some(7)));
+        }
     }
 }

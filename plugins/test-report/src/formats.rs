@@ -43,8 +43,8 @@ const READERS: [(Format, Reader); 6] = [
     (Format::Tap, tap::read),
 ];
 
-/// Find a report.
-pub(crate) fn read(format: Format, text: &str) -> Option<Report> {
-    let fits = |known: Format| format == Format::Auto || format == known;
-    READERS.into_iter().filter(|(known, _)| fits(*known)).find_map(|(_, read)| read(text))
+/// Find the reports.
+pub(crate) fn read(format: Format, text: &str) -> impl Iterator<Item = Report> {
+    let fits = move |known: Format| format == Format::Auto || format == known;
+    READERS.into_iter().filter(move |(known, _)| fits(*known)).filter_map(move |(_, read)| read(text))
 }

@@ -1,13 +1,13 @@
 //! `test-report`: the tests that a command runs have passed, by its exit code and by its own report.
 //!
 //! Both must say so: an exit code of 0 beside a failed test, and a failure beside nothing but passes, are failures. The
-//! report is what the command prints, so that it is of this very run.
+//! report is what the command prints, so that it is of this very run. Where it prints several, a failure in any counts.
 
 mod formats;
 mod report;
 
 use formats::Format;
-use gatehost_sdk::commands::Output;
+use gatehost_sdk::commands::{Captured, Output};
 use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict, command};
 use report::{Failed, Report};
 use serde::Deserialize;
@@ -71,10 +71,13 @@ gatehost_sdk::export_submission_verifier!(TestReport);
 
 fn judge(output: &Output, settings: &Settings) -> Verdict {
     let ending = command::failure(output);
-    let streams = [&output.stdout, &output.stderr];
-    let found =
-        streams.into_iter().find_map(|stream| Some((formats::read(settings.format, &command::text(stream))?, stream)));
-    let Some((report, stream)) = found else {
+    let mut reports: Vec<(Report, &Captured)> = Vec::new();
+    for stream in [&output.stdout, &output.stderr] {
+        reports.extend(formats::read(settings.format, &command::text(stream)).map(|report| (report, stream)));
+    }
+    // One report with a failure is enough; and the same failure may stand in two.
+    let worst = reports.iter().find(|(report, _)| !report.failed.is_empty());
+    let Some((report, stream)) = worst.or(reports.first()) else {
         return match ending {
             Some(ending) => without_report(output, ending),
             None => Verdict::abstain(format!("`{}` printed no report of a known format", command::line(output))),
@@ -101,9 +104,9 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
         Some(ending) => findings.push(ending),
     }
     if findings.is_empty() {
-        return Verdict { summary: counted(&report), ..Verdict::pass() };
+        return Verdict { summary: counted(report), ..Verdict::pass() };
     }
-    Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(counted(&report), findings) }
+    Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(counted(report), findings) }
 }
 
 fn without_report(output: &Output, ending: Finding) -> Verdict {

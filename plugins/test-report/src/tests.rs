@@ -150,6 +150,28 @@ fn nothing_else_passes() {
         (5, "no tests ran in 0.01s\n", Status::Fail, &["too-few-tests", "exit-nonzero"]),
         (0, &xml.replace("failures=\"0\"", "failures=\"1\""), Status::Fail, &["test-failed", "contradiction"]),
         (0, &xml.replace("</testcase>", ""), Status::Fail, &["broken-report", "too-few-tests"]),
+        (0, &xml.replace("tests=\"2\"", "tests=\"3\""), Status::Fail, &["broken-report"]),
+        (
+            0,
+            &xml.replace("name=\"adds\"", "name=\"adds\" status=\"failed\""),
+            Status::Fail,
+            &["test-failed", "contradiction"],
+        ),
+        (
+            0,
+            "<testsuites tests=\"2\"><testsuite tests=\"2\" disabled=\"2\"><testcase name=\"DISABLED_a\" status=\"notrun\"/>\
+             <testcase name=\"b\" status=\"run\" result=\"suppressed\"/></testsuite></testsuites>",
+            Status::Fail,
+            &["too-few-tests"],
+        ),
+        (
+            0,
+            "{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"T\"}\n{\"Action\":\"fail\",\"Package\":\"p\"}\n\
+             {\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"T\"}\n{\"Action\":\"pass\",\"Package\":\"p\"}\n",
+            Status::Fail,
+            &["test-failed", "contradiction"],
+        ),
+        (0, "1 failed in 0.02s\n1 passed in 0.01s\n", Status::Fail, &["test-failed", "contradiction"]),
         (0, "100 tests passed, 0 failed", Status::Abstain, &[]),
         (0, "", Status::Abstain, &[]),
         (1, "100 tests passed", Status::Fail, &["exit-nonzero"]),
@@ -157,6 +179,36 @@ fn nothing_else_passes() {
     ] {
         let verdict = judge(&ended(code, text), &Settings::default());
         assert_eq!((verdict.status, &*codes(&verdict)), (status, expected), "{text}");
+    }
+}
+
+#[test]
+fn a_failure_in_any_report_counts() {
+    let xml = recorded!("good.xml");
+    for (stdout, stderr) in [
+        (format!("{xml}\n=== short test summary info ===\nFAILED a.py::x\n1 failed in 0.02s\n"), ""),
+        ("1..1\nok 1 - a\n".to_owned(), "Test Suites: 1 failed, 1 total\nTests: 1 failed, 1 total\n"),
+        (recorded!("cargo-good.txt").to_owned(), "FAILED a.py::x\n1 failed in 0.1s"),
+    ] {
+        let output = Output { stderr: captured(stderr), ..ended(0, &stdout) };
+        assert_eq!(codes(&judge(&output, &Settings::default())), ["test-failed", "contradiction"], "{stdout}");
+    }
+    let both = Output { stderr: captured(recorded!("cargo-good.txt")), ..ended(0, xml) };
+    assert_eq!(judge(&both, &Settings::default()).status, Status::Pass);
+}
+
+#[test]
+fn honest_reports_that_look_odd_pass() {
+    let logged = "test_a.py::test_a \n---- live log call ----\nERROR    root:test_a.py:5 retrying\nPASSED\n\n\
+                  ==== 1 passed in 0.01s ====\n";
+    let only_counted = "<testsuites tests=\"3\" skipped=\"1\"><testsuite tests=\"3\" skipped=\"1\">\
+                        <testcase name=\"a\" status=\"run\" result=\"completed\"/><testcase name=\"b\" status=\"passed\"/>\
+                        </testsuite></testsuites>";
+    let nested = "<testsuites tests=\"2\"><testsuite tests=\"2\"><testsuite tests=\"1\"><testcase name=\"a\"/></testsuite>\
+                  <testsuite tests=\"1\"><testcase name=\"b\"/></testsuite></testsuite></testsuites>";
+    for text in [logged, only_counted, nested] {
+        let verdict = judge(&ended(0, text), &Settings::default());
+        assert_eq!(verdict.status, Status::Pass, "{text}: {verdict:?}");
     }
 }
 

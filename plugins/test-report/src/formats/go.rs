@@ -30,7 +30,8 @@ pub(super) fn read(text: &str) -> Option<Report> {
         let known = all.entry((event.package, event.test)).or_default();
         match &*event.action {
             "output" => known.output.push_str(&event.output),
-            "pass" | "fail" | "skip" => known.end = Some(event.action),
+            // A test that ran twice and failed once has failed.
+            "pass" | "fail" | "skip" if known.end.as_deref() != Some("fail") => known.end = Some(event.action),
             _ => {}
         }
     }

@@ -23,35 +23,74 @@ pub(super) fn read(text: &str) -> Option<Report> {
     }
     let mut report = Report::default();
     for case in root.descendants().filter(|node| node.has_tag_name("testcase")) {
-        let child = |name: &str| case.children().find(|node| node.has_tag_name(name));
-        if let Some(why) = child("failure").or_else(|| child("error")) {
-            report.failed.push(failed(case, why));
-        } else if child("skipped").is_some() {
-            report.skipped += 1;
-        } else {
-            report.passed += 1;
+        match ending(case) {
+            End::Failed(why) => report.failed.push(failed(case, why)),
+            End::Skipped => report.skipped += 1,
+            End::Passed => report.passed += 1,
         }
     }
-    report.expect_failures(counted(root));
+    report.expect_failures(counted(root, &|suite| number(suite, "failures") + number(suite, "errors")));
+    // Some list what they skip, and some only count it; what ran is listed by all.
+    let ran = |suite: Node<'_, '_>| {
+        let left_out = ["skipped", "disabled", "ignored"].map(|name| number(suite, name));
+        number(suite, "tests").saturating_sub(left_out.iter().sum())
+    };
+    let (claimed, listed) = (counted(root, &ran), report.passed + report.skipped + report.failed.len());
+    if claimed > listed {
+        report.problem = Some(format!("the suites count {claimed} tests that ran, and {listed} are listed"));
+    }
     Some(report)
 }
 
-/// What the suites count as failures, those inside others only once.
-fn counted(root: Node<'_, '_>) -> usize {
-    let number =
-        |node: Node<'_, '_>, name: &str| node.attribute(name).and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
-    let own = number(root, "failures") + number(root, "errors");
-    let below: usize = root.children().filter(|node| node.has_tag_name("testsuite")).map(counted).sum();
-    own.max(below)
+/// How a case ended.
+enum End<'a, 'i> {
+    Passed,
+    Skipped,
+    /// With the element that says why, if there is one.
+    Failed(Option<Node<'a, 'i>>),
 }
 
-fn failed(case: Node<'_, '_>, why: Node<'_, '_>) -> Failed {
+/// By the elements in it, and else by the attributes that some write instead: `status="notrun"`, `result="suppressed"`.
+fn ending<'a, 'i>(case: Node<'a, 'i>) -> End<'a, 'i> {
+    let child = |name: &str| case.children().find(|node| node.has_tag_name(name));
+    if let Some(why) = child("failure").or_else(|| child("error")) {
+        return End::Failed(Some(why));
+    }
+    let says = |words: &[&str]| {
+        let mut said = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));
+        said.any(|said| words.iter().any(|word| said.eq_ignore_ascii_case(word)))
+    };
+    if says(&["failed", "fail", "failure", "error", "errored", "broken", "aborted", "crashed", "timeout", "timedout"]) {
+        End::Failed(None)
+    } else if child("skipped").or_else(|| child("disabled")).is_some()
+        || says(&["notrun", "not run", "suppressed", "skipped", "skip", "disabled", "ignored", "pending", "todo"])
+        || case.attribute("disabled").is_some_and(|disabled| disabled == "true" || disabled == "1")
+    {
+        End::Skipped
+    } else {
+        End::Passed
+    }
+}
+
+fn number(suite: Node<'_, '_>, name: &str) -> usize {
+    suite.attribute(name).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// What the suites count, those inside others only once.
+fn counted(suite: Node<'_, '_>, own: &dyn Fn(Node<'_, '_>) -> usize) -> usize {
+    let below = suite.children().filter(|node| node.has_tag_name("testsuite")).map(|suite| counted(suite, own));
+    own(suite).max(below.sum())
+}
+
+fn failed(case: Node<'_, '_>, why: Option<Node<'_, '_>>) -> Failed {
     let name = case.attribute("name").unwrap_or("a test without a name");
     let name = match case.attribute("classname").filter(|class| !class.is_empty()) {
         Some(class) => format!("{class} {name}"),
         None => name.to_owned(),
     };
-    let message = why.attribute("message").filter(|message| !message.is_empty()).or(why.text()).unwrap_or_default();
+    let message = why.and_then(|why| why.attribute("message").filter(|message| !message.is_empty()).or(why.text()));
     let line = case.attribute("line").and_then(|line| line.parse().ok()).unwrap_or(0);
-    Failed::new(name).saying(message).at(case.attribute("file").and_then(|file| command::place(file, line, None)))
+    Failed::new(name)
+        .saying(message.unwrap_or_default())
+        .at(case.attribute("file").and_then(|file| command::place(file, line, None)))
 }

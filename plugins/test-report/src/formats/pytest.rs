@@ -1,11 +1,11 @@
-//! `pytest`, with and without `-q`: the last line sums up, and a short summary names what failed.
+//! `pytest`, with and without `-q`: the last line sums up, and a short summary above it names what failed.
 
 use crate::report::{Failed, Report, count};
 use gatehost_sdk::{Place, command};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let sum = text.lines().rev().find_map(sum)?;
-    let failed = text.lines().filter_map(|line| {
+    let failed = summaries(text).filter_map(|line| {
         let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
         let (name, message) = rest.split_once(" - ").unwrap_or((rest, ""));
         Some(Failed::new(name.trim()).saying(message).at(place(text, name.trim())))
@@ -16,8 +16,20 @@ pub(super) fn read(text: &str) -> Option<Report> {
         failed: failed.collect(),
         problem: None,
     };
-    report.expect_failures(count(sum, "failed") + count(sum, "error") + count(sum, "errors"));
+    // Of several runs, any may have failed.
+    let failures = |sum: &str| count(sum, "failed") + count(sum, "error") + count(sum, "errors");
+    report.expect_failures(text.lines().filter_map(self::sum).map(failures).sum());
     Some(report)
+}
+
+/// The lines of short summaries. Elsewhere a line that starts with `ERROR` is what a test logged.
+fn summaries(text: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    text.lines().filter(move |line| {
+        let title = line.trim_matches(|c| c == '=' || c == ' ') == "short test summary info";
+        inside = title || (inside && sum(line).is_none());
+        inside
+    })
 }
 
 /// `===== 1 failed, 2 passed in 0.12s =====`, or without the ornament.

@@ -1,0 +1,221 @@
+//! The default reading of an evaluator's text, line by line.
+//!
+//! **A rejection** is a line that starts with its word, perhaps behind a label (`Verdict:`) or in a box that is checked.
+//! A count of none, `Failed: 0`, is no rejection. Where the word may belong to a sentence about something else, the
+//! line is in doubt, and so is a row that ends in `FAIL`, and a rejection that is quoted.
+//!
+//! **The acceptance** is the whole of the last line, with nothing around its word but marks, and starts something new:
+//! `accepted.` at the end of "so this work is not / accepted." does not.
+
+use gatehost_sdk::markdown::{self, Line, Said};
+use gatehost_sdk::text::visible;
+use regex::Regex;
+
+// In ASCII as far as it goes: tables of all letters take long to compile.
+const LABEL_WORD: &str =
+    "verdict|result|status|evaluation|decision|review|outcome|conclusion|assessment|recommendation";
+const REJECTS: &str = r"review_fail|fail(?:ed|ures?|s)?|reject(?:ed|s|ion)?|(?:(?:do|did|does|is|was) +)?not[ _]+(?:pass(?:ed)?|accept(?:ed|able)?|approved?)|unacceptable|changes[ _]requested|request[ _]changes";
+const ACCEPTS: &str = "review_pass|pass(?:ed|es)?|accept(?:ed|s)?|approve[ds]?";
+/// What may stand around an acceptance; a cross, a line through it or quotation marks may not.
+const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
+/// ` tests: 0`, `: none`, `: 0 of 12 tests`: nothing failed.
+const NONE: &str = r"(?i)^(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*(?:0|none|zero|nil|n/?a)(?: *(?:/|of) *[0-9]+)?(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*$";
+/// A row of a list or a table that says of something that it failed.
+const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*(?:</[A-Za-z0-9]+>)?[^A-Za-z0-9]*$";
+const NEGATION: &str = r"(?i)(?-u:\b)(?:not?|never|cannot|hardly)(?-u:\b)|n['’]t(?-u:\b)";
+
+/// What a text says.
+pub(crate) struct Reading {
+    /// The reason for the first rejection.
+    pub(crate) rejection: Option<String>,
+    /// The first line that may be a rejection, and may be something else.
+    pub(crate) doubt: Option<String>,
+    /// Whether the last line accepts.
+    pub(crate) accepts: bool,
+}
+
+/// What a line says against the work.
+#[derive(PartialEq)]
+enum Against<'a> {
+    Nothing,
+    Doubt,
+    /// With the reason, if it has one.
+    Rejection(&'a str),
+}
+
+struct Patterns {
+    reject: Regex,
+    accept: Regex,
+    label_word: Regex,
+    offered: Regex,
+    none: Regex,
+    row: Regex,
+    negation: Regex,
+}
+
+impl Reading {
+    /// Read a text. An error would be one of the patterns above.
+    pub(crate) fn of(text: &str) -> Result<Self, String> {
+        let patterns = Patterns::new()?;
+        let text = visible(text);
+        let lines = markdown::lines(&text).into_iter();
+        let lines: Vec<Line<'_>> = lines.filter(|line| !patterns.is_only_offered(line.text)).collect();
+        let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
+        for (at, line) in lines.iter().enumerate() {
+            match patterns.against(&lines, at) {
+                Against::Rejection(why) if reading.rejection.is_none() => {
+                    reading.rejection = Some(patterns.reason(why, &lines, at));
+                }
+                Against::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.to_owned()),
+                _ => {}
+            }
+        }
+        Ok(reading)
+    }
+}
+
+impl Patterns {
+    fn new() -> Result<Self, String> {
+        let plain = |pattern: &str| rules::expression(pattern, |_| {});
+        let label = format!("(?:(?:my|our|the|final|overall) +){{0,3}}(?:{LABEL_WORD})");
+        Ok(Self {
+            reject: plain(&format!(
+                r"(?i)^[^a-z0-9]*(?:\[x\][^a-z0-9]*)?(?P<label>{label}(?: +is |[^a-z0-9]*?[:=|–—→*_-])[^a-z0-9]*)?(?P<word>{REJECTS})(?-u:\b)(?P<rest>.*)$"
+            ))?,
+            accept: plain(&format!(
+                r"(?i)^{MARKS}(?:\[x\])?{MARKS}(?P<label>{label}(?: +is)?{MARKS}:?)?{MARKS}(?:{ACCEPTS}){MARKS}[.!]*{MARKS}$"
+            ))?,
+            label_word: plain(&format!("(?i)(?:{LABEL_WORD})"))?,
+            offered: plain(&format!(r"(?i)^[^a-z0-9]*(?:{ACCEPTS}|{REJECTS})(?-u:\b) *(?:[^a-z0-9 ].*)?$"))?,
+            none: plain(NONE)?,
+            row: plain(ROW)?,
+            negation: plain(NEGATION)?,
+        })
+    }
+
+    fn against<'a>(&self, lines: &[Line<'a>], at: usize) -> Against<'a> {
+        let Line { text, said, .. } = lines[at];
+        if is_unchecked(text) {
+            return Against::Nothing;
+        }
+        let Some(found) = self.reject.captures(text) else {
+            let row = said == Said::Plainly && self.row.is_match(text) && !is_of_another_time(text);
+            return if row { Against::Doubt } else { Against::Nothing };
+        };
+        let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
+        let (word, rest) = (group("word").unwrap_or_default(), group("rest").unwrap_or_default());
+        let labelled = group("label").is_some();
+        let spoken = weight(word, rest, labelled, self.none.is_match(rest));
+        match said {
+            Said::Plainly | Said::Unclear => {
+                let wrapped = !labelled && is_lower(word) && self.continues(lines, at);
+                if wrapped && spoken != Against::Nothing { Against::Doubt } else { spoken }
+            }
+            Said::Quoted if labelled => Against::Doubt,
+            Said::Quoted | Said::Hidden => Against::Nothing,
+        }
+    }
+
+    /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
+    fn is_only_offered(&self, text: &str) -> bool {
+        is_unchecked(text) && self.offered.is_match(text)
+    }
+
+    /// What the line at `at` says behind its word, or what follows it, or what led up to it.
+    fn reason(&self, why: &str, lines: &[Line<'_>], at: usize) -> String {
+        let own = why.trim_start_matches([':', '.', ',', ';', '–', '—', '-', '→', '=', ' ', '*', '_', '`', ']']);
+        let own = own.strip_prefix('(').map_or(own, |inside| inside.trim_end().trim_end_matches([')', '.']));
+        let joined = |lines: &[Line<'_>]| lines.iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
+        let following: Vec<Line<'_>> =
+            lines[at + 1..].iter().filter(|line| !self.accept.is_match(line.text)).copied().collect();
+        let candidates = [own.to_owned(), joined(&following), joined(&lines[..=at])];
+        candidates.into_iter().find(|text| text.contains(char::is_alphanumeric)).unwrap_or_default()
+    }
+
+    /// Whether the last line with anything on it accepts.
+    fn accepts(&self, lines: &[Line<'_>]) -> bool {
+        let Some(last) = lines.iter().rposition(|line| !line.text.trim().is_empty()) else { return false };
+        let Line { text, said, .. } = lines[last];
+        let Some(found) = self.accept.captures(text).filter(|_| said == Said::Plainly) else { return false };
+        found.name("label").is_some() || (!self.continues(lines, last) && !self.is_introduced(&lines[..last]))
+    }
+
+    /// Whether a line goes on with the sentence of the one before it.
+    fn continues(&self, lines: &[Line<'_>], at: usize) -> bool {
+        let own = lines[at].text;
+        let Some(before) = at.checked_sub(1).map(|before| lines[before]).filter(|line| line.said == Said::Plainly)
+        else {
+            return false;
+        };
+        let sentence = before.text.trim().trim_end_matches(['*', '_', '`', ')', '"']);
+        if sentence.is_empty() || sentence.ends_with(['.', '!', '?', ':']) || starts_block(own) {
+            return false;
+        }
+        // `Failed: 0` is no sentence that goes on.
+        let value = sentence.rsplit_once(": ").map_or("", |(_, value)| value);
+        if !value.is_empty() && !value.contains(' ') && !self.negation.is_match(value) {
+            return false;
+        }
+        // Below a list, a verdict in capitals that is not indented is no part of it.
+        let below = starts_block(before.text) && !own.starts_with(' ') && !self.negation.is_match(sentence);
+        !below || own.contains(char::is_lowercase)
+    }
+
+    /// Whether what stands before ends in a colon, and not for a verdict: "the format is:".
+    fn is_introduced(&self, before: &[Line<'_>]) -> bool {
+        let last = before.iter().rfind(|line| !line.text.trim().is_empty());
+        let last = last.map_or("", |line| line.text.trim_end().trim_end_matches(['*', '_']));
+        last.ends_with(':') && !self.label_word.is_match(last)
+    }
+}
+
+/// How much a word of rejection at the start of a line weighs, by what follows it.
+fn weight<'a>(word: &str, rest: &'a str, labelled: bool, none: bool) -> Against<'a> {
+    let bare = rest.trim_start_matches(['*', '_', '`', ']']);
+    let separated = bare.trim_start().starts_with([':', '.', ',', ';', '–', '—', '(', '|', '→', '=', '!'])
+        || bare.trim_start().starts_with("- ")
+        || bare.trim_start().starts_with("-- ");
+    let prose = bare.contains(char::is_alphanumeric);
+    if none {
+        Against::Nothing
+    } else if !prose && bare.contains('?') {
+        Against::Doubt
+    } else if labelled || separated || !prose {
+        Against::Rejection(rest)
+    } else if bare.starts_with('-') {
+        // "Fail-safe"
+        Against::Nothing
+    } else if !word.contains(char::is_lowercase) {
+        Against::Rejection(rest)
+    } else if ["fails", "rejects", "failure", "failures", "rejection"].contains(&word.to_lowercase().as_str()) {
+        // "Fails closed", "Rejects invalid tokens": of what the work does.
+        Against::Nothing
+    } else {
+        Against::Doubt
+    }
+}
+
+fn is_lower(word: &str) -> bool {
+    !word.contains(char::is_uppercase)
+}
+
+/// "Previous verdict: FAIL"
+fn is_of_another_time(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    ["previous", "earlier", "before", "prior", "last ", "old "].iter().any(|word| lower.contains(word))
+}
+
+/// A heading, an item of a list, a row of a table.
+fn starts_block(text: &str) -> bool {
+    let text = text.trim_start();
+    let number = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    text.starts_with(['#', '|'])
+        || ["- ", "* ", "+ ", "• "].iter().any(|bullet| text.starts_with(bullet))
+        || (number.len() < text.len() && (number.starts_with(". ") || number.starts_with(") ")))
+}
+
+/// A box without a mark.
+fn is_unchecked(text: &str) -> bool {
+    let bare = text.trim_start().trim_start_matches(['-', '*', '+', ' ', '|']);
+    bare.starts_with("[ ]") || bare.starts_with("[]") || bare.starts_with(['☐', '⬜'])
+}
