@@ -10,6 +10,10 @@ const MAX_DEPTH: usize = 4;
 
 /// Odd settings that the schema allows: each changes one of the ordinary ones.
 pub(super) fn of(schema: &str, ordinary: &Value) -> Vec<Value> {
+    // A schema that no gate would use is not worth the work, which may be without end.
+    if settings::validate(schema, ordinary).is_err() {
+        return Vec::new();
+    }
     let Ok(root) = serde_json::from_str::<Value>(schema) else { return Vec::new() };
     let Some(properties) = root.get("properties").and_then(Value::as_object) else { return Vec::new() };
     let mut odd = Vec::new();
