@@ -32,7 +32,9 @@ const RUSTFLAGS: &[&str] = &["-Clink-arg=--initial-memory=4194304", "-Clink-arg=
 const SOURCES: &[&str] = &["Cargo.lock", "Cargo.toml", "host/Cargo.toml", "host/build.rs", "host/src", "wit"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    // Asked when it runs: a target folder that was moved or copied keeps this program as it was compiled elsewhere.
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap());
+    let root = manifest.parent().unwrap();
     for changed in SOURCES.iter().chain(&["plugins"]) {
         println!("cargo::rerun-if-changed={}", root.join(changed).display());
     }

@@ -105,11 +105,9 @@ pub(crate) enum RunFormat {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
-the last commit is judged, untracked files included; outside a repository, every file of the folder. The changes that a
-submission names are judged besides; outside a repository, instead. They do not go with a choice of files.
-=======
 the last commit is judged, untracked files included; outside a repository, every file of the folder, whatever its ignore
-files say.
+files say. The files that a submission names are judged besides; outside a repository, instead. They do not go with a
+choice of files.
 
 Examples:
   gate run                                   what changed since the last commit
