@@ -38,6 +38,13 @@ pub enum Selection {
     },
 }
 
+impl Selection {
+    /// Whether the files are judged where they are, and not as a copy that nobody else knows.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Changed | Self::All | Self::Files(_))
+    }
+}
+
 /// Why the changes cannot be told.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -42,6 +42,9 @@ pub struct Bench<'a> {
     /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
     shown: Witness,
     shown_was_judged: AtomicBool,
+    /// What the checks of files that were asked are for.
+    asked: Mutex<Vec<FileSet>>,
+    added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(Event<'_>) + Sync),
@@ -101,6 +104,8 @@ impl<'a> Bench<'a> {
             witness: Arc::default(),
             shown,
             shown_was_judged: AtomicBool::new(false),
+            asked: Mutex::default(),
+            added: None,
             forgetful: false,
             log: Mutex::default(),
             observer,
@@ -110,6 +115,22 @@ impl<'a> Bench<'a> {
     /// Ask every verifier anew, whatever it passed before.
     pub fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
+    }
+
+    /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
+    pub fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
+        Self { added: Some(added), ..self }
+    }
+
+    /// `Err` where there are files now that a check would have judged, had they been there.
+    fn confirm_the_list(&self) -> Result<(), Failure> {
+        let Some(added) = self.added else { return Ok(()) };
+        let added = added()?;
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
+        let unjudged = unjudged.filter(|path| asked.iter().any(|files| files.contains(path)));
+        let unjudged: Vec<&str> = unjudged.map(String::as_str).collect();
+        if unjudged.is_empty() { Ok(()) } else { Err(witness::failure("changed while the gate ran", &unjudged)) }
     }
 
     /// What was logged, in the order of the checks' names.
@@ -127,6 +148,7 @@ impl<'a> Bench<'a> {
                     .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
                 let paths = self.subject.paths.iter().filter(|path| files.contains(path));
                 let paths: Vec<String> = paths.cloned().collect();
+                self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(files);
                 // Before anything is loaded: most checks of a default gate have no file.
                 if paths.is_empty() {
                     return Ok(gate::Judged::NoFiles);
@@ -204,7 +226,10 @@ impl Judge for Bench<'_> {
 
     fn confirm(&self) -> Result<(), Failure> {
         self.witness.confirm(&self.subject.workspace)?;
-        if self.shown_was_judged.load(Ordering::Relaxed) { self.shown.confirm(&self.subject.workspace) } else { Ok(()) }
+        if self.shown_was_judged.load(Ordering::Relaxed) {
+            self.shown.confirm(&self.subject.workspace)?;
+        }
+        self.confirm_the_list()
     }
 
     fn observe(&self, event: Event<'_>) {

@@ -65,17 +65,17 @@ impl Witness {
         };
         let changed: Vec<&str> =
             seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
-        if changed.is_empty() { Ok(()) } else { Err(failure(&changed)) }
+        if changed.is_empty() { Ok(()) } else { Err(failure("changed after it was judged", &changed)) }
     }
 }
 
-fn failure(changed: &[&str]) -> Failure {
+pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
     let named = changed.iter().take(MAX_NAMED).map(|path| format!("`{}`", clean_line(path, 200)));
     let mut files = named.collect::<Vec<_>>().join(", ");
     if changed.len() > MAX_NAMED {
         files += &format!(" and {} more", changed.len() - MAX_NAMED);
     }
-    Failure::new(ErrorKind::SubjectChanged, format!("changed after it was judged: {files}"))
+    Failure::new(ErrorKind::SubjectChanged, format!("{what}: {files}"))
         .hint("run it again; a command that changes files belongs in a tier before the checks of these files")
 }
 

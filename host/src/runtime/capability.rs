@@ -110,7 +110,7 @@ impl Capability {
     fn how_to_grant(self) -> &'static str {
         match self {
             Self::Workspace => {
-                "add `workspace` to the grants of its check, or to the command line: `--grant workspace`"
+                "add `workspace` to the grants of its check; with `--verifier`, add `--grant workspace`"
             }
             Self::Commands => {
                 "declare a `[command.NAME]` in gate.toml, and add `command:NAME` to the grants of its check"

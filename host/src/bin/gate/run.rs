@@ -6,15 +6,17 @@ use crate::prepare::{self, Prepared};
 use crate::progress::Progress;
 use crate::terminal::say;
 use crate::{Exit, configuration, plan, said, terminal};
-use gatehost::changes;
+use gatehost::changes::{self, Changes, Selection};
 use gatehost::feedback::feedback;
 use gatehost::gate::{self, Circumstances};
 use gatehost::judge::{Bench, Logged, Services};
 use gatehost::models::{BadTape, Tape};
 use gatehost::plan::Shape;
 use gatehost::report::{self, Report, Style};
-use gatehost::verdict::Status;
+use gatehost::verdict::{ErrorKind, Failure, Status};
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
@@ -34,7 +36,8 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     }
     let tape = tape(global, command)?;
     let hunks = prepared.plan.checks().any(|check| check.shape == Shape::Submission);
-    let changes = changes::collect(&global.directory, &said::selection(command).1, hunks)?;
+    let selection = said::selection(command).1;
+    let changes = changes::collect(&global.directory, &selection, hunks)?;
     let subject = said::subject(&changes, said);
     let files = subject.paths.len();
     let mut circumstances = Circumstances::of(&subject.submission);
@@ -45,7 +48,11 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let observe = |event: gate::Event<'_>| progress.observe(event);
     let replayed = tape.as_ref().is_some_and(Tape::is_replayed);
     let services = Services::new(&plan, &subject, tape, configured.path.clone());
-    let bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
+    let added = || added(&global.directory, &selection, &changes);
+    let mut bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
+    if !plan.commands.is_empty() && selection.is_live() {
+        bench = bench.looking_again(&added);
+    }
     let mut gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
     progress.finish();
     if global.verbose {
@@ -76,6 +83,15 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         Status::Fail => Exit::Fail,
         Status::Abstain | Status::Error => Exit::NoVerdict,
     })
+}
+
+/// The files that there are to judge now and were not before.
+fn added(folder: &Path, selection: &Selection, before: &Changes) -> Result<Vec<String>, Failure> {
+    let now = changes::collect(folder, selection, false).map_err(|error| {
+        Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
+    })?;
+    let before: BTreeSet<&str> = before.paths().into_iter().collect();
+    Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())
 }
 
 /// What models are recorded on, or answer from.

@@ -6,10 +6,11 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Changes, Selection};
 use gatehost::input;
 use gatehost::judge::Subject;
-use gatehost::submission::{Change, Claim, Submission, Task};
-use std::collections::BTreeMap;
+use gatehost::submission::{ChangeKind, Claim, Submission, Task};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,22 +92,20 @@ pub(crate) fn selection(command: &Run) -> (Option<&'static str>, Selection) {
 }
 
 /// What is judged: what was said, of what changed.
+///
+/// A document is mostly written by whoever did the work, who does not choose what is judged of it: in a repository, git
+/// alone says what changed, and the files that a document names are judged besides. Elsewhere nobody knows what changed,
+/// and a document that says so is believed.
 pub(crate) fn subject(found: &Changes, mut said: Submission) -> Subject {
-    said.changes = judged(found, said.changes);
-    said.base = found.base.clone().or(said.base);
-    Subject {
-        paths: changes::present(&said.changes).map(str::to_owned).collect(),
-        submission: said,
-        workspace: Arc::clone(&found.workspace),
+    let besides = if found.from_git { mem::take(&mut said.changes) } else { Vec::new() };
+    if said.changes.is_empty() {
+        said.changes = found.changes.clone();
     }
-}
-
-/// A document is mostly written by whoever did the work, who does not choose what is judged of it: in a repository it can
-/// only add to what git found. Elsewhere nobody knows what changed, and a document that says so is believed.
-fn judged(found: &Changes, said: Vec<Change>) -> Vec<Change> {
-    let found: &[Change] = if found.from_git || said.is_empty() { &found.changes } else { &[] };
-    let all = said.into_iter().chain(found.iter().cloned()).map(|change| (change.path.clone(), change));
-    // Of two with the same path the last stays: what git found.
-    let all: BTreeMap<String, Change> = all.collect();
-    all.into_values().collect()
+    said.base = found.base.clone().or(said.base);
+    let gone = said.changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
+    let gone: BTreeSet<&str> = gone.map(|change| change.path.as_str()).collect();
+    let besides = changes::present(&besides).filter(|path| !gone.contains(path));
+    let paths: BTreeSet<&str> = changes::present(&said.changes).chain(besides).collect();
+    let paths = paths.into_iter().map(str::to_owned).collect();
+    Subject { paths, submission: said, workspace: Arc::clone(&found.workspace) }
 }
