@@ -54,6 +54,16 @@ impl Rules<'_> {
         }
     }
 
+    /// Not inlined: the frame of a walk over expressions is there as often as they are nested.
+    #[inline(never)]
+    fn attribute(&mut self, expr: &Expr) {
+        if let Expr::Attribute(attribute) = expr
+            && attribute.ctx.is_store()
+        {
+            self.not_debug(&attribute.attr);
+        }
+    }
+
     fn not_debug(&mut self, name: &Identifier) {
         if name == "__debug__" {
             self.report(name.range, "invalid", "cannot assign to `__debug__`");
@@ -117,11 +127,7 @@ impl<'a> Visitor<'a> for Rules<'_> {
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
-        if let Expr::Attribute(attribute) = expr
-            && attribute.ctx.is_store()
-        {
-            self.not_debug(&attribute.attr);
-        }
+        self.attribute(expr);
         walk_expr(self, expr);
     }
 

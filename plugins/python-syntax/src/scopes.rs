@@ -105,6 +105,16 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// What `:=` binds. Not inlined: the frame of a walk over expressions is there as often as they are nested.
+    #[inline(never)]
+    fn bind_named(&self, expr: &Expr) {
+        if let Expr::Named(named) = expr
+            && let Expr::Name(name) = &*named.target
+        {
+            self.bind(&name.id, name.range);
+        }
+    }
+
     fn declare_nonlocal(&self, names: &[Identifier], range: TextRange) {
         let declared = self.current().map(|scope| &scope.declared.global);
         for name in names.iter().filter(|name| declared.is_some_and(|global| global.contains_key(name.as_str()))) {
@@ -306,16 +316,12 @@ impl<'a> Visitor<'a> for Walk<'a> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         self.checker.visit_expr(expr, &self.facts);
+        self.facts.bind_named(expr);
         match expr {
             Expr::Lambda(lambda) => {
                 let parameters = lambda.parameters.as_deref();
                 parameters.into_iter().for_each(|parameters| self.visit_parameters(parameters));
                 self.within(Kind::Lambda { parameters }, &[], |walk| walk.visit_expr(&lambda.body));
-            }
-            Expr::Named(named) => {
-                let name = named.target.as_name_expr();
-                name.into_iter().for_each(|name| self.facts.bind(&name.id, name.range));
-                walk_expr(self, expr);
             }
             Expr::ListComp(inner) => self.comprehension(&inner.generators, &[Some(&inner.elt)], false),
             Expr::SetComp(inner) => self.comprehension(&inner.generators, &[Some(&inner.elt)], false),

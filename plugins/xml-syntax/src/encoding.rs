@@ -43,7 +43,7 @@ pub(crate) fn decode(file: &File) -> Encoded<'_> {
 
 /// What declares ASCII has nothing beyond it, but for a byte order mark.
 fn as_ascii<'a>(file: &File, text: &'a str, declared: &str) -> Encoded<'a> {
-    let beyond = text.char_indices().find(|&(at, char)| !char.is_ascii() && !(at == 0 && char == '\u{FEFF}'));
+    let beyond = text.char_indices().find(|&(at, char)| !char.is_ascii() && (at > 0 || char != '\u{FEFF}'));
     match beyond {
         None => Encoded::Text(text.into()),
         Some((at, _)) => Encoded::Wrong(Box::new(
