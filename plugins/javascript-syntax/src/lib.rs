@@ -1,13 +1,17 @@
 //! `javascript-syntax`: every matching file is JavaScript, JSX, TypeScript or TSX, by its suffix.
 //!
 //! The parser is oxc's. JavaScript's early errors (a name declared twice, `break` outside a loop) are its semantic
-//! pass; TypeScript keeps to what its own parser refuses, since the rest depends on types and configuration. What is
-//! nested too deep for the parser's recursion is found before it runs (`scan.rs`).
+//! pass; TypeScript keeps to what its own parser refuses, since the rest depends on types and configuration. A walk of
+//! our own finds what oxc lets through in either (`walk.rs`). What is nested too deep for the parser's recursion is found
+//! before it runs (`scan.rs`).
 
 mod codes;
 mod dialect;
+mod jumps;
 mod level;
+mod members;
 mod scan;
+mod walk;
 
 use dialect::Attempt;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
@@ -16,8 +20,9 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
 use serde::Deserialize;
 
-/// Up to how many tokens early errors are looked for: each may be one, and must fit the memory of a call.
-const EARLY_ERRORS_TOKENS: usize = 250_000;
+/// Up to how many tokens early errors are looked for: every second may be one, and all must fit the memory of a call
+/// (`let a,a,a…`: 250,000 do, 370,000 do not). A longer file that parses is not known to be right.
+const EARLY_ERRORS_TOKENS: usize = 500_000;
 
 struct JavascriptSyntax;
 
@@ -67,6 +72,7 @@ fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
     for attempt in attempts {
         match errors(text, attempt, tokens <= EARLY_ERRORS_TOKENS) {
             Outcome::Flow => return Verdict::abstain("the file is Flow, which this verifier cannot read"),
+            Outcome::TooLong => return file.too_long(0, EARLY_ERRORS_TOKENS),
             Outcome::Errors(errors) if errors.is_empty() => return Verdict::pass(),
             // The way of reading it that gets further is the one that was meant.
             Outcome::Errors(errors) if found.as_ref().is_none_or(|before| start(before) < start(&errors)) => {
@@ -87,6 +93,8 @@ enum Outcome {
     Errors(Vec<(usize, Finding)>),
     /// Types that are not TypeScript's.
     Flow,
+    /// It parses, and was not looked through for early errors.
+    TooLong,
 }
 
 fn errors(text: &str, attempt: Attempt, early_errors: bool) -> Outcome {
@@ -99,11 +107,15 @@ fn errors(text: &str, attempt: Attempt, early_errors: bool) -> Outcome {
         }
         return Outcome::Errors(parsed.diagnostics.iter().map(codes::of_parse_error).collect());
     }
-    if attempt.dialect().typescript || !early_errors {
-        return Outcome::Errors(Vec::new());
+    let typescript = attempt.dialect().typescript;
+    let mut errors = walk::errors(&parsed.program, text, typescript);
+    if !typescript && early_errors {
+        let analysed = SemanticBuilder::new().with_check_syntax_error(true).build(&parsed.program);
+        errors.extend(analysed.diagnostics.iter().map(codes::of_early_error));
+    } else if !typescript && errors.is_empty() {
+        return Outcome::TooLong;
     }
-    let analysed = SemanticBuilder::new().with_check_syntax_error(true).build(&parsed.program);
-    Outcome::Errors(analysed.diagnostics.iter().map(codes::of_early_error).collect())
+    Outcome::Errors(errors)
 }
 
 #[cfg(test)]

@@ -28,6 +28,17 @@ fn valid_files_pass() {
         ("a.ts", "let a: string; let a: string;"),
         ("a.tsx", "const f = <T,>(a: T) => <A<T> b={a as T}/>;"),
         ("a.d.ts", "declare const a: unique symbol;\nexport {}\n"),
+        (
+            "a.js",
+            "l: m: for (;;) { () => { for (;;) break; k: { break k } switch (1) { default: break } }; continue l }",
+        ),
+        (
+            "a.js",
+            "class A { static async *private() {} readonly; override = 1; declare() {} get public() { return 1 } }",
+        ),
+        ("a.ts", "for (;;) { switch (a) { case 1: continue } l: { break l } }"),
+        ("a.ts", "interface A { x: { y: 1, z: 2 }; (a: B): C /*\n*/ new (): D\n[k: string]: E, m?(): void }"),
+        ("a.ts", "type A = { readonly a: 1; get b(): 2\r\nset b(c: 2) }; let x: {}, y: { a };"),
         ("a.mts", "export type { A } from './a.mjs' with { 'resolution-mode': 'import' }"),
     ] {
         assert_eq!(first(path, text), None, "{text}");
@@ -44,6 +55,25 @@ fn the_first_error_has_its_code_and_place() {
         ("a.js", "x = /(/", "regular-expression", 1, 6),
         ("a.js", "let a;\nlet a;", "redeclared", 2, 5),
         ("a.js", "break;", "early-error", 1, 1),
+        ("a.js", "for (const a of b) { c.map(x => { if (x) continue }) }", "early-error", 1, 42),
+        ("a.js", "switch (a) { case 1: b.map(async () => { break }) }", "early-error", 1, 42),
+        ("a.js", "l: for (;;) { b.map(() => { break l }) }", "early-error", 1, 35),
+        ("a.js", "l: for (;;) { b.map(() => { for (;;) continue l }) }", "early-error", 1, 47),
+        ("a.js", "l: { for (;;) continue l }", "early-error", 1, 1),
+        ("a.ts", "for (;;) { () => { continue } }", "early-error", 1, 20),
+        ("a.ts", "for (;;) { class A { static { break } } }", "early-error", 1, 31),
+        ("a.js", "class A { private x = 1 }", "unexpected-token", 1, 11),
+        ("a.js", "class A { static readonly x = 1 }", "unexpected-token", 1, 11),
+        ("a.js", "class A { declare x }", "unexpected-token", 1, 11),
+        ("a.js", "class A { override m() {} }", "unexpected-token", 1, 11),
+        ("a.js", "class A { protected accessor x = 1 }", "unexpected-token", 1, 11),
+        ("a.js", "class A { x? }", "unexpected-token", 1, 11),
+        ("a.js", "class A { m?() {} }", "unexpected-token", 1, 11),
+        ("a.js", "class A { constructor(private x) {} }", "syntax", 1, 23),
+        ("a.ts", "interface A { x: number y: string }", "expected-token", 1, 25),
+        ("a.ts", "type A = { x: number, y: string z: 1 }", "expected-token", 1, 33),
+        ("a.ts", "interface A { m(): void n(): void }", "expected-token", 1, 25),
+        ("a.ts", "interface A { x y }", "expected-token", 1, 17),
         ("a.js", "import a from 'a';\nreturn", "syntax", 2, 1),
         ("a.mjs", "return", "syntax", 1, 1),
         ("a.cjs", "import a from 'a'", "early-error", 1, 1),
@@ -71,6 +101,23 @@ fn what_is_not_for_this_parser_is_not_judged() {
     assert_eq!(verdict("a.js", "// @flow\nopaque type A = {| b: ?string |};\n").status, Status::Abstain);
     let file = File { path: "a.js".into(), content: Content::Binary(b"\xFF\xFEa\0".to_vec()) };
     assert_eq!(JavascriptSyntax::check(&file, Settings::default()).findings[0].code, "utf-16");
+}
+
+/// Above the limit a clean parse is not enough to know, and an error is.
+#[test]
+fn what_is_too_long_for_early_errors_does_not_pass() {
+    let long = "f(1);\n".repeat(90_000);
+    for (path, start, expected) in [
+        ("a.js", "", Status::Abstain),
+        ("a.js", "let a; let a;", Status::Abstain),
+        ("a.js", "break;", Status::Fail),
+        ("a.js", "f(;", Status::Fail),
+        ("a.ts", "", Status::Pass),
+    ] {
+        let verdict = verdict(path, &(start.to_owned() + &long));
+        assert_eq!(verdict.status, expected, "{path} {start}");
+        assert!(expected != Status::Abstain || verdict.findings[0].code == "too-long");
+    }
 }
 
 /// What would overflow the stack of a guest is not parsed.

@@ -1,7 +1,7 @@
 //! Which names a function binds, and which it declares to be somebody else's.
 
 use ruff_python_ast::visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt};
-use ruff_python_ast::{ExceptHandler, Expr, ExprContext, Identifier, Pattern, Stmt, TypeParams};
+use ruff_python_ast::{Comprehension, ExceptHandler, Expr, ExprContext, Identifier, Pattern, Stmt, TypeParams};
 use ruff_text_size::TextRange;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,18 @@ impl<'a> Declared<'a> {
         declared.visit_body(body);
         declared
     }
+
+    /// Where a name is declared to be somebody else's.
+    pub(crate) fn of(&self, name: &str) -> Option<TextRange> {
+        self.global.get(name).or_else(|| self.nonlocal.get(name)).copied()
+    }
 }
 
 impl<'a> Visitor<'a> for Declared<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::Global(global) => first_of_each(&mut self.global, &global.names, global.range),
-            Stmt::Nonlocal(nonlocal) => first_of_each(&mut self.nonlocal, &nonlocal.names, nonlocal.range),
+            Stmt::Global(global) => last_of_each(&mut self.global, &global.names, global.range),
+            Stmt::Nonlocal(nonlocal) => last_of_each(&mut self.nonlocal, &nonlocal.names, nonlocal.range),
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {}
             _ => walk_stmt(self, stmt),
         }
@@ -35,9 +40,20 @@ impl<'a> Visitor<'a> for Declared<'a> {
     fn visit_expr(&mut self, _: &'a Expr) {}
 }
 
-fn first_of_each<'a>(declared: &mut BTreeMap<&'a str, TextRange>, names: &'a [Identifier], range: TextRange) {
+/// Whatever stands before any declaration of a name is wrong, so the last counts.
+fn last_of_each<'a>(declared: &mut BTreeMap<&'a str, TextRange>, names: &'a [Identifier], range: TextRange) {
     for name in names {
-        declared.entry(name).or_insert(range);
+        declared.insert(name, range);
+    }
+}
+
+/// The name that a pattern itself binds.
+pub(crate) fn captured_by(pattern: &Pattern) -> Option<&Identifier> {
+    match pattern {
+        Pattern::MatchAs(inner) => inner.name.as_ref(),
+        Pattern::MatchStar(inner) => inner.name.as_ref(),
+        Pattern::MatchMapping(inner) => inner.rest.as_ref(),
+        _ => None,
     }
 }
 
@@ -59,11 +75,18 @@ impl<'a> Bound<'a> {
 impl<'a> Visitor<'a> for Bound<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
+            // The bodies are scopes of their own; what is evaluated before them is not.
             Stmt::FunctionDef(function) => {
                 self.saw(&function.name);
+                function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
                 self.visit_parameters(&function.parameters);
+                function.returns.iter().for_each(|returns| self.visit_annotation(returns));
             }
-            Stmt::ClassDef(class) => self.saw(&class.name),
+            Stmt::ClassDef(class) => {
+                self.saw(&class.name);
+                class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+                class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
+            }
             Stmt::Import(import) => {
                 for alias in &import.names {
                     // `import a.b` binds `a`.
@@ -81,12 +104,18 @@ impl<'a> Visitor<'a> for Bound<'a> {
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
-        if let Expr::Name(name) = expr
-            && name.ctx != ExprContext::Load
-        {
-            self.saw(&name.id);
+        match expr {
+            Expr::Name(name) if name.ctx != ExprContext::Load => self.saw(&name.id),
+            // Its body is a scope of its own.
+            Expr::Lambda(lambda) => lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters)),
+            _ => walk_expr(self, expr),
         }
-        walk_expr(self, expr);
+    }
+
+    /// The target is the comprehension's own; what `:=` binds in there is not.
+    fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
+        self.visit_expr(&comprehension.iter);
+        comprehension.ifs.iter().for_each(|condition| self.visit_expr(condition));
     }
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
@@ -96,13 +125,7 @@ impl<'a> Visitor<'a> for Bound<'a> {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        let name = match pattern {
-            Pattern::MatchAs(inner) => inner.name.as_ref(),
-            Pattern::MatchStar(inner) => inner.name.as_ref(),
-            Pattern::MatchMapping(inner) => inner.rest.as_ref(),
-            _ => None,
-        };
-        name.into_iter().for_each(|name| self.saw(name));
+        captured_by(pattern).into_iter().for_each(|name| self.saw(name));
         walk_pattern(self, pattern);
     }
 

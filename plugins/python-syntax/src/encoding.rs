@@ -1,35 +1,87 @@
-//! The text of a file by its declared encoding (PEP 263).
+//! The text of a file by its declared encoding (PEP 263), as CPython's tokenizer finds it.
 
-use gatehost_sdk::{File, Verdict};
-use std::borrow::Cow;
+use gatehost_sdk::{Content, File, Finding, Verdict};
 
-/// The text, or the verdict over a file of which there is none.
-pub(crate) fn text(file: &File) -> Result<Cow<'_, str>, Box<Verdict>> {
-    let finding = match file.utf8("Python") {
-        Ok(text) => return Ok(Cow::Borrowed(text)),
-        Err(finding) => finding,
-    };
-    match declared(file.bytes()).as_deref() {
-        None | Some("utf-8" | "utf8") => Err(Box::new(finding.into())),
-        // Every byte is the character of that number.
-        Some("latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "l1") => {
-            Ok(file.bytes().iter().map(|&byte| char::from(byte)).collect::<String>().into())
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The file as text where it must be decoded, nothing where it is UTF-8, or the verdict where it is neither.
+pub(crate) fn decoded(file: &File) -> Result<Option<File>, Box<Verdict>> {
+    let bytes = file.bytes();
+    let has_mark = bytes.starts_with(MARK);
+    let Some(name) = declared(bytes.strip_prefix(MARK).unwrap_or(bytes)) else { return as_utf8(file) };
+    let is_utf8 = name == "utf-8" || name.starts_with("utf-8-");
+    if has_mark && !is_utf8 {
+        let message = format!("the file declares the encoding `{name}` and begins with the mark of UTF-8");
+        return Err(wrong(file, &message, "declare `utf-8`, or remove the byte order mark"));
+    }
+    match &*name {
+        _ if is_utf8 => as_utf8(file),
+        "utf8" | "u8" | "utf" | "cp65001" => as_utf8(file),
+        // Whether there is such an encoding is not known here; all that there are have ASCII in common.
+        _ if bytes.is_ascii() => Ok(None),
+        "ascii" | "us-ascii" | "646" => {
+            Err(wrong(file, "the file declares ASCII and has other characters", "declare `utf-8`, or nothing"))
         }
-        Some(other) => {
+        // Every byte is the character of that number.
+        name if is_latin_1(name) => {
+            let text = bytes.iter().map(|&byte| char::from(byte)).collect();
+            Ok(Some(File { path: file.path.clone(), content: Content::Text(text) }))
+        }
+        other => {
             let why = format!("the file declares the encoding `{other}`, which this verifier cannot read");
             Err(Box::new(Verdict::abstain(why)))
         }
     }
 }
 
-/// What `# -*- coding: NAME -*-` in one of the first two lines says, in lower case with `-`.
+fn as_utf8(file: &File) -> Result<Option<File>, Box<Verdict>> {
+    match file.utf8("Python") {
+        Ok(_) => Ok(None),
+        Err(finding) => Err(Box::new(finding.into())),
+    }
+}
+
+fn wrong(file: &File, message: &str, hint: &str) -> Box<Verdict> {
+    Box::new(Finding::error("encoding", message).at(file.place_of(0)).hint(hint).into())
+}
+
+fn is_latin_1(name: &str) -> bool {
+    let with_ending = ["latin-1", "iso-8859-1", "iso-latin-1"];
+    with_ending.iter().any(|known| name.strip_prefix(known).is_some_and(|end| end.is_empty() || end.starts_with('-')))
+        || matches!(name, "latin1" | "latin" | "iso8859-1" | "8859" | "cp819" | "l1")
+}
+
+/// What `# -*- coding: NAME -*-` says, in lower case with `-`: in the first line, or in the second if there is nothing
+/// but a comment in the first.
 fn declared(bytes: &[u8]) -> Option<String> {
-    bytes.split(|&byte| byte == b'\n').take(2).find_map(|line| {
-        let line = line.trim_ascii();
-        let comment = line.strip_prefix(b"#")?.utf8_chunks().next()?.valid();
-        let after = comment.split_once("coding")?.1.strip_prefix([':', '='])?.trim_start();
-        let end = after.find(|char: char| !char.is_ascii_alphanumeric() && !"-_.".contains(char));
-        let name = &after[..end.unwrap_or(after.len())];
+    let (first, second) = line(bytes);
+    let comment = of_comment(first)?;
+    name_in(comment).or_else(|| name_in(of_comment(line(second).0)?))
+}
+
+/// The first line, and what comes behind it.
+fn line(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len());
+    let (line, rest) = bytes.split_at(end);
+    let rest = rest.strip_prefix(b"\r\n").or_else(|| rest.get(1..)).unwrap_or_default();
+    (line, rest)
+}
+
+/// What stands in a line's comment, which may be none; nothing for a line with anything else.
+fn of_comment(line: &[u8]) -> Option<&[u8]> {
+    let start = line.iter().position(|byte| !matches!(byte, b' ' | b'\t' | 0x0C)).unwrap_or(line.len());
+    let rest = &line[start..];
+    (rest.is_empty() || rest.starts_with(b"#")).then_some(rest)
+}
+
+/// Any `coding` may be the one that is followed by a name.
+fn name_in(comment: &[u8]) -> Option<String> {
+    const WORD: &[u8] = b"coding";
+    comment.windows(WORD.len()).enumerate().filter(|(_, word)| *word == WORD).find_map(|(at, _)| {
+        let [b':' | b'=', after @ ..] = &comment[at + WORD.len()..] else { return None };
+        let after = &after[after.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?..];
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let name: String = after.iter().copied().take_while(is_of_name).map(char::from).collect();
         (!name.is_empty()).then(|| name.to_ascii_lowercase().replace('_', "-"))
     })
 }

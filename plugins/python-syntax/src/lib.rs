@@ -1,14 +1,17 @@
 //! `python-syntax`: every matching file is what CPython's `compile` accepts.
 //!
 //! The parser is Ruff's, with its checks of what Python calls syntax errors although no grammar tells them (`return`
-//! outside a function, `nonlocal` without a binding); those need to know the scopes, which is `scopes.rs`. What is
-//! nested too deep for the parser's recursion is found before it runs (`depth.rs`).
+//! outside a function, `nonlocal` without a binding); those need to know the scopes, which is `scopes.rs`. What Ruff
+//! lets through is `rules.rs` and `jumps.rs`, and what it refuses although Python takes it, `soft.rs`. What is nested too deep for the parser's recursion is found before it runs (`depth.rs`).
 
 mod bindings;
 mod codes;
 mod depth;
 mod encoding;
+mod jumps;
+mod rules;
 mod scopes;
+mod soft;
 
 use depth::Beyond;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
@@ -50,14 +53,22 @@ gatehost_sdk::export_file_verifier!(PythonSyntax);
 gatehost_sdk::use_arena!();
 
 fn judge(file: &File, version: PythonVersion) -> Verdict {
-    let text = match encoding::text(file) {
+    match encoding::decoded(file) {
+        Ok(None) => of_text(file, version),
+        Ok(Some(decoded)) => of_text(&decoded, version),
+        Err(verdict) => *verdict,
+    }
+}
+
+fn of_text(file: &File, version: PythonVersion) -> Verdict {
+    let text = match file.utf8("Python") {
         Ok(text) => text,
-        Err(verdict) => return *verdict,
+        Err(finding) => return finding.into(),
     };
     if let Some(nul) = text.find('\0') {
         return Finding::error("nul", "found a NUL; Python source has none").at(file.place_of(nul)).into();
     }
-    match depth::first_beyond(&text) {
+    match depth::first_beyond(text) {
         None => {}
         Some((at, Beyond::Python(limit))) => {
             let message = format!("{limit}; Python allows no more");
@@ -66,7 +77,7 @@ fn judge(file: &File, version: PythonVersion) -> Verdict {
         Some((at, Beyond::Stack)) => return file.too_deep(at),
         Some((at, Beyond::Tokens)) => return file.too_long(at, depth::MOST_TOKENS),
     }
-    file.verdict(errors(&text, version, file.path.ends_with(".pyi")))
+    file.verdict(errors(text, version, file.path.ends_with(".pyi")))
 }
 
 /// Everything that is wrong, each beside its byte.
@@ -74,15 +85,18 @@ fn errors(text: &str, version: PythonVersion, is_stub: bool) -> Vec<(usize, Find
     let options = ParseOptions::from(Mode::Module).with_target_version(version);
     let parsed = parse_unchecked(text, options);
     let at = |range: ruff_text_size::TextRange| usize::from(range.start());
+    let ruff_python_ast::Mod::Module(module) = parsed.syntax() else { return Vec::new() };
+    let grammar: Vec<_> = soft::errors(parsed.errors(), &module.body, text).collect();
     let mut errors: Vec<(usize, Finding)> =
-        parsed.errors().iter().map(|error| (at(error.location), codes::of_parse_error(error))).collect();
-    errors.extend(parsed.unsupported_syntax_errors().iter().map(|error| (at(error.range), codes::of_version(error))));
+        grammar.iter().map(|error| (at(error.location), codes::of_parse_error(error))).collect();
+    let newer = parsed.unsupported_syntax_errors().iter().filter(|error| soft::is_unsupported(error));
+    errors.extend(newer.map(|error| (at(error.range), codes::of_version(error))));
     // What a broken tree means is anybody's guess.
-    if parsed.errors().is_empty()
-        && let ruff_python_ast::Mod::Module(module) = parsed.syntax()
-    {
+    if grammar.is_empty() {
         let found = scopes::errors(&module.body, text, version, is_stub);
         errors.extend(found.iter().map(|error| (at(error.range), codes::of_meaning(error))));
+        errors.extend(rules::errors(&module.body, text, version));
+        errors.extend(jumps::errors(&module.body));
     }
     // Taking a deep tree down recurses, and the memory goes with the instance.
     std::mem::forget(parsed);

@@ -1,8 +1,11 @@
 //! Walks the tree with the scopes that Ruff's checks ask for: functions, classes, comprehensions and loops.
 
-use crate::bindings::{Declared, bound_in};
-use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{Comprehension, Expr, Parameters, PythonVersion, Stmt, StmtClassDef, StmtFunctionDef};
+use crate::bindings::{Declared, bound_in, captured_by};
+use ruff_python_ast::visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt};
+use ruff_python_ast::{
+    Comprehension, ExceptHandler, Expr, Identifier, Parameters, Pattern, PythonVersion, Stmt, StmtClassDef,
+    StmtFunctionDef,
+};
 use ruff_python_parser::semantic_errors::{
     LazyImportContext, SemanticSyntaxChecker, SemanticSyntaxContext, SemanticSyntaxError, SemanticSyntaxErrorKind,
 };
@@ -84,6 +87,40 @@ impl<'a> Facts<'a> {
     fn current(&self) -> Option<&Scope<'a>> {
         self.scopes.last()
     }
+
+    fn report(&self, kind: SemanticSyntaxErrorKind, range: TextRange) {
+        self.report_semantic_error(SemanticSyntaxError { kind, range, python_version: self.version });
+    }
+
+    /// A name that is bound here may not be declared later. Ruff looks at names in expressions only, and Python does not
+    /// mind imports.
+    fn bind(&self, name: &str, range: TextRange) {
+        // What a comprehension binds with `:=` is of the scope around.
+        let scope = self.scopes.iter().rfind(|scope| !matches!(scope.kind, Kind::Comprehension { .. }));
+        if let Some(declared) = scope.and_then(|scope| scope.declared.of(name))
+            && range.start() < declared.start()
+        {
+            let (name, start) = (name.to_owned(), declared.start());
+            self.report(SemanticSyntaxErrorKind::LoadBeforeGlobalDeclaration { name, start }, range);
+        }
+    }
+
+    /// What `:=` binds. Not inlined: the frame of a walk over expressions is there as often as they are nested.
+    #[inline(never)]
+    fn bind_named(&self, expr: &Expr) {
+        if let Expr::Named(named) = expr
+            && let Expr::Name(name) = &*named.target
+        {
+            self.bind(&name.id, name.range);
+        }
+    }
+
+    fn declare_nonlocal(&self, names: &[Identifier], range: TextRange) {
+        let declared = self.current().map(|scope| &scope.declared.global);
+        for name in names.iter().filter(|name| declared.is_some_and(|global| global.contains_key(name.as_str()))) {
+            self.report(SemanticSyntaxErrorKind::NonlocalAndGlobal(name.to_string()), range);
+        }
+    }
 }
 
 impl SemanticSyntaxContext for Facts<'_> {
@@ -110,8 +147,7 @@ impl SemanticSyntaxContext for Facts<'_> {
 
     /// A `nonlocal` counts too: what Python says of names before their declaration holds for both.
     fn global(&self, name: &str) -> Option<TextRange> {
-        let declared = &self.current()?.declared;
-        declared.global.get(name).or_else(|| declared.nonlocal.get(name)).copied()
+        self.current()?.declared.of(name)
     }
 
     fn has_nonlocal_binding(&self, name: &str) -> bool {
@@ -210,6 +246,7 @@ impl<'a> Walk<'a> {
     }
 
     fn function(&mut self, function: &'a StmtFunctionDef) {
+        self.facts.bind(&function.name, function.name.range);
         function.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
         function.type_params.iter().for_each(|params| self.visit_type_params(params));
         self.visit_parameters(&function.parameters);
@@ -219,6 +256,7 @@ impl<'a> Walk<'a> {
     }
 
     fn class(&mut self, class: &'a StmtClassDef) {
+        self.facts.bind(&class.name, class.name.range);
         class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
         class.type_params.iter().for_each(|params| self.visit_type_params(params));
         class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
@@ -257,6 +295,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         self.checker.visit_stmt(stmt, &self.facts);
         match stmt {
+            Stmt::Nonlocal(inner) => self.facts.declare_nonlocal(&inner.names, inner.range),
             Stmt::FunctionDef(function) => self.function(function),
             Stmt::ClassDef(class) => self.class(class),
             Stmt::For(inner) => {
@@ -277,6 +316,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         self.checker.visit_expr(expr, &self.facts);
+        self.facts.bind_named(expr);
         match expr {
             Expr::Lambda(lambda) => {
                 let parameters = lambda.parameters.as_deref();
@@ -291,5 +331,16 @@ impl<'a> Visitor<'a> for Walk<'a> {
             }
             _ => walk_expr(self, expr),
         }
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        inner.name.iter().for_each(|name| self.facts.bind(name, name.range));
+        walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        captured_by(pattern).into_iter().for_each(|name| self.facts.bind(name, name.range));
+        walk_pattern(self, pattern);
     }
 }

@@ -36,6 +36,15 @@ fn valid_python_passes() {
         "f = lambda: (yield)\n",
         "[x for x in (lambda: (yield))()]\n",
         "\"\\N{BULLET}\"\n",
+        "x = 1; match(1); match = 2\n",
+        "try: pass\nexcept E: pass\nexcept: pass\n",
+        "def f():\n    try: pass\n    except* E:\n        def g(): return\n        for x in y: break\n    else: return\n",
+        "def f():\n    @(q := 1)\n    class A(metaclass=(r := 1)): pass\n    def g():\n        nonlocal q, r\n",
+        "def f():\n    import x\n    [x for x in y]\n    global x\n    def x(): pass\n",
+        "with a as (*b,), c as [*d]: pass\n",
+        "x.__debug__ += y.__debug__\n",
+        "f\"{*a,} {x:{y:{z}}} {x:{f'{y:{z}}'}}\"\n",
+        "match x:\n    case 'a' 'b': pass\n    case (1 as a) | (2 as a): pass\n    case (a as b): pass\n",
     ] {
         assert_eq!(first(text.as_bytes(), "3.14"), None, "{text}");
         assert_eq!(verdict(text.as_bytes(), "3.14").status, Status::Pass, "{text}");
@@ -64,6 +73,32 @@ fn the_first_error_has_its_code_and_place() {
         (b"x = 1\ndef f():\n    nonlocal x\n", "declaration", 3, 14),
         (b"def f():\n    x = 1\n    global x\n", "declaration", 2, 5),
         (b"def f():\n    x = 1\n    def g():\n        x\n        nonlocal x\n", "declaration", 4, 9),
+        (b"def f():\n    def x(): pass\n    global x\n", "declaration", 2, 9),
+        (b"def f():\n    class x: pass\n    global x\n", "declaration", 2, 11),
+        (b"def f():\n    try: pass\n    except E as x: pass\n    global x\n", "declaration", 3, 17),
+        (b"def f():\n    match y:\n        case [1, *x]: pass\n    global x\n", "declaration", 3, 19),
+        (b"def f():\n    [x := 1 for y in z]\n    global x\n", "declaration", 2, 6),
+        (b"def f():\n    global x\n    x = 1\n    global x\n", "declaration", 3, 5),
+        (b"def f(x):\n    def g():\n        global x\n        nonlocal x\n", "declaration", 4, 9),
+        (b"def f():\n    [x for x in y]\n    def g():\n        nonlocal x\n", "declaration", 4, 18),
+        (b"try: pass\nexcept: pass\nexcept E: pass\n", "invalid", 2, 1),
+        (b"def f():\n    try: pass\n    except* E: return\n", "invalid", 3, 16),
+        (b"for x in y:\n    try: pass\n    except* E:\n        if x: continue\n", "invalid", 4, 15),
+        (b"while 1:\n    try: pass\n    except* E:\n        for x in y: pass\n        else: break\n", "invalid", 5, 15),
+        (b"match x:\n    case f'a': pass\n", "invalid", 2, 10),
+        (b"match x:\n    case (a as b) | (b as a): pass\n", "invalid", 2, 11),
+        (b"match x:\n    case A(__debug__=1): pass\n", "invalid", 2, 12),
+        (b"with a as *b: pass\n", "invalid", 1, 11),
+        (b"f(__debug__=1)\n", "invalid", 1, 3),
+        (b"x.__debug__ = 1\n", "invalid", 1, 3),
+        (b"f'{*a}'\n", "invalid", 1, 4),
+        (b"f'{x:{y:{z:{w}}}}'\n", "interpolated-string", 1, 12),
+        (b"x = 1; match x:\n    case 1: pass\n", "syntax", 1, 8),
+        (b"x = 1 match(1)\n", "syntax", 1, 7),
+        (b"# coding: latin-1\n\xC3\xA9 = 1\n", "syntax", 2, 2),
+        (b"\"\"\"\n# coding: latin-1\n\"\"\"\nx = '\xE9'\n", "not-utf-8", 4, 6),
+        (b"# coding: ascii\nx = '\xC3\xA9'\n", "encoding", 1, 1),
+        (b"\xEF\xBB\xBF# coding: latin-1\n", "encoding", 1, 1),
         (b"import a\nfrom __future__ import annotations\n", "future-import", 2, 1),
         (b"x = 1 \0\n", "nul", 1, 7),
         (b"\xFF\xFEx\0", "utf-16", 1, 1),
@@ -80,7 +115,15 @@ fn newer_syntax_is_an_error_in_an_older_version() {
     for (text, since, before) in [
         ("match x:\n    case 1: pass\n", "3.10", "3.9"),
         ("type A = int\n", "3.12", "3.11"),
+        ("match *a, b:\n    case 1: pass\n", "3.10", "3.9"),
         ("try: pass\nexcept A, B: pass\n", "3.14", "3.13"),
+        ("class A[*Ts = *tuple[int]]: pass\n", "3.13", "3.12"),
+        ("class A[**P = [int]]: pass\n", "3.13", "3.12"),
+        ("with (a as b): pass\n", "3.9", "3.8"),
+        ("with (a, b as c): pass\n", "3.9", "3.8"),
+        ("@(a)\ndef f(): pass\n", "3.9", "3.8"),
+        ("@ (a.b)()\nclass A: pass\n", "3.9", "3.8"),
+        ("f'{x=}'\n", "3.8", "3.7"),
     ] {
         assert_eq!(first(text.as_bytes(), since), None, "{text}");
         assert_eq!(first(text.as_bytes(), before).expect("an error").0, "version", "{text}");
@@ -88,7 +131,29 @@ fn newer_syntax_is_an_error_in_an_older_version() {
 }
 
 #[test]
+fn what_an_older_version_takes_passes() {
+    for text in
+        ["with (a, b): pass\n", "with (a) as b, (c): pass\n", "@a.b(c)\n@ \\\n d\ndef f(): pass\n", "f'{x:{y}}'\n"]
+    {
+        assert_eq!(first(text.as_bytes(), "3.7"), None, "{text}");
+    }
+    // One specification less than since 3.12.
+    assert_eq!(first(b"f'{x:{y:{z}}}'\n", "3.12"), None);
+    assert_eq!(first(b"f'{x:{y:{z}}}'\n", "3.11"), Some(("interpolated-string".to_owned(), 1, 9)));
+}
+
+#[test]
 fn a_declared_encoding_counts() {
+    for text in [
+        &b"\n \t# coding:\t latin-1\nx = '\xE9'\n"[..],
+        b"# \xE9 xcoding coding=Latin_1-unix\r\nx = '\xE9'\r\n",
+        b"#!/usr/bin/python\r\n# coding: iso-8859-1\r\nx = '\xE9'\r\n",
+        b"\xEF\xBB\xBF# coding: utf_8\nx = '\xC3\xA9'\n",
+        b"# coding: ascii\nx = 1\n",
+        b"# coding: koi8-r\nx = 1\n",
+    ] {
+        assert_eq!(verdict(text, "3.14").status, Status::Pass, "{}", String::from_utf8_lossy(text));
+    }
     assert_eq!(verdict(b"# -*- coding: latin-1 -*-\nx = '\xE9'\n", "3.14").status, Status::Pass);
     assert_eq!(
         verdict(b"#!/usr/bin/python\n# vim: set fileencoding=koi8-r :\nx = '\xE9'\n", "3.14").status,

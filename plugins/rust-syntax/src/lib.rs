@@ -1,10 +1,11 @@
 //! `rust-syntax`: every matching file is Rust that rustc's parser accepts, in some edition or in the one that is set.
 //!
-//! The parser is rust-analyzer's, which recovers from every error. What is nested too deep for its recursion is found
-//! before it runs (`depth.rs`).
+//! The parser is rust-analyzer's, which recovers from every error; what it takes and rustc does not is `rules.rs`. What
+//! is nested too deep for its recursion is found before it runs (`depth.rs`).
 
 mod codes;
 mod depth;
+mod rules;
 
 use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
 use ra_ap_parser::Edition;
@@ -47,11 +48,14 @@ fn editions(set: Option<&str>) -> &'static [Edition] {
     }
 }
 
-fn judge(file: &File, text: &str, editions: &[Edition]) -> Verdict {
+fn judge(file: &File, whole: &str, editions: &[Edition]) -> Verdict {
+    // rustc takes a byte order mark, and rust-analyzer's lexer does not.
+    let text = whole.strip_prefix('\u{FEFF}').unwrap_or(whole);
+    let mark = whole.len() - text.len();
     match depth::first_beyond(text) {
         None => {}
-        Some((at, depth::Beyond::Stack)) => return file.too_deep(at),
-        Some((at, depth::Beyond::Tokens)) => return file.too_long(at, depth::MOST_TOKENS),
+        Some((at, depth::Beyond::Stack)) => return file.too_deep(mark + at),
+        Some((at, depth::Beyond::Tokens)) => return file.too_long(mark + at, depth::MOST_TOKENS),
     }
     let mut found = Vec::new();
     for &edition in editions {
@@ -64,16 +68,21 @@ fn judge(file: &File, text: &str, editions: &[Edition]) -> Verdict {
             found = errors;
         }
     }
-    file.verdict(found)
+    file.verdict(found.into_iter().map(|(at, finding)| (mark + at, finding)).collect())
 }
 
 /// Everything that is wrong, each beside its byte.
 fn errors(text: &str, edition: Edition) -> Vec<(usize, Finding)> {
     let parsed = SourceFile::parse(text, edition);
     let errors = parsed.errors();
+    let found = if errors.is_empty() {
+        rules::errors(&parsed.syntax_node())
+    } else {
+        errors.iter().map(|error| (usize::from(error.range().start()), codes::of(&error.to_string()))).collect()
+    };
     // The memory goes with the instance; taking a tree down is only work, and recursion.
     std::mem::forget(parsed);
-    errors.iter().map(|error| (usize::from(error.range().start()), codes::of(&error.to_string()))).collect()
+    found
 }
 
 #[cfg(test)]

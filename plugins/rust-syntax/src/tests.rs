@@ -23,6 +23,10 @@ fn valid_rust_passes() {
         "// ((((\nconst A: &str = r#\"({[\"#; const B: char = '\\''; const C: &CStr = c\"x\";",
         "fn async() { await(); }",
         "unsafe extern \"C\" { safe fn f(); }",
+        "\u{FEFF}#!/usr/bin/env run\nfn main() {}",
+        "fn f() { (a < b) == c; a < b && c < d; a == b as u8; Vec::<u8>::new(); <Vec<u8>>::new(); m!(a < b < c) }",
+        "fn f() { (1..2)..3; 1..(2..3); .. ..2; 1.. ..2; a[..].x[1..] }",
+        "const A: (u8, u64, f32) = (0b1_0u8, 0xFF_e9, 1e3); const B: u8 = 0o17 + 0b1.x();",
     ] {
         assert_eq!(first(text), None, "{text}");
         assert_eq!(verdict(text, None).status, Status::Pass, "{text}");
@@ -40,6 +44,17 @@ fn the_first_error_has_its_code_and_place() {
         ("const A: char = '';", "literal", 1, 17),
         ("const A: &str = \"\\q\";", "literal", 1, 17),
         ("fn f() { x = \0; }", "expected", 1, 14),
+        ("\u{FEFF}fn f( {}", "expected", 1, 7),
+        ("fn f() { a < b < c; }", "syntax", 1, 10),
+        ("fn f() { if a == b != c {} }", "syntax", 1, 13),
+        ("fn f() { let x = Vec<u8>::new(); }", "syntax", 1, 18),
+        ("fn f() { 1..2..3 }", "syntax", 1, 10),
+        ("fn f() { 1..=2..3 }", "syntax", 1, 10),
+        ("fn f() { ..1..2 }", "syntax", 1, 10),
+        ("const A: u8 = 0b12;", "literal", 1, 15),
+        ("const A: u8 = 0o8u8;", "literal", 1, 15),
+        ("m! { 0b1_2 }", "literal", 1, 6),
+        ("const A: f32 = 0b1e3;", "literal", 1, 16),
     ] {
         assert_eq!(first(text), Some((code.to_owned(), line, column)), "{text}");
         assert_eq!(verdict(text, None).status, Status::Fail, "{text}");

@@ -1,5 +1,7 @@
 //! A look at the text that every dialect shares: strings, quoted names, comments, brackets, and where statements end.
 
+use crate::psql;
+
 /// What is wrong in any dialect, and at which byte.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Fault {
@@ -23,11 +25,20 @@ pub(crate) struct Statement<'a> {
     pub(crate) glued: bool,
 }
 
-/// The statements of a text as PostgreSQL's own client reads it, and what is wrong with any part of it.
-pub(crate) fn statements(text: &str) -> (Vec<Statement<'_>>, Vec<Fault>) {
+/// A text as PostgreSQL's own client reads it.
+#[derive(Debug)]
+pub(crate) struct Lexed<'a> {
+    pub(crate) statements: Vec<Statement<'a>>,
+    /// What is wrong with any part of it.
+    pub(crate) faults: Vec<Fault>,
+    /// The first line that begins as a command of psql does and is none.
+    pub(crate) unknown_command: Option<usize>,
+}
+
+pub(crate) fn lexed(text: &str) -> Lexed<'_> {
     let mut lexer = Lexer::new(text);
     lexer.read();
-    (lexer.statements, lexer.faults)
+    Lexed { statements: lexer.statements, faults: lexer.faults, unknown_command: lexer.unknown_command }
 }
 
 struct Lexer<'a> {
@@ -35,6 +46,7 @@ struct Lexer<'a> {
     at: usize,
     statements: Vec<Statement<'a>>,
     faults: Vec<Fault>,
+    unknown_command: Option<usize>,
     /// Where the statement starts that is being read; `None` before its first token.
     start: Option<usize>,
     tokens: usize,
@@ -56,6 +68,7 @@ impl<'a> Lexer<'a> {
             at,
             statements: Vec::new(),
             faults: Vec::new(),
+            unknown_command: None,
             start: None,
             tokens: 0,
             depth: 0,
@@ -77,8 +90,7 @@ impl<'a> Lexer<'a> {
                 b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C => self.at += 1,
                 b'-' if self.rest().starts_with("--") => self.line(),
                 b'/' if self.rest().starts_with("/*") => self.comment(),
-                // A command of psql, for as long as its line.
-                b'\\' if self.start.is_none() => self.line(),
+                b'\\' if self.start.is_none() => self.command(),
                 b';' if self.open.is_empty() && self.ends == 0 => self.end(),
                 _ => self.token(byte),
             }
@@ -151,6 +163,23 @@ impl<'a> Lexer<'a> {
     fn line(&mut self) {
         let rest = self.rest();
         self.at += rest.find('\n').unwrap_or(rest.len());
+    }
+
+    /// A command of psql, for as long as its line.
+    fn command(&mut self) {
+        let start = self.at;
+        self.line();
+        let line = &self.text[start + 1..self.at];
+        // A command of one mark needs no space behind it.
+        let name = match line.strip_prefix('!') {
+            Some(_) => "!",
+            None => line.split([' ', '\t', '\r', ';']).next().unwrap_or_default(),
+        };
+        if !psql::is_known(name) {
+            self.unknown_command.get_or_insert(start);
+        } else if reads_input(line) {
+            self.skip_data();
+        }
     }
 
     /// Comments nest.
@@ -292,7 +321,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<&str> {
-        statements(text).0.into_iter().map(|statement| statement.text).collect()
+        lexed(text).statements.into_iter().map(|statement| statement.text).collect()
     }
 
     #[test]
@@ -311,9 +340,21 @@ mod tests {
             ),
             ("\\set a 1;\nselect 1;\n\\d b\n", &["select 1"]),
             ("copy a from stdin;\n1\t'\n(\n\\.\nselect 1;", &["copy a from stdin", "select 1"]),
+            ("\\copy a from stdin\n1\t'\n(\n\\.\nselect 1;", &["select 1"]),
         ] {
             assert_eq!(texts(text), expected, "{text}");
-            assert_eq!(statements(text).1, [], "{text}");
+            assert_eq!(lexed(text).faults, [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_command_is_known() {
+        for (text, expected) in [
+            ("\\set a 1\n\\dt+ b\n\\!ls\n\\q\r\n\\gset\n", None),
+            ("select 1;\n\\this is no command (((", Some(10)),
+            ("\\ select 1;", Some(0)),
+        ] {
+            assert_eq!(lexed(text).unknown_command, expected, "{text}");
         }
     }
 
@@ -328,7 +369,7 @@ mod tests {
             ("select 1); select 2", "unbalanced-bracket", 8),
             ("select (1]; select 2", "unbalanced-bracket", 9),
         ] {
-            let faults: Vec<_> = statements(text).1.into_iter().map(|fault| (fault.code, fault.at)).collect();
+            let faults: Vec<_> = lexed(text).faults.into_iter().map(|fault| (fault.code, fault.at)).collect();
             assert_eq!(faults, [(code, at)], "{text}");
         }
     }

@@ -7,6 +7,7 @@
 
 mod lexed;
 mod postgresql;
+mod psql;
 mod sqlite;
 
 use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
@@ -100,13 +101,14 @@ fn findings(file: &File, faults: Vec<Fault>) -> Verdict {
 
 fn of_any_dialect(file: &File, text: &str) -> Verdict {
     let postgresql = postgresql::answer(text);
-    if matches!(postgresql, Answer::Right) || matches!(sqlite::answer(text), Answer::Right) {
+    if matches!(postgresql, Answer::Right) || matches!(sqlite::answer_in_doubt(text), Answer::Right) {
         return Verdict::pass();
     }
-    let (_, faults) = lexed::statements(text);
+    let lexed = lexed::lexed(text);
     // In MySQL a backslash escapes a quote, and so everything behind it would be read wrongly here.
-    if !faults.is_empty() && !text.contains("\\'") && !text.contains("\\\"") {
-        return findings(file, faults);
+    let is_read_rightly = lexed.unknown_command.is_none() && !text.contains("\\'") && !text.contains("\\\"");
+    if is_read_rightly && !lexed.faults.is_empty() {
+        return findings(file, lexed.faults);
     }
     let why = match postgresql {
         Answer::Wrong(faults) => faults.first().map_or_else(String::new, |fault| {

@@ -1,6 +1,6 @@
 //! PostgreSQL, statement by statement.
 
-use crate::lexed::{Fault, Statement, statements};
+use crate::lexed::{Fault, Lexed, Statement, lexed};
 use crate::{Answer, MOST_FINDINGS, MOST_NESTING};
 use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
@@ -21,7 +21,11 @@ pub(crate) fn answer(text: &str) -> Answer {
     if text.len() > MOST_BYTES {
         return Answer::Unsure("larger than 2 MiB".to_owned());
     }
-    let (statements, faults) = statements(text);
+    let Lexed { statements, faults, unknown_command } = lexed(text);
+    if let Some(at) = unknown_command {
+        let line = text[..at].matches('\n').count() + 1;
+        return Answer::Unsure(format!("line {line} is no command of psql that this verifier knows"));
+    }
     if !faults.is_empty() {
         return Answer::Wrong(faults);
     }

@@ -1,15 +1,29 @@
 //! SQLite, by a parser that reads the whole text.
 
-use crate::lexed::{Fault, statements};
+use crate::lexed::{Fault, lexed};
 use crate::{Answer, MOST_NESTING};
 use gatehost_sdk::text::one_line;
 use turso_parser::error::Error;
+use turso_parser::lexer::Lexer;
 use turso_parser::parser::Parser;
+use turso_parser::token::TokenType;
+
+/// The answer for a file that may be of any dialect. SQLite ends an open comment at the end of the file, no other does.
+pub(crate) fn answer_in_doubt(text: &str) -> Answer {
+    match answer(text) {
+        Answer::Right if ends_in_open_comment(text) => Answer::Unsure("a comment is not closed".to_owned()),
+        answer => answer,
+    }
+}
+
+fn ends_in_open_comment(text: &str) -> bool {
+    let last = Lexer::new(text.as_bytes()).map_while(Result::ok).last();
+    last.is_some_and(|token| token.value.starts_with(b"/*") && (token.value.len() < 4 || !token.value.ends_with(b"*/")))
+}
 
 pub(crate) fn answer(text: &str) -> Answer {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    let (statements, _) = statements(text);
-    if deepest(text) > MOST_NESTING || statements.iter().any(|statement| statement.depth > MOST_NESTING) {
+    if deepest(text) > MOST_NESTING || lexed(text).statements.iter().any(|statement| statement.depth > MOST_NESTING) {
         return Answer::Unsure(format!("brackets are nested deeper than {MOST_NESTING} levels"));
     }
     for command in Parser::new(text.as_bytes()) {
@@ -17,7 +31,44 @@ pub(crate) fn answer(text: &str) -> Answer {
             return of_error(&error, text);
         }
     }
-    Answer::Right
+    match bare_operator(text) {
+        Some((at, word)) => {
+            let message = format!("expected `SELECT` or `VALUES` behind `{word}`");
+            Answer::Wrong(vec![Fault { code: "syntax", message, at }])
+        }
+        None => Answer::Right,
+    }
+}
+
+/// The first `UNION`, `EXCEPT` or `INTERSECT` without anything to combine. The parser takes such a word for a name, which
+/// it is not in SQLite unless it is quoted.
+fn bare_operator(text: &str) -> Option<(usize, &str)> {
+    use TokenType as T;
+    let mut lexer = Lexer::new(text.as_bytes());
+    let (mut before, mut open) = (T::TK_SEMI, None);
+    while let Some(Ok(token)) = lexer.next() {
+        let kind = token.token_type;
+        if kind.is_none() {
+            continue;
+        }
+        let is_right = match before {
+            T::TK_UNION => matches!(kind, T::TK_ALL | T::TK_SELECT | T::TK_VALUES),
+            T::TK_EXCEPT | T::TK_INTERSECT => matches!(kind, T::TK_SELECT | T::TK_VALUES),
+            _ => true,
+        };
+        if !is_right {
+            return open;
+        }
+        let is_operator = matches!(kind, T::TK_UNION | T::TK_EXCEPT | T::TK_INTERSECT);
+        if is_operator && before != T::TK_LBRACKET {
+            let end = text.len() - lexer.remaining().len();
+            let start = end - token.value.len();
+            (before, open) = (kind, Some((start, &text[start..end])));
+        } else {
+            (before, open) = (if is_operator { T::TK_ID } else { kind }, None);
+        }
+    }
+    open
 }
 
 /// How deep brackets can be at most, whatever is a string and what is not.

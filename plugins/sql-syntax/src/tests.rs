@@ -46,6 +46,14 @@ fn every_error_has_its_place() {
         ("select a..b", Dialect::Postgresql, &[("syntax", 1, 9)]),
         ("select `a`", Dialect::Postgresql, &[("syntax", 1, 8)]),
         ("select 1 /* a", Dialect::Postgresql, &[("unclosed-comment", 1, 10)]),
+        ("select 1;\n/* a\nselect 2;", Dialect::Auto, &[("unclosed-comment", 2, 1)]),
+        ("select 1;\n/* a\nselect 2;", Dialect::Sqlite, &[]),
+        ("select 1; /* a /* b */ pragma c;", Dialect::Auto, &[]),
+        ("select 1 union;", Dialect::Sqlite, &[("syntax", 1, 10)]),
+        ("select 1 except", Dialect::Sqlite, &[("syntax", 1, 10)]),
+        ("select 1 union union all select 2;", Dialect::Sqlite, &[("syntax", 1, 10)]),
+        ("select 1 union all select 2 intersect values (3);", Dialect::Sqlite, &[]),
+        ("select \"union\", [except], `intersect` from a; select 1 /* union */;", Dialect::Sqlite, &[]),
     ] {
         let expected: Vec<_> = expected.iter().map(|&(code, line, column)| (code.to_owned(), line, column)).collect();
         assert_eq!(places(text, dialect), expected, "{text}");
@@ -68,6 +76,9 @@ fn what_may_be_of_another_dialect_is_not_judged() {
         ("create table `a` (b int) engine=innodb default charset=utf8;", Dialect::Auto),
         ("select 'it\\'s (fine';", Dialect::Auto),
         ("selec 1", Dialect::Auto),
+        ("select 1 union;", Dialect::Auto),
+        ("\\this is not SQL at all (((", Dialect::Auto),
+        ("\\this is not SQL at all (((", Dialect::Postgresql),
         ("select :name from t where a = :'b';", Dialect::Postgresql),
         ("select * from {{ ref('a') }}", Dialect::Postgresql),
         ("select U&'\\0061'", Dialect::Postgresql),

@@ -26,7 +26,8 @@ pub(crate) fn decode(file: &File) -> Encoded<'_> {
                 .at(file.place_of(0))
                 .hint("declare `encoding=\"UTF-8\"`, or nothing"),
         )),
-        (Some(text), "" | "utf-8" | "utf8" | "us-ascii" | "ascii") => Encoded::Text(text.into()),
+        (Some(text), "us-ascii" | "ascii") => as_ascii(file, text, &declared),
+        (Some(text), "" | "utf-8" | "utf8") => Encoded::Text(text.into()),
         // What happens to be UTF-8 as well has the same marks at the same places.
         (Some(text), name) if is_above_ascii(name) => Encoded::Text(text.into()),
         (None, name) if is_above_ascii(name) => {
@@ -37,6 +38,19 @@ pub(crate) fn decode(file: &File) -> Encoded<'_> {
             Err(finding) => Encoded::Wrong(Box::new(finding)),
         },
         _ => Encoded::Unknown(declared),
+    }
+}
+
+/// What declares ASCII has nothing beyond it, but for a byte order mark.
+fn as_ascii<'a>(file: &File, text: &'a str, declared: &str) -> Encoded<'a> {
+    let beyond = text.char_indices().find(|&(at, char)| !char.is_ascii() && (at > 0 || char != '\u{FEFF}'));
+    match beyond {
+        None => Encoded::Text(text.into()),
+        Some((at, _)) => Encoded::Wrong(Box::new(
+            Finding::error("wrong-encoding", format!("the declaration says {declared}, and this is beyond ASCII"))
+                .at(file.place_of(at))
+                .hint("declare `encoding=\"UTF-8\"`, or nothing"),
+        )),
     }
 }
 

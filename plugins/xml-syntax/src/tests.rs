@@ -44,6 +44,7 @@ fn well_formed_xml_has_no_error() {
         "\u{FEFF}<?xml version='1.0' encoding='UTF-16'?><a/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(places(&utf16), []);
     assert_eq!(places(b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xE4</a>"), []);
+    assert_eq!(places(b"\xEF\xBB\xBF<?xml version='1.0' encoding='us-ascii'?><a>b</a>"), []);
 }
 
 #[test]
@@ -76,6 +77,8 @@ fn every_error_has_its_place() {
         (b"\n<?xml version='1.0'?><a/>", "misplaced-declaration", 2, 1),
         (b"<?xml encoding='UTF-8'?><a/>", "syntax", 1, 7),
         (b"<?xml version='1.0' encoding='UTF-16'?><a/>", "wrong-encoding", 1, 1),
+        (b"<?xml version='1.0' encoding='US-ASCII'?>\n<a>\xC3\xA9</a>", "wrong-encoding", 2, 4),
+        (b"<?xml version='1.0' encoding='ascii'?>\n<a>\xE9</a>", "not-utf-8", 2, 4),
         ("<ö>\0</ö>".as_bytes(), "bad-character", 1, 4),
         (b"<a>\xE4</a>", "not-utf-8", 1, 4),
         (b"<x:a/>", "unbound-prefix", 1, 2),

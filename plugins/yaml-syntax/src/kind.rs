@@ -3,6 +3,8 @@
 use granit_parser::ErrorKind;
 
 const TAB: &str = "indent with spaces; YAML allows no tabs there";
+/// The code and the hint of a tab that the parser lets through.
+pub(crate) const TAB_AS_INDENTATION: (&str, &str) = ("tab", TAB);
 const QUOTE: &str = "put the value in quotes if it contains `: ` or ` #`, or starts with a mark that YAML knows";
 
 /// The code of a kind of error, and what to do about it.

@@ -1,9 +1,10 @@
-//! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice.
+//! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice, and
+//! tabs before a block.
 
 use crate::{Found, Settings, kind};
 use gatehost_sdk::Level;
 use gatehost_sdk::text::one_line;
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -86,15 +87,15 @@ impl<'a> Keys<'a> {
                 self.keys_for_node();
                 None
             }
-            Event::SequenceStart(..) => {
+            Event::SequenceStart(style, ..) => {
                 self.keys_for_node();
                 self.open.push(Open::Sequence);
-                None
+                self.tab_before(style, span)
             }
-            Event::MappingStart(..) => {
+            Event::MappingStart(style, ..) => {
                 self.keys_for_node();
                 self.open.push(Open::Mapping { key: true, seen: BTreeSet::new() });
-                None
+                self.tab_before(style, span)
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 self.open.pop();
@@ -119,6 +120,21 @@ impl<'a> Keys<'a> {
     fn is_missing(&self, span: &Span) -> bool {
         let Some(at) = span.start.byte_offset().map(|offset| self.start + offset) else { return false };
         self.text[at..].starts_with(':') && span.is_empty() && !self.text[..at].trim_end().ends_with('?')
+    }
+
+    /// A block's indentation is spaces. The parser counts a tab as one before the first line of a block.
+    fn tab_before(&self, style: StructureStyle, span: &Span) -> Option<Found> {
+        if style != StructureStyle::Block {
+            return None;
+        }
+        let at = self.start + span.start.byte_offset()?;
+        let line = self.text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+        // Behind anything but marks of blocks a tab is not indentation.
+        let indent = self.text[line..at].split(|char| !"\u{FEFF} \t-?:".contains(char)).next()?;
+        let at = line + indent.find('\t')?;
+        let (code, hint) = kind::TAB_AS_INDENTATION;
+        let message = "a tab indents a block; YAML allows spaces only".to_owned();
+        Some(Found { level: Level::Error, code, message, hint: Some(hint), at })
     }
 
     fn odd(

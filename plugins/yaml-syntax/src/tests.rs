@@ -33,6 +33,11 @@ fn valid_yaml_has_no_error() {
         "run: |\n  {{ not: a: template }}\n",
         "1: a\n\"1\": b\n",
         "'': a\n",
+        "a:\tb\nc\t: d\t# e\n",
+        "- &a\tb: c\n- -a\tb: c\n",
+        "-\ta\n-\t{a: b}\n-\t|\n  c\n",
+        "[\n\ta: b\n]",
+        "a: |\n  b\n  \tc: d\n",
     ] {
         assert_eq!(places(text.as_bytes()), [], "{text:?}");
     }
@@ -48,6 +53,12 @@ fn every_error_has_its_place() {
         (b"a: ]\n", "unexpected-bracket", 1, 4),
         (b"a: \"b\n", "unclosed-string", 2, 1),
         (b"a:\n\tb: c\n", "tab", 2, 2),
+        (b"\ta: b\n", "tab", 1, 1),
+        (b"--- # c\n \ta: b\n", "tab", 2, 2),
+        (b"-\ta: b\n", "tab", 1, 2),
+        (b"a:\n  - b\n  - \tc: d\n", "tab", 3, 5),
+        (b"\t- a\n", "tab", 1, 1),
+        (b"-\t&a b: c\n", "tab", 1, 2),
         (b"a: 1\n  b: 2\n", "unexpected-colon", 2, 4),
         (b"a:\n  b: 1\n c: 2\n", "expected-key", 3, 2),
         ("ö: *b\n".as_bytes(), "unknown-anchor", 1, 4),

@@ -1,0 +1,54 @@
+//! A walk over a tree for what oxc lets through: jumps (`jumps.rs`) and members (`members.rs`).
+
+use crate::jumps::Jumps;
+use crate::members;
+use gatehost_sdk::Finding;
+use oxc_ast::AstKind;
+use oxc_ast::ast::Program;
+use oxc_ast_visit::Visit;
+
+/// An error, and the byte that it is at.
+pub(crate) type Found = (u32, String);
+
+/// After how many errors no more are kept: memory is bounded, and no more are reported.
+const MOST: usize = 1_000;
+
+/// What is wrong with a tree that oxc's parser took.
+pub(crate) fn errors(program: &Program, text: &str, typescript: bool) -> Vec<(usize, Finding)> {
+    let mut walk = Walk { text, typescript, jumps: Jumps::default(), errors: Vec::new() };
+    walk.visit_program(program);
+    walk.errors
+}
+
+struct Walk<'a, 't> {
+    text: &'t str,
+    typescript: bool,
+    jumps: Jumps<'a>,
+    errors: Vec<(usize, Finding)>,
+}
+
+impl Walk<'_, '_> {
+    fn report(&mut self, code: &str, found: Option<Found>) {
+        if let Some((at, message)) = found
+            && self.errors.len() < MOST
+        {
+            self.errors.push((at as usize, Finding::error(code, message)));
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Walk<'a, '_> {
+    fn enter_node(&mut self, kind: AstKind<'a>) {
+        let jump = self.jumps.enter(kind);
+        self.report("early-error", jump);
+        if self.typescript {
+            self.report("expected-token", members::not_separated(kind, self.text));
+        } else {
+            self.report("unexpected-token", members::only_of_typescript(kind));
+        }
+    }
+
+    fn leave_node(&mut self, kind: AstKind<'a>) {
+        self.jumps.leave(kind);
+    }
+}
