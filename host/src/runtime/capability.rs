@@ -109,9 +109,7 @@ impl Capability {
     /// How a check is given it. What `--grant` cannot give is declared in a gate.toml.
     fn how_to_grant(self) -> &'static str {
         match self {
-            Self::Workspace => {
-                "add `workspace` to the grants of its check; with `--verifier`, add `--grant workspace`"
-            }
+            Self::Workspace => "add `workspace` to the grants of its check; with `--verifier`, add `--grant workspace`",
             Self::Commands => {
                 "declare a `[command.NAME]` in gate.toml, and add `command:NAME` to the grants of its check"
             }
