@@ -4,7 +4,7 @@ use super::stage::*;
 use gatehost::commands::Ending;
 use gatehost::config::{Access, Sandbox};
 use std::path::PathBuf;
-use std::process::{self, Stdio};
+use std::process;
 use std::{env, fs};
 
 #[test]
@@ -104,13 +104,7 @@ fn e8_secrets_are_not_visible() {
     fs::write(home.path().join(".cargo/config.toml"), "fine").expect("written");
     let mut alone = again("files::looks_around", &["--ignored"]);
     alone.env_remove("CARGO_HOME").env("HOME", home.path()).env("UNWANTED", "secret").env("WANTED", "yes");
-    let output = alone.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("run");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && printed.contains("1 passed"),
-        "{printed}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    must_pass(&mut alone);
 }
 
 #[test]

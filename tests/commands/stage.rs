@@ -175,6 +175,13 @@ pub(super) fn again(test: &str, more: &[&str]) -> process::Command {
     this
 }
 
+/// Run such a program to its end: its one test must have passed.
+pub(super) fn must_pass(alone: &mut process::Command) {
+    let output = alone.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("run");
+    let (printed, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}{complained}");
+}
+
 /// Whether what was tried `inside` could be done.
 pub(super) fn was_possible(ran: &Ran) -> bool {
     let printed = printed(ran);

@@ -151,15 +151,7 @@ fn counts_what_is_left() {
 #[test]
 fn many_runs_leave_nothing_behind() {
     let temporary = tempfile::tempdir().expect("a folder");
-    let mut alone = again("survivors::counts_what_is_left", &["--ignored"]);
-    let output =
-        alone.env("TMPDIR", temporary.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("run");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && printed.contains("1 passed"),
-        "{printed}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    must_pass(again("survivors::counts_what_is_left", &["--ignored"]).env("TMPDIR", temporary.path()));
 }
 
 /// The same for somebody without rights, as most people are.
