@@ -109,7 +109,7 @@ impl Repository {
         let git = self.git()?;
         let snapshot = Some(Snapshot::of(git, None)?);
         let head = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
-        let base = head.success.then(|| text(&head.stdout));
+        let base = head.status.success().then(|| text(&head.stdout));
         let revisions = ["-M", "--cached", base.as_deref().unwrap_or(git.empty_tree)];
         let changes = compared(git, &revisions, ChangeState::Staged, hunks)?;
         Ok(Found { changes, base, snapshot })
@@ -121,13 +121,14 @@ impl Repository {
         let (first, second) = (commit(git, from)?, commit(git, to)?);
         let question = ["merge-base", &first, &second];
         let parted = git.ask(&question)?;
-        if !parted.success && parted.stderr.is_empty() {
+        if parted.status.code() == Some(1) {
             let (from, to) = (shown_text(from), shown_text(to));
             return Err(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow });
         }
         let base = text(&parted.succeeded(&question)?);
+        let snapshot = Some(Snapshot::of(git, Some(&second))?);
         let changes = compared(git, &["-M", &base, &second], ChangeState::Committed, hunks)?;
-        Ok(Found { changes, base: Some(base), snapshot: Some(Snapshot::of(git, Some(&second))?) })
+        Ok(Found { changes, base: Some(base), snapshot })
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
@@ -152,11 +153,31 @@ impl Repository {
 }
 
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
+///
+/// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
 fn commit(git: &Git, name: &str) -> Result<String, Error> {
-    let spelled = format!("{name}^{{commit}}");
-    let answer = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &spelled])?;
     let unknown = || Error::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow };
-    answer.success.then(|| text(&answer.stdout)).ok_or_else(unknown)
+    // Without what leads on from it, as in `main~2` or `main@{1}`.
+    let stem = name.split(['^', '~', ':']).next().unwrap_or_default();
+    let stem = stem.split("@{").next().unwrap_or_default();
+    let is_full = stem.starts_with("refs/");
+    // A tag may be called `refs/heads/main` too, and git takes it where there is no such branch.
+    if is_full && !git.ask(&["show-ref", "--verify", "--quiet", "--", stem])?.status.success() {
+        return Err(unknown());
+    }
+    let is_id = stem.len() == git.empty_tree.len() && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let spelled = format!("{name}^{{commit}}");
+    let answer =
+        git.ask(&["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", &spelled])?;
+    if !answer.status.success() {
+        return Err(unknown());
+    }
+    // These win over every other name.
+    let is_exact = is_full || is_id || stem == "HEAD";
+    if !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous.")) {
+        return Err(Error::Ambiguous(shown_text(name)));
+    }
+    Ok(text(&answer.stdout))
 }
 
 fn compared(git: &Git, revisions: &[&str], state: ChangeState, hunks: bool) -> Result<Vec<Change>, Error> {
