@@ -1,13 +1,15 @@
 //! What git knows: asked as a program, read in its machine formats.
 
 mod attend;
+mod listing;
 mod program;
 mod snapshot;
 mod status;
 
-use super::{Error, diff, shown_text, whole_file};
+use super::{Error, diff, folder, shown_text, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{self, Workspace};
+use listing::{LISTING, Listed};
 use program::{Git, both};
 pub(super) use snapshot::Snapshot;
 use status::Status;
@@ -92,11 +94,13 @@ impl Repository {
     /// What differs from the last commit, untracked files included.
     pub(super) fn changed(&self, work: &Workspace, hunks: bool) -> Result<Found, Error> {
         let git = self.git()?;
-        let (status, flags) = both(|| git.look(STATUS), || git.look(&["ls-files", "-z", "-v"]));
-        let mut status = Status::read(&status?)?;
-        status.reveal(&flags?, work)?;
+        let (status, listing) = both(|| git.look(STATUS), || git.look(LISTING));
+        let (mut status, listing) = (Status::read(&status?)?, listing?);
+        let listing = listing::read(&listing)?;
+        status.reveal(&listing, work)?;
         let base = status.base.take();
         let mut changes = status.changes(work);
+        changes.extend(self.in_no_repository(&listing, "")?);
         if hunks {
             add_untracked(&mut changes, work);
             add_hunks(git, &mut changes, &["--no-renames", base.as_deref().unwrap_or(git.empty_tree)])?;
@@ -133,19 +137,44 @@ impl Repository {
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
     pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Vec<Change>, Error> {
-        let mut arguments = vec!["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
+        let git = self.git()?;
+        let mut arguments = [LISTING, &["--cached", "--others", "--exclude-standard"]].concat();
         if !folder.is_empty() {
             arguments.extend(["--", folder]);
         }
-        let mut changes = Vec::new();
-        for entry in self.git()?.look(&arguments)?.split(|&byte| byte == 0) {
-            let &[tag, b' ', ref name @ ..] = entry else { continue };
-            // Another repository that git does not know.
-            let path = path(name.strip_suffix(b"/").unwrap_or(name))?;
-            if tag == b'?' {
+        let listing = git.look(&arguments)?;
+        let listing = listing::read(&listing)?;
+        let mut changes = match folder {
+            "" => self.in_no_repository(&listing, "")?,
+            // The folder may be inside one, of which git says nothing then.
+            _ => self.in_no_repository(&listing::read(&git.look(LISTING)?)?, folder)?,
+        };
+        for listed in listing {
+            let path = listed.path()?;
+            if listed.tag == b'?' {
                 changes.push(whole_file(path, ChangeState::Untracked));
             } else if status::is_there(work, &path, true) {
                 changes.push(whole_file(path, ChangeState::Committed));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The files below `folder` that lie where the index has another repository and the tree has none. Git does not
+    /// look there, and neither would anybody else.
+    fn in_no_repository(&self, listing: &[Listed<'_>], folder: &str) -> Result<Vec<Change>, Error> {
+        let mut changes = Vec::new();
+        for listed in listing.iter().filter(|listed| listed.is_repository) {
+            let place = listed.path()?;
+            let start = match (Path::new(&place).starts_with(folder), Path::new(folder).starts_with(&place)) {
+                (true, _) => &place,
+                (_, true) => folder,
+                _ => continue,
+            };
+            let full = self.root.join(&place);
+            let is_folder = full.symlink_metadata().is_ok_and(|found| found.is_dir());
+            if is_folder && full.join(".git").symlink_metadata().is_err() {
+                changes.extend(folder::files(&self.root, start)?);
             }
         }
         Ok(changes)
