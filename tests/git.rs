@@ -143,6 +143,67 @@ fn what_git_could_not_see_is_an_error() {
 }
 
 #[test]
+fn what_git_says_of_itself_is_no_error() {
+    let home = Home::new();
+    home.sh("git config core.fsyncObjectFiles true
+        echo /nowhere/objects > .git/objects/info/alternates
+        echo '[2]' > a.json
+        git status 2>&1 >/dev/null | grep -q /nowhere");
+    for args in [&["run"][..], &["run", "--all-files"]] {
+        let (exit, text) = home.gate(&home.work(), args, &[]);
+        assert_eq!(exit, 0, "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn an_unchanged_file_may_have_any_name() {
+    let home = Home::new();
+    home.sh(r"echo > $'\xff'; git add -A; git commit -qm second; echo '[2]' > a.json");
+    let (exit, text) = home.gate(&home.work(), &["run"], &[]);
+    assert_eq!(exit, 0, "{text}");
+}
+
+#[test]
+fn a_git_that_was_killed_is_told() {
+    let home = Home::new();
+    let path = home.git_is(&format!("case \"$*\" in *status*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
+    let (exit, text) = home.gate(&home.work(), &["run"], &[("PATH", &path)]);
+    assert_eq!(exit, 2, "{text}");
+    assert!(text.contains("`git status` failed: it ended without a word (signal: 9"), "{text}");
+}
+
+#[test]
+fn files_where_git_expects_a_repository_are_judged() {
+    let home = Home::new();
+    home.sh("git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),lib
+        git commit -qm second
+        mkdir lib
+        test -z \"$(git status --porcelain)\"
+        mkdir lib/deep
+        echo '[1,' > lib/deep/b.json
+        test -z \"$(git status --porcelain)\"");
+    let named = [&["run", "--files", "."][..], &["run", "--files", "lib"], &["run", "--files", "lib/deep"]];
+    for args in [&["run"][..], &["run", "--all-files"]].into_iter().chain(named) {
+        let (exit, text) = home.gate(&home.work(), args, &[]);
+        assert_eq!(exit, 1, "{args:?}: {text}");
+        assert!(text.contains("    lib/deep/b.json:2:1"), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn a_base_that_was_not_fetched_is_told() {
+    let home = Home::new();
+    home.sh("echo '[2]' > a.json; git commit -qam second
+        git config uploadpack.allowFilter true
+        git clone -q --filter=blob:none file://$PWD ../partial 2>/dev/null");
+    let partial = home.path().join("partial");
+    fs::write(partial.join("gate.toml"), "[gate.main]\nall = [\"a\"]\n[check.a]\nverifier = \"patterns\"\nsettings = { rules = [{ id = \"todo\", kind = \"forbid\", pattern = \"TODO\", in = \"added-lines\" }] }\n").expect("written");
+    let (exit, text) = home.gate(&partial, &["run", "--from-ref", "HEAD~1"], &[]);
+    assert_eq!(exit, 2, "{text}");
+    assert!(text.contains("partial clone") && text.contains("git fetch --refetch --no-filter"), "{text}");
+}
+
+#[test]
 fn without_git_only_named_files_are_judged() {
     let home = Home::new();
     let empty = home.path().join("empty");

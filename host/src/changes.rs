@@ -92,6 +92,9 @@ pub enum Error {
         /// Whether a part of the history is missing.
         is_shallow: bool,
     },
+    /// Several commits have that name.
+    #[error("`{0}` is the name of more than one thing in this repository")]
+    Ambiguous(String),
     /// Two commits never parted.
     #[error("`{from}` and `{to}` have no common ancestor{}", if *.is_shallow { " in this shallow clone" } else { "" })]
     NoCommonAncestor {
@@ -143,6 +146,10 @@ impl Error {
             }
             Self::UnknownCommit { is_shallow: true, .. } | Self::NoCommonAncestor { is_shallow: true, .. } => {
                 "fetch the whole history with `git fetch --unshallow`"
+            }
+            Self::Ambiguous(_) => "write the whole name, as `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
+            Self::Git { message, .. } if message.contains("promisor") => {
+                "this is a partial clone, and nothing is fetched: `git fetch --refetch --no-filter` first"
             }
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",

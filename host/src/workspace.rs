@@ -220,7 +220,16 @@ impl Workspace {
         let mut folder: Option<OwnedFd> = None;
         for part in parts {
             let from = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
-            folder = Some(rustix::fs::openat(from, *part, flags, Mode::empty())?);
+            let opened = rustix::fs::openat(from, *part, flags, Mode::empty());
+            // A link is no directory to the system either, but what is behind it may be there.
+            let is_link = || {
+                rustix::fs::statat(from, *part, AtFlags::SYMLINK_NOFOLLOW)
+                    .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+            };
+            folder = match opened {
+                Err(Errno::NOTDIR) if is_link() => return Err(Error::WrongKind(Kind::Link)),
+                opened => Some(opened?),
+            };
         }
         Ok(folder)
     }
@@ -321,8 +330,8 @@ mod tests {
             assert_eq!(workspace.stat(path).expect("there").kind, Kind::Link, "{path}");
         }
         for path in ["etc/passwd", "again/a.txt", "loop/x"] {
-            assert!(workspace.read(path, 1 << 20).is_err(), "{path}");
-            assert!(workspace.stat(path).is_err(), "{path}");
+            assert!(matches!(workspace.read(path, 1 << 20), Err(Error::WrongKind(Kind::Link))), "{path}");
+            assert!(matches!(workspace.stat(path), Err(Error::WrongKind(Kind::Link))), "{path}");
         }
         assert!(matches!(workspace.read("pipe", 99), Err(Error::WrongKind(Kind::Other))));
         assert!(matches!(workspace.read("src", 99), Err(Error::WrongKind(Kind::Directory))));

@@ -1,13 +1,15 @@
 //! What git knows: asked as a program, read in its machine formats.
 
 mod attend;
+mod listing;
 mod program;
 mod snapshot;
 mod status;
 
-use super::{Error, diff, shown_text, whole_file};
+use super::{Error, diff, folder, shown_text, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{self, Workspace};
+use listing::{LISTING, Listed};
 use program::{Git, both};
 pub(super) use snapshot::Snapshot;
 use status::Status;
@@ -92,11 +94,13 @@ impl Repository {
     /// What differs from the last commit, untracked files included.
     pub(super) fn changed(&self, work: &Workspace, hunks: bool) -> Result<Found, Error> {
         let git = self.git()?;
-        let (status, flags) = both(|| git.look(STATUS), || git.look(&["ls-files", "-z", "-v"]));
-        let mut status = Status::read(&status?)?;
-        status.reveal(&flags?, work)?;
+        let (status, listing) = both(|| git.look(STATUS), || git.look(LISTING));
+        let (mut status, listing) = (Status::read(&status?)?, listing?);
+        let listing = listing::read(&listing)?;
+        status.reveal(&listing, work)?;
         let base = status.base.take();
         let mut changes = status.changes(work);
+        changes.extend(self.in_no_repository(&listing, "")?);
         if hunks {
             add_untracked(&mut changes, work);
             add_hunks(git, &mut changes, &["--no-renames", base.as_deref().unwrap_or(git.empty_tree)])?;
@@ -109,7 +113,7 @@ impl Repository {
         let git = self.git()?;
         let snapshot = Some(Snapshot::of(git, None)?);
         let head = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
-        let base = head.success.then(|| text(&head.stdout));
+        let base = head.status.success().then(|| text(&head.stdout));
         let revisions = ["-M", "--cached", base.as_deref().unwrap_or(git.empty_tree)];
         let changes = compared(git, &revisions, ChangeState::Staged, hunks)?;
         Ok(Found { changes, base, snapshot })
@@ -121,27 +125,33 @@ impl Repository {
         let (first, second) = (commit(git, from)?, commit(git, to)?);
         let question = ["merge-base", &first, &second];
         let parted = git.ask(&question)?;
-        if !parted.success && parted.stderr.is_empty() {
+        if parted.status.code() == Some(1) {
             let (from, to) = (shown_text(from), shown_text(to));
             return Err(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow });
         }
         let base = text(&parted.succeeded(&question)?);
+        let snapshot = Some(Snapshot::of(git, Some(&second))?);
         let changes = compared(git, &["-M", &base, &second], ChangeState::Committed, hunks)?;
-        Ok(Found { changes, base: Some(base), snapshot: Some(Snapshot::of(git, Some(&second))?) })
+        Ok(Found { changes, base: Some(base), snapshot })
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
     pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Vec<Change>, Error> {
-        let mut arguments = vec!["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
+        let git = self.git()?;
+        let mut arguments = [LISTING, &["--cached", "--others", "--exclude-standard"]].concat();
         if !folder.is_empty() {
             arguments.extend(["--", folder]);
         }
-        let mut changes = Vec::new();
-        for entry in self.git()?.look(&arguments)?.split(|&byte| byte == 0) {
-            let &[tag, b' ', ref name @ ..] = entry else { continue };
-            // Another repository that git does not know.
-            let path = path(name.strip_suffix(b"/").unwrap_or(name))?;
-            if tag == b'?' {
+        let listing = git.look(&arguments)?;
+        let listing = listing::read(&listing)?;
+        let mut changes = match folder {
+            "" => self.in_no_repository(&listing, "")?,
+            // The folder may be inside one, of which git says nothing then.
+            _ => self.in_no_repository(&listing::read(&git.look(LISTING)?)?, folder)?,
+        };
+        for listed in listing {
+            let path = listed.path()?;
+            if listed.tag == b'?' {
                 changes.push(whole_file(path, ChangeState::Untracked));
             } else if status::is_there(work, &path, true) {
                 changes.push(whole_file(path, ChangeState::Committed));
@@ -149,14 +159,54 @@ impl Repository {
         }
         Ok(changes)
     }
+
+    /// The files below `folder` that lie where the index has another repository and the tree has none. Git does not
+    /// look there, and neither would anybody else.
+    fn in_no_repository(&self, listing: &[Listed<'_>], folder: &str) -> Result<Vec<Change>, Error> {
+        let mut changes = Vec::new();
+        for listed in listing.iter().filter(|listed| listed.is_repository) {
+            let place = listed.path()?;
+            let start = match (Path::new(&place).starts_with(folder), Path::new(folder).starts_with(&place)) {
+                (true, _) => &place,
+                (_, true) => folder,
+                _ => continue,
+            };
+            let full = self.root.join(&place);
+            let is_folder = full.symlink_metadata().is_ok_and(|found| found.is_dir());
+            if is_folder && full.join(".git").symlink_metadata().is_err() {
+                changes.extend(folder::files(&self.root, start)?);
+            }
+        }
+        Ok(changes)
+    }
 }
 
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
+///
+/// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
 fn commit(git: &Git, name: &str) -> Result<String, Error> {
-    let spelled = format!("{name}^{{commit}}");
-    let answer = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &spelled])?;
     let unknown = || Error::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow };
-    answer.success.then(|| text(&answer.stdout)).ok_or_else(unknown)
+    // Without what leads on from it, as in `main~2` or `main@{1}`.
+    let stem = name.split(['^', '~', ':']).next().unwrap_or_default();
+    let stem = stem.split("@{").next().unwrap_or_default();
+    let is_full = stem.starts_with("refs/");
+    // A tag may be called `refs/heads/main` too, and git takes it where there is no such branch.
+    if is_full && !git.ask(&["show-ref", "--verify", "--quiet", "--", stem])?.status.success() {
+        return Err(unknown());
+    }
+    let is_id = stem.len() == git.empty_tree.len() && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let spelled = format!("{name}^{{commit}}");
+    let answer =
+        git.ask(&["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", &spelled])?;
+    if !answer.status.success() {
+        return Err(unknown());
+    }
+    // These win over every other name.
+    let is_exact = is_full || is_id || stem == "HEAD";
+    if !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous.")) {
+        return Err(Error::Ambiguous(shown_text(name)));
+    }
+    Ok(text(&answer.stdout))
 }
 
 fn compared(git: &Git, revisions: &[&str], state: ChangeState, hunks: bool) -> Result<Vec<Change>, Error> {

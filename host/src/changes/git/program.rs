@@ -16,7 +16,7 @@
 //!   to be read for every run;
 //! - the environment: only what says where the repository, its index and the user's configuration are.
 
-use super::attend::attend;
+use super::attend::{Said, attend};
 use crate::changes::{Error, shown, shown_text};
 use crate::text;
 use std::collections::BTreeSet;
@@ -134,8 +134,8 @@ impl Git {
     fn configured(&self, pattern: &str) -> Result<Vec<u8>, Error> {
         let question = ["config", "--null", "--name-only", "--get-regexp", pattern];
         let answer = self.ask(&question)?;
-        // Without a word, there is none.
-        if answer.stderr.is_empty() { Ok(answer.stdout) } else { answer.succeeded(&question) }
+        // So it says that there is none.
+        if answer.status.code() == Some(1) { Ok(Vec::new()) } else { answer.succeeded(&question) }
     }
 
     /// What git says, where it succeeds.
@@ -147,7 +147,7 @@ impl Git {
     pub(super) fn look(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let answer = self.ask(arguments)?;
         match unseen(&answer.stderr) {
-            Some(line) if answer.success => {
+            Some(line) if answer.status.success() => {
                 Err(failed(arguments, &format!("it could not see everything: {}", shown_text(line))))
             }
             _ => answer.succeeded(arguments),
@@ -155,7 +155,7 @@ impl Git {
     }
 
     /// What git says, whether it succeeds or not.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Answer, Error> {
+    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Said<Vec<u8>>, Error> {
         let listen = |mut pipe: ChildStdout| {
             let mut output = Vec::new();
             pipe.read_to_end(&mut output).map(|_| output)
@@ -170,13 +170,13 @@ impl Git {
         patience: Duration,
         speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
         listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
-    ) -> Result<Answer<T>, Error> {
+    ) -> Result<Said<T>, Error> {
         let child = self.command(arguments).spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::NoGit,
             _ => failed(arguments, &error.to_string()),
         })?;
         let said = attend(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))?;
-        Ok(Answer { success: said.status.success(), stdout: said.stdout, stderr: said.stderr })
+        Ok(said)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -216,18 +216,15 @@ fn configure(git: &mut Command, filters: &BTreeSet<OsString>) {
     git.env("GIT_CONFIG_COUNT", number.to_string());
 }
 
-/// What git answered.
-#[derive(Debug)]
-pub(super) struct Answer<T = Vec<u8>> {
-    pub(super) success: bool,
-    pub(super) stdout: T,
-    pub(super) stderr: String,
-}
-
-impl<T> Answer<T> {
+impl<T> Said<T> {
     /// What it said, where it succeeded in answering `question`.
     pub(super) fn succeeded(self, question: &[&str]) -> Result<T, Error> {
-        if self.success { Ok(self.stdout) } else { Err(failed(question, &self.stderr)) }
+        match (self.status.success(), self.stderr.is_empty()) {
+            (true, _) => Ok(self.stdout),
+            (false, false) => Err(failed(question, &self.stderr)),
+            // Killed, for one.
+            (false, true) => Err(failed(question, &format!("it ended without a word ({})", self.status))),
+        }
     }
 }
 
@@ -241,13 +238,24 @@ pub(super) fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl Fn
 }
 
 fn failed(arguments: &[&str], message: &str) -> Error {
-    Error::Git { command: arguments[0].to_owned(), message: text::clean(message, 2_000) }
+    let command = match arguments {
+        ["-c", _, command, ..] | [command, ..] => command,
+        [] => "",
+    };
+    Error::Git { command: command.to_owned(), message: text::clean(message, 2_000) }
 }
 
 /// The first thing that git says it could not see. Advice is none, and neither is a file of patterns that it may not
-/// read: then more is listed, not less.
+/// read: then more is listed, not less. Nor is what it says of its settings, or of a place where it looks for objects:
+/// without an object that it needs, it fails.
 fn unseen(stderr: &str) -> Option<&str> {
-    let harmless = ["hint:", "warning: unable to access '"];
+    let harmless = [
+        "hint:",
+        "warning: unable to access '",
+        "warning: core.fsyncObjectFiles is deprecated",
+        "error: unable to normalize alternate object path: ",
+        "error: object directory ",
+    ];
     stderr.lines().find(|line| !line.is_empty() && !harmless.iter().any(|start| line.starts_with(start)))
 }
 
@@ -272,6 +280,13 @@ mod tests {
             unseen("hint: use -uno\nwarning: unable to access '/root/.config/git/ignore': Permission denied"),
             None
         );
+        for line in [
+            "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead",
+            "error: unable to normalize alternate object path: /gone/objects",
+            "error: object directory /gone/objects does not exist; check .git/objects/info/alternates",
+        ] {
+            assert_eq!(unseen(line), None);
+        }
         for line in ["warning: could not open directory 'x/': Permission denied", "x/a.json: Permission denied"] {
             assert_eq!(unseen(&format!("hint: a\n{line}\n")), Some(line));
         }

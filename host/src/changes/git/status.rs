@@ -1,14 +1,12 @@
 //! What differs between the last commit, the index and the working tree: as git says, where the tree does not say
 //! otherwise.
 
+use super::listing::{Listed, REPOSITORY};
 use super::{path, text};
 use crate::changes::{Error, shown_text, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
-use crate::workspace::{self, Kind, Workspace};
+use crate::workspace::{self, Astray, Kind, Workspace};
 use std::collections::BTreeMap;
-
-/// The mode of a commit of another repository.
-const REPOSITORY: &[u8] = b"160000";
 
 /// What git says of the working tree.
 #[derive(Default)]
@@ -60,16 +58,16 @@ impl Status {
         Ok(status)
     }
 
-    /// Add those files that git was told not to look at, from `git ls-files -z -v`. Whether they changed is not known.
-    pub(super) fn reveal(&mut self, listing: &[u8], work: &Workspace) -> Result<(), Error> {
-        for entry in listing.split(|&byte| byte == 0) {
-            let &[tag, b' ', ref name @ ..] = entry else { continue };
-            // Lower case: assumed to be unchanged. `S`: not to be in the working tree, as in a sparse checkout.
-            if tag.is_ascii_lowercase() || tag == b'S' {
-                let path = path(name)?;
-                if tag.is_ascii_lowercase() && tag != b's' || is_there(work, &path, false) {
-                    self.paths.entry(path).or_default().letters.get_or_insert((b'.', b'M'));
-                }
+    /// Add what git was told not to look at. Whether it changed is not known.
+    pub(super) fn reveal(&mut self, listing: &[Listed<'_>], work: &Workspace) -> Result<(), Error> {
+        // Lower case: assumed to be unchanged. `S`: not to be in the working tree, as in a sparse checkout.
+        for listed in listing.iter().filter(|listed| listed.tag.is_ascii_lowercase() || listed.tag == b'S') {
+            let path = listed.path()?;
+            let may_be_absent = listed.tag.eq_ignore_ascii_case(&b's');
+            if !may_be_absent || is_there(work, &path, listed.is_repository) {
+                let seen = self.paths.entry(path).or_default();
+                seen.letters.get_or_insert((b'.', b'M'));
+                seen.is_repository |= listed.is_repository;
             }
         }
         Ok(())
@@ -104,16 +102,23 @@ impl Seen {
 pub(super) fn is_there(work: &Workspace, path: &str, or_folder: bool) -> bool {
     match work.stat(path) {
         Ok(entry) => or_folder || entry.kind != Kind::Directory,
-        // A link in place of one of its folders leads to other files than git's.
-        Err(workspace::Error::NotFound | workspace::Error::WrongKind(_)) => false,
+        Err(workspace::Error::NotFound) => false,
+        // A link is in the place of one of its folders: whoever opens the path gets what is behind it.
+        Err(workspace::Error::WrongKind(Kind::Link)) => match work.follow(path) {
+            Ok(target) => is_there(work, &target, or_folder),
+            Err(workspace::Error::NotFound | workspace::Error::Astray { how: Astray::Nowhere, .. }) => false,
+            Err(_) => true,
+        },
         Err(_) => true,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::listing;
     use super::*;
     use std::fs;
+    use std::os::unix::fs::symlink;
 
     fn kinds(status: &[u8], flags: &[u8], files: &[&str]) -> Vec<(String, ChangeKind, ChangeState)> {
         let folder = tempfile::tempdir().expect("a folder");
@@ -125,7 +130,7 @@ mod tests {
         }
         let work = Workspace::open(folder.path()).expect("a workspace");
         let mut status = Status::read(status).expect("a status");
-        status.reveal(flags, &work).expect("a listing");
+        status.reveal(&listing::read(flags).expect("a listing"), &work).expect("paths");
         status.changes(&work).into_iter().map(|change| (change.path, change.kind, change.state)).collect()
     }
 
@@ -158,9 +163,32 @@ mod tests {
 
     #[test]
     fn what_git_does_not_look_at_counts_as_changed() {
-        let found = kinds(b"", b"H a\0h b\0S c\0S d\0s e\0h gone\0", &["a", "b", "c"]);
+        use ChangeKind::{Deleted, Modified};
+        let files = ["H a", "h b", "S c", "S d", "s e", "h gone"].map(|file| file.replace(' ', " 100644 1 0\t"));
+        let repositories = ["H f", "h g", "S i", "S j", "h lost"].map(|file| file.replace(' ', " 160000 1 0\t"));
+        let flags = [files.join("\0"), repositories.join("\0")].join("\0");
+        let found = kinds(b"", flags.as_bytes(), &["a", "b", "c", "f/", "g/", "i/"]);
         let found: Vec<_> = found.iter().map(|(path, kind, _)| (path.as_str(), *kind)).collect();
-        assert_eq!(found, [("b", ChangeKind::Modified), ("c", ChangeKind::Modified), ("gone", ChangeKind::Deleted)]);
+        let modified = ["b", "c", "g", "gone", "i", "lost"];
+        assert_eq!(found, modified.map(|path| (path, if path.len() > 1 { Deleted } else { Modified })));
+    }
+
+    #[test]
+    fn a_file_behind_a_link_is_there_unless_it_leads_nowhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir_all(root.join("other/folder")).expect("a folder");
+        fs::write(root.join("other/file"), "").expect("a file");
+        for (link, target) in [("inside", "other"), ("outside", "/etc"), ("circle", "circle"), ("nowhere", "none")] {
+            symlink(target, root.join(link)).expect("a link");
+        }
+        let work = Workspace::open(root).expect("a workspace");
+        for path in ["inside/file", "outside/passwd", "circle/file", "nowhere"] {
+            assert!(is_there(&work, path, false), "{path}");
+        }
+        for path in ["inside/none", "inside/folder", "inside/file/deeper", "nowhere/file"] {
+            assert!(!is_there(&work, path, false), "{path}");
+        }
     }
 
     #[test]
