@@ -194,11 +194,20 @@ pub fn present(changes: &[Change]) -> impl Iterator<Item = &str> {
     changes.iter().filter(|change| change.kind != ChangeKind::Deleted).map(|change| change.path.as_str())
 }
 
-/// Find the changes in the repository, or else in the folder, that `folder` is in; with their hunks if `hunks`.
-pub fn collect(folder: &Path, selection: &Selection, hunks: bool) -> Result<Changes, Error> {
+/// What will be looked at, besides the files that changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Which of their lines changed.
+    pub hunks: bool,
+    /// The files that did not change. Where a copy is judged, they are copied too.
+    pub unchanged: bool,
+}
+
+/// Find the changes in the repository, or else in the folder, that `folder` is in.
+pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Changes, Error> {
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
     match git::Repository::find(&folder)? {
-        Some(repository) => in_repository(&folder, &repository, selection, hunks),
+        Some(repository) => in_repository(&folder, &repository, selection, needs),
         None => in_folder(&folder, selection),
     }
 }
@@ -231,12 +240,12 @@ fn in_repository(
     folder: &Path,
     repository: &git::Repository,
     selection: &Selection,
-    hunks: bool,
+    needs: Needs,
 ) -> Result<Changes, Error> {
     let root = &repository.root;
     let mut workspace = open(root)?;
     let found = match selection {
-        Selection::Changed => repository.changed(&workspace, hunks)?,
+        Selection::Changed => repository.changed(&workspace, needs.hunks)?,
         Selection::All => repository.files("", &workspace)?.into(),
         Selection::Files(paths) => {
             let below = |inside: &str| match is_of_another(root, inside) {
@@ -245,8 +254,8 @@ fn in_repository(
             };
             named(folder, root, &workspace, paths, &below)?.into()
         }
-        Selection::Staged => repository.staged(hunks)?,
-        Selection::Between { from, to } => repository.between(from, to, hunks)?,
+        Selection::Staged => repository.staged(needs)?,
+        Selection::Between { from, to } => repository.between(from, to, needs)?,
     };
     if let Some(snapshot) = &found.snapshot {
         workspace = open(snapshot.path())?;

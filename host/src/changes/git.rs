@@ -6,11 +6,12 @@ mod program;
 mod snapshot;
 mod status;
 
-use super::{Error, diff, folder, shown_text, whole_file};
+use super::{Error, Needs, diff, folder, shown_text, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{self, Workspace};
 use listing::{LISTING, Listed};
 use program::{Git, both};
+use snapshot::Contents;
 pub(super) use snapshot::Snapshot;
 use status::Status;
 use std::cell::OnceCell;
@@ -109,18 +110,19 @@ impl Repository {
     }
 
     /// What is in the index and differs from the last commit.
-    pub(super) fn staged(&self, hunks: bool) -> Result<Found, Error> {
+    pub(super) fn staged(&self, needs: Needs) -> Result<Found, Error> {
         let git = self.git()?;
-        let snapshot = Some(Snapshot::of(git, None)?);
+        let contents = Contents::of(git, None)?;
         let head = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
         let base = head.status.success().then(|| text(&head.stdout));
         let revisions = ["-M", "--cached", base.as_deref().unwrap_or(git.empty_tree)];
-        let changes = compared(git, &revisions, ChangeState::Staged, hunks)?;
+        let changes = compared(git, &revisions, ChangeState::Staged, needs.hunks)?;
+        let snapshot = Some(snapshot(git, contents, &changes, needs)?);
         Ok(Found { changes, base, snapshot })
     }
 
     /// What differs between two commits, from where they parted.
-    pub(super) fn between(&self, from: &str, to: &str, hunks: bool) -> Result<Found, Error> {
+    pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<Found, Error> {
         let git = self.git()?;
         let (first, second) = (commit(git, from)?, commit(git, to)?);
         let question = ["merge-base", &first, &second];
@@ -130,8 +132,9 @@ impl Repository {
             return Err(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow });
         }
         let base = text(&parted.succeeded(&question)?);
-        let snapshot = Some(Snapshot::of(git, Some(&second))?);
-        let changes = compared(git, &["-M", &base, &second], ChangeState::Committed, hunks)?;
+        let contents = Contents::of(git, Some(&second))?;
+        let changes = compared(git, &["-M", &base, &second], ChangeState::Committed, needs.hunks)?;
+        let snapshot = Some(snapshot(git, contents, &changes, needs)?);
         Ok(Found { changes, base: Some(base), snapshot })
     }
 
@@ -179,6 +182,11 @@ impl Repository {
         }
         Ok(changes)
     }
+}
+
+fn snapshot(git: &Git, contents: Contents, changes: &[Change], needs: Needs) -> Result<Snapshot, Error> {
+    let contents = if needs.unchanged { contents } else { contents.only(&super::present(changes).collect()) };
+    Snapshot::of(git, &contents)
 }
 
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.

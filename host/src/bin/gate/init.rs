@@ -4,7 +4,7 @@ use crate::args::{Global, Init};
 use crate::complaint::Complaint;
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
-use gatehost::changes::{self, Selection};
+use gatehost::changes::{self, Needs, Selection};
 use gatehost::config::FileSet;
 use gatehost::runtime::BUNDLED;
 use gatehost::settings;
@@ -20,7 +20,7 @@ use tests::Tests;
 const FILE: &str = "gate.toml";
 
 pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
-    let changes = changes::collect(&global.directory, &Selection::All, false)?;
+    let changes = changes::collect(&global.directory, &Selection::All, Needs::default())?;
     let paths = changes.paths();
     let tests = tests::detect(&changes.workspace, &paths);
     let Composed { text, reasons, try_it } = compose(&paths, tests.as_ref());

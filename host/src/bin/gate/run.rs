@@ -6,7 +6,7 @@ use crate::prepare::{self, Prepared};
 use crate::progress::Progress;
 use crate::terminal::say;
 use crate::{Exit, configuration, plan, said, terminal};
-use gatehost::changes::{self, Changes, Selection};
+use gatehost::changes::{self, Changes, Needs, Selection};
 use gatehost::feedback::feedback;
 use gatehost::gate::{self, Circumstances};
 use gatehost::judge::{Bench, Logged, Services};
@@ -35,9 +35,12 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         return Ok(Exit::Pass);
     }
     let tape = tape(global, command)?;
-    let hunks = prepared.plan.checks().any(|check| check.shape == Shape::Submission);
+    let needs = Needs {
+        hunks: prepared.plan.checks().any(|check| check.shape == Shape::Submission),
+        unchanged: prepared.plan.checks().any(|check| !check.grants.is_empty()),
+    };
     let selection = said::selection(command).1;
-    let changes = changes::collect(&global.directory, &selection, hunks)?;
+    let changes = changes::collect(&global.directory, &selection, needs)?;
     let subject = said::subject(&changes, said);
     let files = subject.paths.len();
     let mut circumstances = Circumstances::of(&subject.submission);
@@ -87,7 +90,7 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 
 /// The files that there are to judge now and were not before.
 fn added(folder: &Path, selection: &Selection, before: &Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, false).map_err(|error| {
+    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();

@@ -28,7 +28,12 @@ pub(in crate::changes) struct Snapshot {
     _lock: OwnedFd,
 }
 
-impl Snapshot {
+/// What a snapshot could hold: all files of a commit, or of the index.
+pub(super) struct Contents {
+    files: Vec<Stored>,
+}
+
+impl Contents {
     /// Of a commit, or else of the index.
     pub(super) fn of(git: &Git, commit: Option<&str>) -> Result<Self, Error> {
         let listing = match commit {
@@ -42,12 +47,29 @@ impl Snapshot {
         refuse_clashes(&files)?;
         // Links last: nothing is written when one could lead elsewhere.
         files.sort_by_key(|file| file.kind == StoredKind::Link);
+        Ok(Self { files })
+    }
+
+    /// Only these files, where nobody looks at others: most of what is stored need not be written then. A link may lead
+    /// to any.
+    pub(super) fn only(self, paths: &BTreeSet<&str>) -> Self {
+        let wanted = |file: &&Stored| paths.contains(file.path.as_str());
+        match self.files.iter().filter(wanted).any(|file| file.kind == StoredKind::Link) {
+            true => self,
+            false => Self { files: self.files.into_iter().filter(|file| wanted(&file)).collect() },
+        }
+    }
+}
+
+impl Snapshot {
+    /// Write them to a folder of their own.
+    pub(super) fn of(git: &Git, contents: &Contents) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Snapshot(error.to_string());
         sweep(&std::env::temp_dir());
         let private = Permissions::from_mode(0o700);
         let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir().map_err(failed)?;
         let lock = lock(folder.path()).map_err(failed)?;
-        write(git, folder.path(), &files)?;
+        write(git, folder.path(), &contents.files)?;
         Ok(Self { folder, _lock: lock })
     }
 
@@ -205,7 +227,12 @@ mod tests {
         shell.args(["-ec", script]).current_dir(&root).env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
         assert!(shell.status().expect("a shell").success());
         let git = Git::open(&root).expect("a repository");
-        let snapshot = Snapshot::of(&git, None).expect("a snapshot");
+        let contents = || Contents::of(&git, None).expect("what is in the index");
+        let some = |paths: &[&str]| Snapshot::of(&git, &contents().only(&paths.iter().copied().collect()));
+        let snapshot = some(&["run"]).expect("a snapshot");
+        assert!(snapshot.path().join("run").exists() && !snapshot.path().join("d").exists());
+        assert!(some(&["link"]).expect("a snapshot").path().join("d/data").exists(), "a link may lead to any file");
+        let snapshot = Snapshot::of(&git, &contents()).expect("a snapshot");
         let mode = |path: &str| fs::symlink_metadata(snapshot.path().join(path)).expect("there").mode();
         assert_eq!(mode("") & 0o777, 0o700);
         assert_eq!((mode("run") & 0o100, mode("d/data") & 0o100), (0o100, 0));
