@@ -1,15 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict(path: &str, text: &str) -> Verdict {
-    let file = File { path: path.into(), content: Content::Text(text.to_owned()) };
-    JavascriptSyntax::check(&file, Settings::default())
+    JavascriptSyntax::check(&File::new(path, text), Settings::default())
 }
 
 fn first(path: &str, text: &str) -> Option<(String, u32, u32)> {
     let finding = verdict(path, text).findings.into_iter().next()?;
-    let place = finding.place.expect("every finding has a place");
-    Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+    Some(finding.spot().expect("every finding has its place"))
 }
 
 #[test]
@@ -91,7 +89,7 @@ fn the_first_error_has_its_code_and_place() {
 
 #[test]
 fn elements_in_js_can_be_refused() {
-    let file = File { path: "a.js".into(), content: Content::Text("x = <p/>".into()) };
+    let file = File::new("a.js", "x = <p/>");
     assert_eq!(JavascriptSyntax::check(&file, Settings { jsx_in_js: false }).status, Status::Fail);
 }
 
@@ -99,7 +97,7 @@ fn elements_in_js_can_be_refused() {
 fn what_is_not_for_this_parser_is_not_judged() {
     assert_eq!(verdict("a.vue", "let a").status, Status::Abstain);
     assert_eq!(verdict("a.js", "// @flow\nopaque type A = {| b: ?string |};\n").status, Status::Abstain);
-    let file = File { path: "a.js".into(), content: Content::Binary(b"\xFF\xFEa\0".to_vec()) };
+    let file = File::new("a.js", b"\xFF\xFEa\0");
     assert_eq!(JavascriptSyntax::check(&file, Settings::default()).findings[0].code, "utf-16");
 }
 

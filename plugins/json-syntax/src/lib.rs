@@ -134,20 +134,14 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Content;
 
     fn error_in(bytes: &[u8]) -> Option<(String, u32, u32)> {
         error_in_file("a.json", bytes)
     }
 
     fn error_in_file(path: &str, bytes: &[u8]) -> Option<(String, u32, u32)> {
-        let content = match str::from_utf8(bytes) {
-            Ok(text) => Content::Text(text.to_owned()),
-            Err(_) => Content::Binary(bytes.to_vec()),
-        };
-        let finding = first_error(&File { path: path.into(), content }, Dialect::Auto)?;
-        let place = finding.place.expect("every finding has a place");
-        Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+        let finding = first_error(&File::new(path, bytes), Dialect::Auto)?;
+        Some(finding.spot().expect("every finding has its place"))
     }
 
     #[test]

@@ -1,22 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict_of(bytes: &[u8]) -> Verdict {
-    let content = match str::from_utf8(bytes) {
-        Ok(text) => Content::Text(text.to_owned()),
-        Err(_) => Content::Binary(bytes.to_vec()),
-    };
-    NotebookSyntax::check(&File { path: "a.ipynb".into(), content }, Settings {})
+    NotebookSyntax::check(&File::new("a.ipynb", bytes), Settings {})
 }
 
 fn places(text: &str) -> Vec<(String, u32, u32)> {
     let findings = verdict_of(text.as_bytes()).findings.into_iter();
-    findings
-        .map(|finding| {
-            let place = finding.place.expect("every finding has a place");
-            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
-        })
-        .collect()
+    findings.map(|finding| finding.spot().expect("every finding has its place")).collect()
 }
 
 /// A notebook of 4.`minor` with these cells, which stand on line 2.

@@ -1,18 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], version: &str) -> Verdict {
-    let content = match str::from_utf8(bytes) {
-        Ok(text) => Content::Text(text.to_owned()),
-        Err(_) => Content::Binary(bytes.to_vec()),
-    };
-    PythonSyntax::check(&File { path: "a.py".into(), content }, Settings { version: version.into() })
+    PythonSyntax::check(&File::new("a.py", bytes), Settings { version: version.into() })
 }
 
 fn first(bytes: &[u8], version: &str) -> Option<(String, u32, u32)> {
     let finding = verdict(bytes, version).findings.into_iter().next()?;
-    let place = finding.place.expect("every finding has a place");
-    Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+    Some(finding.spot().expect("every finding has its place"))
 }
 
 #[test]

@@ -1,15 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict(text: &str, edition: Option<&str>) -> Verdict {
-    let file = File { path: "a.rs".into(), content: Content::Text(text.to_owned()) };
-    RustSyntax::check(&file, Settings { edition: edition.map(str::to_owned) })
+    RustSyntax::check(&File::new("a.rs", text), Settings { edition: edition.map(str::to_owned) })
 }
 
 fn first(text: &str) -> Option<(String, u32, u32)> {
     let finding = verdict(text, None).findings.into_iter().next()?;
-    let place = finding.place.expect("every finding has a place");
-    Some((finding.code, place.line.expect("a line"), place.column.expect("a column")))
+    Some(finding.spot().expect("every finding has its place"))
 }
 
 #[test]
@@ -70,7 +68,7 @@ fn an_edition_can_be_set() {
 
 #[test]
 fn what_is_not_utf8_fails() {
-    let file = File { path: "a.rs".into(), content: Content::Binary(b"fn f() { \"\xFF\" }".to_vec()) };
+    let file = File::new("a.rs", b"fn f() { \"\xFF\" }");
     assert_eq!(RustSyntax::check(&file, Settings::default()).findings[0].code, "not-utf-8");
 }
 

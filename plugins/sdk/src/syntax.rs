@@ -41,10 +41,9 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Content;
 
     fn file(text: &str) -> File {
-        File { path: "a".into(), content: Content::Text(text.into()) }
+        File::new("a", text)
     }
 
     #[test]

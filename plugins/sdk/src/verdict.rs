@@ -70,6 +70,12 @@ impl Finding {
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
+
+    /// Its code, line and column, where it has all three: what a test of a verifier compares.
+    pub fn spot(&self) -> Option<(String, u32, u32)> {
+        let place = self.place.as_ref()?;
+        Some((self.code.clone(), place.line?, place.column?))
+    }
 }
 
 impl Place {
@@ -118,6 +124,15 @@ impl TextPosition {
 }
 
 impl File {
+    /// A file as the host hands it over: as text where it is UTF-8.
+    pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let content = match String::from_utf8(bytes.into()) {
+            Ok(text) => Content::Text(text),
+            Err(error) => Content::Binary(error.into_bytes()),
+        };
+        Self { path: path.into(), content }
+    }
+
     /// The text, or `None` where the file is not UTF-8.
     pub fn text(&self) -> Option<&str> {
         match &self.content {

@@ -169,7 +169,7 @@ mod tests {
     const HEX: &str = "0123456789abcdef";
 
     fn file(text: &str) -> File {
-        File { path: "a.txt".to_owned(), content: Content::Text(text.to_owned()) }
+        File::new("a.txt", text)
     }
 
     fn codes(text: &str) -> Vec<String> {

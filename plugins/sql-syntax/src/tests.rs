@@ -1,18 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict_of(text: &str, dialect: Dialect) -> Verdict {
-    SqlSyntax::check(&File { path: "a.sql".into(), content: Content::Text(text.to_owned()) }, Settings { dialect })
+    SqlSyntax::check(&File::new("a.sql", text), Settings { dialect })
 }
 
 fn places(text: &str, dialect: Dialect) -> Vec<(String, u32, u32)> {
     let findings = verdict_of(text, dialect).findings.into_iter();
-    findings
-        .map(|finding| {
-            let place = finding.place.expect("every finding has a place");
-            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
-        })
-        .collect()
+    findings.map(|finding| finding.spot().expect("every finding has its place")).collect()
 }
 
 #[test]

@@ -1,22 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], version: Version) -> Verdict {
-    let content = match str::from_utf8(bytes) {
-        Ok(text) => Content::Text(text.to_owned()),
-        Err(_) => Content::Binary(bytes.to_vec()),
-    };
-    TomlSyntax::check(&File { path: "a.toml".into(), content }, Settings { version })
+    TomlSyntax::check(&File::new("a.toml", bytes), Settings { version })
 }
 
 fn places(bytes: &[u8], version: Version) -> Vec<(String, u32, u32)> {
     let findings = verdict(bytes, version).findings.into_iter();
-    findings
-        .map(|finding| {
-            let place = finding.place.expect("every finding has a place");
-            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
-        })
-        .collect()
+    findings.map(|finding| finding.spot().expect("every finding has its place")).collect()
 }
 
 #[test]

@@ -1,22 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8]) -> Verdict {
-    let content = match str::from_utf8(bytes) {
-        Ok(text) => Content::Text(text.to_owned()),
-        Err(_) => Content::Binary(bytes.to_vec()),
-    };
-    XmlSyntax::check(&File { path: "a.xml".into(), content }, Settings::default())
+    XmlSyntax::check(&File::new("a.xml", bytes), Settings::default())
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
     let findings = verdict(bytes).findings.into_iter();
-    findings
-        .map(|finding| {
-            let place = finding.place.expect("every finding has a place");
-            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
-        })
-        .collect()
+    findings.map(|finding| finding.spot().expect("every finding has its place")).collect()
 }
 
 const DOCTYPE: &str = r#"<!DOCTYPE a [

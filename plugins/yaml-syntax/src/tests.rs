@@ -1,22 +1,13 @@
 use super::*;
-use gatehost_sdk::{Content, Status};
+use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], settings: Settings) -> Verdict {
-    let content = match str::from_utf8(bytes) {
-        Ok(text) => Content::Text(text.to_owned()),
-        Err(_) => Content::Binary(bytes.to_vec()),
-    };
-    YamlSyntax::check(&File { path: "a.yaml".into(), content }, settings)
+    YamlSyntax::check(&File::new("a.yaml", bytes), settings)
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
     let findings = verdict(bytes, Settings::default()).findings.into_iter();
-    findings
-        .map(|finding| {
-            let place = finding.place.expect("every finding has a place");
-            (finding.code, place.line.expect("a line"), place.column.expect("a column"))
-        })
-        .collect()
+    findings.map(|finding| finding.spot().expect("every finding has its place")).collect()
 }
 
 #[test]
