@@ -11,6 +11,7 @@ const PIPELINE: &[&str] = &[
     "text",
     "limits",
     "random",
+    "temporary",
     "vault",
     "verdict",
     "submission",

@@ -7,6 +7,7 @@
 pub mod text;
 pub mod limits;
 mod random;
+mod temporary;
 pub mod vault;
 pub mod verdict;
 pub mod submission;

@@ -2,30 +2,23 @@
 
 use super::{Git, path};
 use crate::changes::{Error, shown_text};
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use crate::temporary::{Purpose, Temporary};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout};
 use std::time::Duration;
-use tempfile::TempDir;
 
-const PREFIX: &str = "gate-snapshot-";
 /// For all files together.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// A younger folder may be one that its owner has not locked yet.
-const STALE: Duration = Duration::from_secs(3_600);
-
-/// A folder that is deleted with this value, and locked until then.
+/// A folder that is deleted with this value.
 #[derive(Debug)]
 pub(in crate::changes) struct Snapshot {
-    folder: TempDir,
-    _lock: OwnedFd,
+    folder: Temporary,
 }
 
 /// What a snapshot could hold: all files of a commit, or of the index.
@@ -64,13 +57,9 @@ impl Contents {
 impl Snapshot {
     /// Write them to a folder of their own.
     pub(super) fn of(git: &Git, contents: &Contents) -> Result<Self, Error> {
-        let failed = |error: io::Error| Error::Snapshot(error.to_string());
-        sweep(&std::env::temp_dir());
-        let private = Permissions::from_mode(0o700);
-        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir().map_err(failed)?;
-        let lock = lock(folder.path()).map_err(failed)?;
+        let folder = Temporary::new(Purpose::Snapshot).map_err(|error| Error::Snapshot(error.to_string()))?;
         write(git, folder.path(), &contents.files)?;
-        Ok(Self { folder, _lock: lock })
+        Ok(Self { folder })
     }
 
     pub(in crate::changes) fn path(&self) -> &Path {
@@ -175,32 +164,11 @@ fn write_one(answers: &mut BufReader<ChildStdout>, folder: &Path, file: &Stored)
     answers.read_exact(&mut [0])
 }
 
-/// Locked as long as the handle lives, however its owner ends.
-fn lock(folder: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = rustix::fs::open(folder, flags, Mode::empty())?;
-    rustix::fs::flock(&handle, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(handle)
-}
-
-/// Delete the folders of runs that were killed. What cannot be deleted is left to the next run.
-fn sweep(temporary: &Path) {
-    let Ok(entries) = fs::read_dir(temporary) else { return };
-    let own = rustix::process::geteuid().as_raw();
-    for entry in entries.flatten().filter(|entry| entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())) {
-        let Ok(found) = entry.metadata() else { continue };
-        let is_old = found.modified().is_ok_and(|moment| moment.elapsed().is_ok_and(|age| age > STALE));
-        if found.is_dir() && found.uid() == own && is_old && lock(&entry.path()).is_ok() {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
     use std::process::Command;
-    use std::time::SystemTime;
 
     fn stored(paths: &[&str]) -> Vec<Stored> {
         let stored = |path: &&str| Stored { kind: StoredKind::File, oid: String::new(), path: (*path).to_owned() };
@@ -238,27 +206,5 @@ mod tests {
         assert_eq!((mode("run") & 0o100, mode("d/data") & 0o100), (0o100, 0));
         assert_eq!(fs::read_link(snapshot.path().join("link")).expect("a link"), Path::new("d/data"));
         assert!(snapshot.path().join("sub").is_dir());
-    }
-
-    #[test]
-    fn what_a_killed_run_left_is_swept() {
-        let temporary = tempfile::tempdir().expect("a folder");
-        let old = SystemTime::now() - 2 * STALE;
-        let make = |name: &str, age: Option<SystemTime>| {
-            let path = temporary.path().join(name);
-            fs::create_dir(&path).expect("a folder");
-            fs::write(path.join("file"), "").expect("a file");
-            if let Some(moment) = age {
-                fs::File::open(&path).expect("a folder").set_modified(moment).expect("a time");
-            }
-            path
-        };
-        let stale = make("gate-snapshot-a", Some(old));
-        let used = make("gate-snapshot-b", Some(old));
-        let young = make("gate-snapshot-c", None);
-        let other = make("other", Some(old));
-        let _lock = lock(&used).expect("a lock");
-        sweep(temporary.path());
-        assert_eq!([&stale, &used, &young, &other].map(|path| path.exists()), [false, true, true, true]);
     }
 }
