@@ -104,14 +104,14 @@ pub(crate) enum RunFormat {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from
-the last commit is judged, untracked files included; outside a repository, every file of the folder, whatever its ignore
-files say. The files that a submission names are judged besides; outside a repository, instead. They do not go with a
+Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from \
+the last commit is judged, untracked files included; outside a repository, every file of the folder, whatever its ignore \
+files say. The files that a submission names are judged besides; outside a repository, instead. They do not go with a \
 choice of files.
 
 Examples:
   gate run                                   what changed since the last commit
-  gate run commit --staged                   the gate `commit`, for what is about to be committed, byte for byte
+  gate run commit --staged                   the gate `commit`, for what is about to be committed
   gate run --from-ref main --to-ref HEAD     what a branch changed
   gate run --all-files --format json         everything, as one JSON document
   gate run --submission done.json            a task, a claim and what was done
@@ -184,7 +184,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Two machines that print the same digest decide alike: the digest covers the rules, the settings, the limits and the
+Two machines that print the same digest decide alike: the digest covers the rules, the settings, the limits and the \
 bytes of every verifier.
 
 Examples:
@@ -259,8 +259,8 @@ pub(crate) struct Compile {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A case is a folder below `cases/`: `input/` with files (a file verifier judges each; for a submission verifier they are the
-workspace) or `submission.json`; optional are `settings.json`, `commands.json` and `models.json` (what commands and models
+A case is a folder below `cases/`: `input/` with files (a file verifier judges each; for a submission verifier they are the \
+workspace) or `submission.json`; optional are `settings.json`, `commands.json` and `models.json` (what commands and models \
 answer); `expected.json` is what must come of it. A verifier is granted what it imports.
 
 Examples:
@@ -289,8 +289,8 @@ pub(crate) struct Test {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). Where the tools
-of the language are missing, the command that installs them is printed; the project is written all
+The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). Where the tools \
+of the language are missing, the command that installs them is printed; the project is written all \
 the same.
 
 Examples:
@@ -324,7 +324,7 @@ pub(crate) enum ShapeOf {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Times are medians with the interval in which the true median lies with 95 % confidence, each call with a fresh instance and
+Times are medians with the interval in which the true median lies with 95 % confidence, each call with a fresh instance and \
 all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
 
 Examples:
@@ -345,7 +345,7 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is built, and how, is said by the project's gate-verifier.toml. The component is checked as
+What is built, and how, is said by the project's gate-verifier.toml. The component is checked as \
 before every run.
 
 Examples:
