@@ -204,13 +204,40 @@ fn bundle(engine: &Engine, name: &str, wasm: &Path, out: &Path) -> String {
         .map(|glob| if let Val::String(glob) = glob { glob.as_str() } else { panic!("{glob:?}") })
         .collect();
     assert_eq!(text("name"), name, "a bundled verifier has the name of its package");
+    let rules = match about.iter().find(|(name, _)| name == "rules") {
+        Some((_, Val::List(rules))) => rules.iter().map(rule).collect::<Vec<_>>(),
+        other => panic!("{name} describes its rules as {other:?}"),
+    };
+    let url = match about.iter().find(|(name, _)| name == "url") {
+        Some((_, Val::Option(Some(url)))) => string(url),
+        _ => String::new(),
+    };
     format!(
         "Bundled {{ name: {name:?}, digest: {digest:?}, wasm: include_bytes!({embedded:?}), compiled: include_bytes!({compiled:?}), \
-         description: Text {{ version: {:?}, summary: {:?}, files: &{files:?}, settings_schema: {:?} }}, imports: &{imports:?}, exports: &{exports:?} }},\n",
+         description: Text {{ version: {:?}, summary: {:?}, files: &{files:?}, settings_schema: {:?}, rules: &{rules:?}, url: {url:?} }}, imports: &{imports:?}, exports: &{exports:?} }},\n",
         text("version"),
         text("summary"),
         text("settings-schema"),
     )
+}
+
+fn string(value: &Val) -> String {
+    match value {
+        Val::String(text) | Val::Enum(text) => text.clone(),
+        other => panic!("expected text, found {other:?}"),
+    }
+}
+
+/// A rule of a description: code, level, summary, help, address.
+fn rule(rule: &Val) -> (String, String, String, String, String) {
+    let Val::Record(fields) = rule else { panic!("a rule is described as {rule:?}") };
+    let field = |name: &str| match fields.iter().find(|(field, _)| field == name) {
+        Some((_, Val::Option(None))) => String::new(),
+        Some((_, Val::Option(Some(text)))) => string(text),
+        Some((_, text)) => string(text),
+        None => panic!("a rule has no {name}"),
+    };
+    (field("code"), field("level"), field("summary"), field("help"), field("url"))
 }
 
 /// Ask a component to describe itself, and look at its imports and exports. It gets nothing: whatever it imports traps.

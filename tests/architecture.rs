@@ -14,6 +14,7 @@ const PIPELINE: &[&str] = &[
     "temporary",
     "vault",
     "verdict",
+    "fingerprint",
     "submission",
     "outcome",
     "config",

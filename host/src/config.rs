@@ -29,7 +29,7 @@ pub use grant::{Grant, UnknownGrant};
 pub use model::{Api, Model};
 pub use problem::{Position, Problem, Problems};
 pub use regular::open_regular;
-pub use terms::{Flaky, Leniency, Mode, PassIf, Terms, When};
+pub use terms::{Flaky, Inapplicable, Leniency, Mode, PassIf, Terms, When};
 
 pub(crate) use files::pattern;
 pub(crate) use problem::{Places, nearest, one_of};

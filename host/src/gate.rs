@@ -7,6 +7,7 @@
 pub mod algebra;
 mod ask;
 pub mod cadence;
+mod classify;
 mod compose;
 mod evaluate;
 #[cfg(test)]
@@ -22,7 +23,8 @@ pub mod vote;
 
 pub use cadence::{Circumstances, Facts};
 
-use crate::outcome::{ModelUse, Node, Outcome};
+use crate::config::Inapplicable;
+use crate::outcome::{JudgedFile, ModelUse, Node, NodeKind, Outcome, SkipReason};
 use crate::plan::{self, Plan};
 use crate::submission::{CommandEvidence, Evidence};
 use crate::verdict::{Failure, Verdict};
@@ -66,10 +68,8 @@ pub enum Judged {
 pub struct Answer {
     /// The verdict, of all files together.
     pub verdict: Verdict,
-    /// How many files were judged, for a check of files.
-    pub files: Option<usize>,
-    /// How many of them it was not asked about, because it passed the same before; none where that cannot be.
-    pub reused: Option<usize>,
+    /// The files that were judged, for a check of files.
+    pub files: Option<Vec<JudgedFile>>,
     /// The commands that were run.
     pub commands: Vec<CommandEvidence>,
     /// The models that were asked.
@@ -78,7 +78,7 @@ pub struct Answer {
 
 impl From<Verdict> for Answer {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, files: None, reused: None, commands: Vec::new(), models: Vec::new() }
+        Self { verdict, files: None, commands: Vec::new(), models: Vec::new() }
     }
 }
 
@@ -107,16 +107,25 @@ pub enum Event<'e> {
     },
 }
 
-/// Run a gate. Whatever happens, there is an outcome, and nothing but a pass is one: when nothing was checked at all,
-/// it is an abstention.
+/// Run a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
+/// an abstention; unless every check looked at the change and found nothing that concerns it, and the gate lets that pass.
 pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge) -> Node {
     let root = &plan.root;
-    let deadline = Deadline { at: Instant::now() + plan.deadline, of: &root.name, limit: plan.deadline };
-    let evaluation = Evaluation { circumstances, judge };
+    let start = Instant::now();
+    let deadline = Deadline { at: start + plan.deadline, of: &root.name, limit: plan.deadline };
+    let evaluation = Evaluation { start, circumstances, judge };
     let mut node = evaluation.member(root, root.name.clone(), deadline, false, &[]).await.node;
     if node.shadow || node.outcome.status().is_none() {
-        node.reason = format!("nothing was checked: {}", if node.shadow { "it is in shadow" } else { &node.reason });
-        node.outcome = Outcome::Abstain;
+        if root.on_nothing == Inapplicable::Skip && is_unconcerned(&node) {
+            node.outcome = Outcome::Pass;
+            node.nothing_to_check = true;
+            node.reason = "nothing to check".to_owned();
+        } else {
+            let why = if node.shadow { "it is in shadow" } else { &node.reason };
+            node.reason = format!("nothing was checked: {why}");
+            node.outcome = Outcome::Abstain;
+        }
+        classify::classify(&mut node);
     }
     if node.outcome == Outcome::Pass
         && let Err(failure) = judge.confirm()
@@ -126,6 +135,20 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge)
     }
     keep_marks_of_passes(&mut node);
     node
+}
+
+/// Whether every check below looked at the change, and nothing in it concerns any of them.
+///
+/// A file that its verifier says is none of its business concerns nobody. What a submission verifier says of a submission
+/// is another matter: the author of the change wrote that.
+fn is_unconcerned(node: &Node) -> bool {
+    let mut checks = node.walk().filter(|node| node.kind == NodeKind::Check).peekable();
+    let is_idle = |check: &Node| match check.outcome {
+        Outcome::Skipped => check.skipped.is_some_and(SkipReason::is_unconcerned),
+        Outcome::NotApplicable => check.files.is_some(),
+        _ => false,
+    };
+    checks.peek().is_some() && checks.all(|check| is_idle(check) && !check.shadow) && !node.shadow
 }
 
 /// On the way up, what a fail or an abstention rests on had to be known too. From here on only a pass is marked.

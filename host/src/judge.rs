@@ -6,6 +6,7 @@ mod witness;
 use crate::catalogue::Verifiers;
 use crate::commands::Commands;
 use crate::config::FileSet;
+use crate::fingerprint;
 use crate::gate::{self, Event, Judge};
 use crate::memory::Memory;
 use crate::models::{Models, Tape};
@@ -15,10 +16,15 @@ use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use witness::Witness;
+
+/// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
+const MAX_LINE_FILES: usize = 100;
+const MAX_LINE_BYTES: u64 = 4 << 20;
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -140,6 +146,19 @@ impl<'a> Bench<'a> {
         log
     }
 
+    /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
+    fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
+        let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
+        fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {
+            // As many files are read as anybody can look at.
+            if read.len() >= MAX_LINE_FILES && !read.contains_key(path) {
+                return None;
+            }
+            let content = || self.subject.workspace.read(path, MAX_LINE_BYTES).ok();
+            files::line_of(read.entry(path.to_owned()).or_insert_with(content).as_ref()?, line)
+        });
+    }
+
     async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Judged, Failure> {
         let paths = match check.shape {
             Shape::Submission => Vec::new(),
@@ -178,8 +197,9 @@ impl<'a> Bench<'a> {
             settings,
             limits: check.limits.clone(),
             paths,
+            check: check.check.clone(),
+            on_not_applicable: check.on_not_applicable,
             next: AtomicUsize::new(0),
-            reused: AtomicUsize::new(0),
         });
         let judged = match check.shape {
             Shape::Submission => {
@@ -190,8 +210,9 @@ impl<'a> Bench<'a> {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
-                let Answer { verdict, log, log_dropped, ran, asked, .. } = answer;
-                Judged { verdict: Some(verdict), files: None, reused: None, log, log_dropped, ran, asked }
+                let Answer { mut verdict, log, log_dropped, ran, asked, .. } = answer;
+                self.fingerprint(check, &mut verdict);
+                Judged { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -211,7 +232,6 @@ impl<'a> Bench<'a> {
             Some(verdict) => gate::Judged::Answer(gate::Answer {
                 verdict,
                 files: judged.files,
-                reused: judged.reused,
                 commands: judged.ran.iter().map(CommandEvidence::from).collect(),
                 models: judged.asked,
             }),

@@ -10,6 +10,7 @@ mod random;
 mod temporary;
 pub mod vault;
 pub mod verdict;
+mod fingerprint;
 pub mod submission;
 pub mod outcome;
 

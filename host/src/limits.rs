@@ -1,10 +1,11 @@
 //! How much a verifier may use. Data only; `runtime` enforces it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What one call of a verifier may use. Every limit ends the call with an error of its own kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Time from the start of the call, the host's share included (`limit.time`).

@@ -6,6 +6,7 @@
 //! the vault does not find.
 
 use crate::limits::Limits;
+use crate::runtime::FileInput;
 use crate::vault::{Kind, Vault};
 use crate::verdict::{Status, Verdict};
 use std::cmp::Reverse;
@@ -59,11 +60,13 @@ impl Memory {
         Self { vault: Arc::clone(vault), key, before, now: Mutex::default() }
     }
 
-    /// What is judged, in short.
-    pub(crate) fn input(path: &str, content: &[u8]) -> Input {
+    /// What is judged, in short: `content` is the digest of its bytes.
+    pub(crate) fn input(file: &FileInput, content: &[u8]) -> Input {
         let mut input = blake3::Hasher::new();
-        add(&mut input, path.as_bytes());
+        add(&mut input, file.path.as_bytes());
         add(&mut input, content);
+        add(&mut input, &[u8::from(file.executable), u8::from(file.missing), u8::from(file.link_target.is_some())]);
+        add(&mut input, file.link_target.as_deref().unwrap_or_default().as_bytes());
         *input.finalize().as_bytes()
     }
 
@@ -128,6 +131,10 @@ mod tests {
     use super::*;
     use crate::verdict::{ErrorKind, Failure};
 
+    fn input(path: &str, content: &[u8]) -> Input {
+        Memory::input(&FileInput::new(path, content), content)
+    }
+
     fn vault() -> (tempfile::TempDir, Arc<Vault>) {
         let folder = tempfile::tempdir().expect("a folder");
         let vault = Arc::new(Vault::open(folder.path()).expect("a vault"));
@@ -138,21 +145,21 @@ mod tests {
     fn a_pass_is_remembered_for_exactly_what_passed() {
         let (_folder, vault) = vault();
         let limits = Limits::default();
-        let input = Memory::input("a.json", b"[]");
+        let judged = input("a.json", b"[]");
         let first = Memory::of(&vault, "sha256:1", "{}", &limits);
-        assert!(!first.passed(&input));
-        first.learn(input, &Verdict::of(Status::Pass));
+        assert!(!first.passed(&judged));
+        first.learn(judged, &Verdict::of(Status::Pass));
         first.keep();
         let recall = |component, settings, limits: &Limits| Memory::of(&vault, component, settings, limits);
-        assert!(recall("sha256:1", "{}", &limits).passed(&input));
-        assert!(!recall("sha256:2", "{}", &limits).passed(&input), "another component");
-        assert!(!recall("sha256:1", "{\"a\":1}", &limits).passed(&input), "other settings");
+        assert!(recall("sha256:1", "{}", &limits).passed(&judged));
+        assert!(!recall("sha256:2", "{}", &limits).passed(&judged), "another component");
+        assert!(!recall("sha256:1", "{\"a\":1}", &limits).passed(&judged), "other settings");
         let less = Limits { memory: 1 << 20, ..Limits::default() };
-        assert!(!recall("sha256:1", "{}", &less).passed(&input), "other limits");
+        assert!(!recall("sha256:1", "{}", &less).passed(&judged), "other limits");
         let again = recall("sha256:1", "{}", &limits);
-        assert!(!again.passed(&Memory::input("b.json", b"[]")), "another path");
-        assert!(!again.passed(&Memory::input("a.json", b"[ ]")), "other bytes");
-        assert!(!again.passed(&Memory::input("a.json[", b"]")), "another border between the two");
+        assert!(!again.passed(&input("b.json", b"[]")), "another path");
+        assert!(!again.passed(&input("a.json", b"[ ]")), "other bytes");
+        assert!(!again.passed(&input("a.json[", b"]")), "another border between the two");
     }
 
     #[test]
@@ -163,7 +170,7 @@ mod tests {
         let broken = Verdict::from(Failure::new(ErrorKind::LimitTime, "late"));
         let others = [Verdict::of(Status::Fail), Verdict::of(Status::Abstain), broken, said];
         for (n, verdict) in others.iter().enumerate() {
-            memory.learn(Memory::input("a", &[n as u8]), verdict);
+            memory.learn(input("a", &[n as u8]), verdict);
         }
         memory.keep();
         let later = Memory::of(&vault, "sha256:1", "{}", &Limits::default());
@@ -174,7 +181,7 @@ mod tests {
     fn what_was_seen_last_is_kept_longest() {
         let (_folder, vault) = vault();
         let recall = || Memory::of(&vault, "sha256:1", "{}", &Limits::default());
-        let input = |n: usize| Memory::input("a", &n.to_le_bytes());
+        let input = |n: usize| input("a", &n.to_le_bytes());
         let first = recall();
         (0..MOST).for_each(|n| first.learn(input(n), &Verdict::of(Status::Pass)));
         first.keep();
@@ -193,7 +200,7 @@ mod tests {
     fn every_record_is_found_and_no_other() {
         let (_folder, vault) = vault();
         let recall = || Memory::of(&vault, "sha256:1", "{}", &Limits::default());
-        let input = |n: usize| Memory::input("a", &n.to_le_bytes());
+        let input = |n: usize| input("a", &n.to_le_bytes());
         for run in 0..10 {
             let memory = recall();
             for n in 0..200 {

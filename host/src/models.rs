@@ -25,7 +25,9 @@ use crate::submission::Executor;
 use crate::verdict::{ErrorKind, Failure};
 use budget::Budget;
 use prompt::Rendered;
+use crate::text;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,6 +80,33 @@ pub struct Question {
     pub nonce: String,
 }
 
+impl Question {
+    /// SHA-256 of what is asked, in hexadecimal. The nonce is left out: it differs from call to call.
+    fn sha256(&self) -> String {
+        let mut hasher = Sha256::new();
+        let mut add = |part: &str| {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part.replace(&self.nonce, "{nonce}"));
+        };
+        add(&self.system);
+        for part in &self.prompt {
+            match part {
+                Part::Text(text) => add(text),
+                Part::Untrusted { label, content } => {
+                    add(label);
+                    add(content);
+                }
+            }
+        }
+        add(self.answer_schema.as_deref().unwrap_or_default());
+        text::hex(&hasher.finalize())
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    text::hex(&Sha256::digest(bytes))
+}
+
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -128,6 +157,9 @@ pub enum NoAnswer {
     /// It could not be reached.
     #[error("the model could not be asked: {0}")]
     Unreachable(String),
+    /// It did not answer in time.
+    #[error("the model did not answer within {0}")]
+    Timeout(String),
     /// What came back is no answer.
     #[error("the model's answer cannot be read: {0}")]
     Malformed(String),
@@ -140,6 +172,7 @@ impl NoAnswer {
             Self::NotDistinct => "not-distinct",
             Self::Budget(_) => "budget",
             Self::Unreachable(_) => "unreachable",
+            Self::Timeout(_) => "timeout",
             Self::Malformed(_) => "malformed",
         }
     }
@@ -156,6 +189,7 @@ impl NoAnswer {
                 (ErrorKind::LlmBudget, Some(format!("raise `{key}` of `[model.{name}]`")))
             }
             Self::Unreachable(_) => (ErrorKind::LlmUnreachable, None),
+            Self::Timeout(_) => (ErrorKind::LlmTimeout, Some(format!("raise `timeout` of `[model.{name}]`"))),
             Self::Malformed(_) => (ErrorKind::LlmMalformed, None),
         };
         Failure { hint, ..Failure::new(kind, crate::text::clean_line(&format!("`{name}`: {self}"), 500)) }
@@ -221,6 +255,7 @@ impl Models {
     /// Ask a model, and say what that took. When the future is dropped, nobody waits for the answer any more.
     pub async fn ask(&self, name: &str, question: Question) -> (ModelUse, Result<Answer, NoAnswer>) {
         let start = Instant::now();
+        let question_sha256 = question.sha256();
         let Exchange { came, attempts } = match (&self.script, self.declared.get(name)) {
             (Some((nonce, script)), _) => Exchange::scripted(name, nonce, script),
             (None, Some(declared)) => self.exchange(name, declared, question).await,
@@ -230,7 +265,11 @@ impl Models {
         let used = ModelUse {
             name: name.to_owned(),
             model: came.as_ref().ok().map(|reply| crate::text::clean_line(&reply.model, 200)),
-            ended: came.as_ref().map_or_else(NoAnswer::as_str, |reply| reply.stop.as_str()),
+            ended: came.as_ref().map_or_else(NoAnswer::as_str, |reply| reply.stop.as_str()).to_owned(),
+            family: self.declared.get(name).and_then(|declared| declared.model.family.clone()),
+            question_sha256,
+            answer_sha256: came.as_ref().ok().map(|reply| sha256(reply.text.as_bytes())),
+            cost: tokens.zip(self.declared.get(name)).and_then(|(tokens, declared)| declared.model.cost(tokens.input, tokens.output)),
             input_tokens: tokens.map(|tokens| tokens.input),
             output_tokens: tokens.map(|tokens| tokens.output),
             requests: attempts,
@@ -303,7 +342,7 @@ impl Exchange {
 fn no_answer_within(time: Duration) -> NoAnswer {
     let shown =
         if time.as_millis() < 1_000 { format!("{} ms", time.as_millis()) } else { format!("{} s", time.as_secs()) };
-    NoAnswer::Unreachable(format!("no answer within {shown}"))
+    NoAnswer::Timeout(shown)
 }
 
 #[cfg(test)]

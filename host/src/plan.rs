@@ -12,7 +12,7 @@ mod voices;
 pub use canonical::canonical;
 pub use resolve::resolve;
 
-use crate::config::{self, Command, Divergence, Flaky, Grant, Leniency, Mode, Model, Threshold, When, milliseconds};
+use crate::config::{self, Command, Divergence, Flaky, Grant, Inapplicable, Leniency, Mode, Model, Threshold, When, milliseconds};
 use crate::limits::Limits;
 use crate::outcome::NodeKind;
 use crate::verdict::{ErrorKind, Failure};
@@ -43,9 +43,7 @@ pub struct Plan {
 impl Plan {
     /// The digest of the plan: `sha256:` and hexadecimal digits, over its canonical JSON.
     pub fn digest(&self) -> String {
-        let json = serde_json::to_value(self).map(|json| canonical(&json)).unwrap_or_default();
-        let hex = crate::text::hex(&Sha256::digest(json));
-        format!("sha256:{hex}")
+        sha256(serde_json::to_value(self).map(|json| canonical(&json)).unwrap_or_default())
     }
 
     /// Its checks, in order.
@@ -74,6 +72,8 @@ pub struct Node {
     pub on_error: Leniency,
     /// What becomes of no judgement.
     pub on_abstain: Leniency,
+    /// What becomes of it when there is nothing to check.
+    pub on_nothing: Inapplicable,
     /// How much its vote weighs.
     pub weight: u32,
     /// What it is.
@@ -208,6 +208,19 @@ pub struct Check {
     pub flaky: Option<Flaky>,
     /// How sure a pass must be, to be one.
     pub min_confidence: Option<f64>,
+    /// What becomes of an input that the verifier says is none of its business.
+    pub on_not_applicable: Inapplicable,
+}
+
+impl Check {
+    /// The digest of the settings: `sha256:` and hexadecimal digits, over their canonical JSON.
+    pub fn settings_digest(&self) -> String {
+        sha256(canonical(&self.settings))
+    }
+}
+
+fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    format!("sha256:{}", crate::text::hex(&Sha256::digest(bytes)))
 }
 
 /// What a verifier is called with.

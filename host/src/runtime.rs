@@ -29,7 +29,7 @@ mod wasi;
 pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
-pub use call::{Answer, Terms, Used};
+pub use call::{Answer, FileInput, Terms, Used};
 pub use capability::{Capability, Granted, Grants};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
@@ -38,7 +38,8 @@ pub use program::{ProgramFile, ProgramInput, ProgramOutput};
 pub use source::Source;
 
 use crate::vault::Vault;
-use crate::verdict::{ErrorKind, Failure};
+use crate::verdict::{ErrorKind, Failure, Level};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,6 +60,48 @@ pub struct Description {
     pub files: Vec<String>,
     /// A JSON Schema of its settings; empty when it takes none.
     pub settings_schema: String,
+    /// Every kind of finding that it can report.
+    pub rules: Vec<Rule>,
+    /// A page about it.
+    pub url: Option<String>,
+}
+
+impl Description {
+    /// The rule of the findings with this code, if it is declared. `*` stands for all codes of the settings.
+    pub fn rule(&self, code: &str) -> Option<&Rule> {
+        let rule = |code: &str| self.rules.iter().find(|rule| rule.code == code);
+        rule(code).or_else(|| rule("*"))
+    }
+}
+
+/// A kind of finding that a verifier can report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Rule {
+    /// The code of its findings; `*` for all that come from the settings.
+    pub code: String,
+    /// The level that its findings usually have.
+    pub level: Level,
+    /// What it means, in one line.
+    pub summary: String,
+    /// How to repair it, and why it matters.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub help: String,
+    /// A page that explains it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+}
+
+impl Rule {
+    /// A rule as `host/build.rs` stores it: code, level, summary, help, address.
+    fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> Self {
+        let level = match level {
+            "warning" => Level::Warning,
+            "note" => Level::Note,
+            _ => Level::Error,
+        };
+        let url = Some(url.to_owned()).filter(|url| !url.is_empty());
+        Self { code: code.to_owned(), level, summary: summary.to_owned(), help: help.to_owned(), url }
+    }
 }
 
 /// Everything that is needed to call verifiers.

@@ -135,6 +135,16 @@ fn terms() -> Value {
         },
         "on_error": { "$ref": "#/$defs/leniency", "default": "block" },
         "on_abstain": { "$ref": "#/$defs/leniency", "default": "block" },
+        "on_not_applicable": {
+            "description": "What becomes of inputs that a verifier says are none of its business: `skip` counts them neither way, `block` makes them an abstention.",
+            "enum": ["skip", "block"],
+            "default": "skip"
+        },
+        "on_nothing": {
+            "description": "What becomes of a gate when the change holds nothing that any of its checks is for: it passes, or it abstains.",
+            "enum": ["pass", "block"],
+            "default": "pass"
+        },
         "mode": { "enum": ["enforce", "shadow"], "default": "enforce" },
         "min_confidence": { "description": "A pass below it is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
     })
@@ -224,6 +234,17 @@ fn model() -> Value {
         "max_run_bytes": { "description": "The most bytes of one run, sent and received.", "$ref": "#/$defs/size", "default": "16MiB" },
         "max_run_time": { "description": "The most time of one run, of all questions together.", "$ref": "#/$defs/duration", "default": "30m" },
         "timeout": { "description": "How long an answer may take, with all retries.", "$ref": "#/$defs/duration", "default": "3m" },
+        "family": { "description": "The family that the model belongs to, for `independent` votes and the record.", "type": "string", "minLength": 1 },
+        "price": {
+            "description": "What a million tokens cost, so that the record can say what a run cost.",
+            "type": "object",
+            "properties": {
+                "input": { "type": "number", "minimum": 0, "maximum": 1_000_000 },
+                "output": { "type": "number", "minimum": 0, "maximum": 1_000_000 }
+            },
+            "required": ["input", "output"],
+            "additionalProperties": false
+        },
         "distinct": { "description": "Refuse the model that did the work.", "type": "boolean", "default": true },
     })
 }

@@ -1,6 +1,6 @@
 //! What is judged: the task, the claim, the tool calls, the changes. Data only; `wit/submission.wit` explains each.
 
-use crate::verdict::{Finding, Status};
+use crate::verdict::{Class, Finding, Status};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -31,10 +31,49 @@ pub struct Submission {
     pub evaluator: Option<Evaluator>,
     /// The commit that the changes are relative to.
     pub base: Option<String>,
+    /// How many attempts the task may take.
+    pub attempts_allowed: Option<u32>,
+    /// Which review of the task it is, and how many there may be.
+    pub review: Option<ReviewRound>,
+    /// The digest of the tree that is judged. Computed by the host, and refused in a document.
+    #[serde(deserialize_with = "refuse_tree_digest", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub tree_digest: Option<String>,
+}
+
+fn refuse_tree_digest<'de, D: Deserializer<'de>>(_: D) -> Result<Option<String>, D::Error> {
+    Err(D::Error::custom("`tree_digest` is computed by gate itself, and cannot be handed over"))
 }
 
 fn refuse_evidence<'de, D: Deserializer<'de>>(_: D) -> Result<Vec<Evidence>, D::Error> {
     Err(D::Error::custom("`evidence` is what gate itself established, and cannot be handed over"))
+}
+
+/// Which of the reviews of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewRound {
+    /// The number of this review, from 1.
+    pub number: u32,
+    /// How many there may be.
+    pub allowed: u32,
+}
+
+/// Where a task comes from, and so who vouches for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskSource {
+    /// From the submission, which the author of the change may have written.
+    #[default]
+    Author,
+    /// From the flags of the caller.
+    Caller,
+    /// From a plan in the base commit.
+    Plan,
+}
+
+fn author_only<'de, D: Deserializer<'de>>(_: D) -> Result<TaskSource, D::Error> {
+    Err(D::Error::custom("`source` is for gate to say, and cannot be handed over"))
 }
 
 /// The work that was asked for.
@@ -67,6 +106,18 @@ pub struct Task {
     pub files: Vec<String>,
     /// How far up the tiers it asks to be verified.
     pub tier: Option<u32>,
+    /// Where it comes from. Said by the host, and refused in a document.
+    #[serde(deserialize_with = "author_only")]
+    #[schemars(skip)]
+    pub source: TaskSource,
+    /// The group, or wave, of tasks that run side by side.
+    pub group: Option<String>,
+    /// The identifiers of the tasks that must be done before it.
+    pub depends_on: Vec<String>,
+    /// For a batch that is judged as one: how many tasks it has.
+    pub size: Option<u32>,
+    /// The message that the commit of the task shall have.
+    pub commit: Option<String>,
 }
 
 /// What the executor says that it did.
@@ -182,6 +233,28 @@ pub struct Change {
     /// What changed in it, where that is known.
     #[serde(default)]
     pub hunks: Option<Vec<Hunk>>,
+    /// The mode before, as git has it: `0o100644`, `0o100755`, `0o120000`, `0o160000`.
+    #[serde(default)]
+    pub old_mode: Option<u32>,
+    /// The mode now.
+    #[serde(default)]
+    pub new_mode: Option<u32>,
+}
+
+/// How an executor ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExecutorEnd {
+    /// With an error.
+    Error,
+    /// It was killed.
+    Killed,
+    /// It was stopped at its time limit.
+    TimedOut,
+    /// It used up its turns or its budget before it was done.
+    OutOfTurns,
+    /// By itself.
+    Finished,
 }
 
 /// Who did the work.
@@ -196,6 +269,8 @@ pub struct Executor {
     pub family: Option<String>,
     /// The session.
     pub session: Option<String>,
+    /// How it ended, where somebody observed it.
+    pub ended: Option<ExecutorEnd>,
 }
 
 /// A finding of an earlier attempt.
@@ -206,7 +281,7 @@ pub struct PriorFinding {
     pub attempt: u32,
     /// The check.
     pub check: String,
-    /// The finding.
+    /// The finding, with its fingerprint where that is known.
     pub finding: Finding,
 }
 
@@ -238,6 +313,12 @@ pub struct CommandEvidence {
     pub duration_ms: u64,
     /// How it was confined: `none`, `landlock` or `namespaces`.
     pub sandbox: String,
+    /// Whether it ran on the base, before the change.
+    #[serde(skip_serializing_if = "is_false")]
+    pub on_base: bool,
+    /// Whether its result was recorded in another run.
+    #[serde(skip_serializing_if = "is_false")]
+    pub replayed: bool,
 }
 
 impl CommandEvidence {
@@ -276,8 +357,28 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// A question that a check asked a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelEvidence {
+    /// The name of the model in the configuration.
+    pub name: String,
+    /// The model that answered, as it named itself.
+    pub model: Option<String>,
+    /// The family that the model belongs to.
+    pub family: Option<String>,
+    /// How the answer ended, or why there is none.
+    pub ended: String,
+    /// SHA-256 of the question, in hexadecimal.
+    pub question_sha256: String,
+    /// SHA-256 of the answer, in hexadecimal.
+    pub answer_sha256: Option<String>,
+    /// Whether the answer was recorded in another run.
+    pub replayed: bool,
+}
+
 /// What an earlier check of the same run established.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// The check.
@@ -294,6 +395,18 @@ pub struct Evidence {
     /// What was run for it.
     #[serde(default)]
     pub commands: Vec<CommandEvidence>,
+    /// The digest of the verifier's component.
+    #[serde(default)]
+    pub digest: String,
+    /// Which kind of failure it is.
+    #[serde(default)]
+    pub class: Option<Class>,
+    /// How sure it is.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// The models that were asked for it.
+    #[serde(default)]
+    pub models: Vec<ModelEvidence>,
 }
 
 /// What a separate evaluator said.
@@ -304,4 +417,13 @@ pub struct Evaluator {
     pub completed: bool,
     /// Its final text.
     pub text: String,
+    /// A name for it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The model that it used.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The session in which it worked.
+    #[serde(default)]
+    pub session: Option<String>,
 }

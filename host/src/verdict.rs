@@ -10,16 +10,18 @@ const MAX_TEXT: usize = 4_000;
 
 /// What a check or a gate says. Nothing but [`Status::Pass`] passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// The work is not acceptable.
     Fail,
     /// The work is acceptable.
     Pass,
-    /// There is no judgement: a person should look.
+    /// The verifier should judge and cannot: a person should look.
     Abstain,
     /// There is no answer. Said by the host only.
     Error,
+    /// The input is none of the verifier's business. Neutral: it counts neither for nor against the work.
+    NotApplicable,
 }
 
 impl Status {
@@ -30,6 +32,7 @@ impl Status {
             Self::Pass => "pass",
             Self::Abstain => "abstain",
             Self::Error => "error",
+            Self::NotApplicable => "not-applicable",
         }
     }
 }
@@ -95,6 +98,51 @@ impl fmt::Display for Place {
     }
 }
 
+/// What a finding is about, and so who has to act on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// The work: whoever did it can repair it.
+    #[default]
+    Work,
+    /// The specification or the task: the work cannot repair it.
+    Specification,
+    /// Something that only a person can do.
+    Manual,
+}
+
+impl Category {
+    fn is_work(&self) -> bool {
+        *self == Self::Work
+    }
+}
+
+/// A replacement of a part of a file; see `wit/types.wit`. Lines and columns count from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// The line of the first character that is replaced.
+    pub start_line: u32,
+    /// The column of the first character that is replaced.
+    pub start_column: u32,
+    /// The line of the first character that is kept again.
+    pub end_line: u32,
+    /// The column of the first character that is kept again.
+    pub end_column: u32,
+    /// The new text.
+    pub replacement: String,
+}
+
+/// A repair of a finding: edits of the file of its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fix {
+    /// What the repair does, in one line.
+    pub description: String,
+    /// The edits, in the order of the file.
+    pub edits: Vec<Edit>,
+}
+
 /// One thing that a verifier reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,10 +159,132 @@ pub struct Finding {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Category::is_work")]
+    pub category: Category,
+    /// What identifies it besides its code and its file, such as the name of a test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// A page that explains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// A repair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+    /// What makes it the same finding in another attempt: a hash of the check, the code, the path, and the key or the text
+    /// of the line. Set by the host; empty until a check reports the finding.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
+}
+
+impl Finding {
+    /// A finding of which nothing is known but its code, level and message.
+    pub fn new(code: impl Into<String>, level: Level, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            level,
+            message: message.into(),
+            place: None,
+            hint: None,
+            category: Category::Work,
+            key: None,
+            url: None,
+            fix: None,
+            fingerprint: String::new(),
+        }
+    }
+}
+
+/// Which kind of failure a verdict is, for whoever decides about a retry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The executor says that it failed.
+    ExecutionFailure,
+    /// A command, a test or a rule failed on the work.
+    VerifyFailure,
+    /// A reviewer rejected the work.
+    ReviewRejection,
+    /// The work waits for something else.
+    Blocked,
+    /// A step exceeded its time limit.
+    Timeout,
+    /// A report or an answer does not have the form that was asked for.
+    Malformed,
+    /// The verifier broke, and not the work. Said by the host only.
+    Infra,
+    /// Another kind, in the verifier's own word.
+    Other(String),
+}
+
+impl Class {
+    /// The classes that have a name of their own.
+    const NAMED: [(&str, Self); 7] = [
+        ("execution-failure", Self::ExecutionFailure),
+        ("verify-failure", Self::VerifyFailure),
+        ("review-rejection", Self::ReviewRejection),
+        ("blocked", Self::Blocked),
+        ("timeout", Self::Timeout),
+        ("malformed", Self::Malformed),
+        ("infra", Self::Infra),
+    ];
+
+    /// The word used in every report.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Other(word) => word,
+            named => Self::NAMED.iter().find(|(_, class)| class == named).map_or("", |(name, _)| name),
+        }
+    }
+}
+
+impl From<String> for Class {
+    fn from(word: String) -> Self {
+        let named = Self::NAMED.into_iter().find(|(name, _)| *name == word);
+        named.map_or(Self::Other(word), |(_, class)| class)
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for Class {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl JsonSchema for Class {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Class".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names = Self::NAMED.map(|(name, _)| name);
+        schemars::json_schema!({ "type": "string", "description": "Which kind of failure this is.", "examples": names })
+    }
+}
+
+/// A number that a verifier measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
     /// The stable name of what happened.
@@ -122,7 +292,7 @@ pub struct Failure {
     /// What happened, for a person.
     pub message: String,
     /// What to do about it, if that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
@@ -139,26 +309,32 @@ impl Failure {
 }
 
 /// What one call of a verifier came to.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// What it says.
     pub status: Status,
     /// How sure the verifier is, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// One line for a person.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Which kind of failure this is, in the verifier's word.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<String>,
+    /// Which kind of failure this is, as the verifier says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// Whether a person must decide, whatever the status says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_person: bool,
+    /// What was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Metric>,
     /// Why there is no answer; present exactly when the status is `error`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
     /// What was found.
     pub findings: Vec<Finding>,
     /// How many findings were left out because there were too many.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub findings_omitted: u64,
 }
 
@@ -174,6 +350,8 @@ impl Verdict {
             confidence: None,
             summary: String::new(),
             class: None,
+            needs_person: false,
+            metrics: Vec::new(),
             error: None,
             findings: Vec::new(),
             findings_omitted: 0,
@@ -283,10 +461,14 @@ error_kinds! {
     AbiRange = "abi.range",
     /// The guest named a place that it may not name.
     AbiPlace = "abi.place",
-    /// A command could not be started or confined, or changed what it must not.
+    /// A command could not be started or confined.
     CommandNotStarted = "command.not-started",
+    /// A command changed what it must not.
+    CommandTampered = "command.tampered",
     /// A model could not be reached, or answered with an error, after all retries.
     LlmUnreachable = "llm.unreachable",
+    /// A model did not answer in time.
+    LlmTimeout = "llm.timeout",
     /// What came back from a model is not an answer.
     LlmMalformed = "llm.malformed",
     /// What the run may spend on a model is spent.
@@ -306,6 +488,14 @@ impl fmt::Display for ErrorKind {
 impl Serialize for ErrorKind {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorKind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let kind = Self::ALL.iter().find(|kind| kind.as_str() == name).copied();
+        kind.ok_or_else(|| serde::de::Error::custom(format!("`{name}` is not a kind of error")))
     }
 }
 

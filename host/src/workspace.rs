@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const MAX_PATH_BYTES: usize = 4 << 10;
@@ -127,7 +128,13 @@ impl Workspace {
 
     /// Read a file whole, if it has at most `max` bytes.
     pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, Error> {
+        self.read_with_mode(path, max).map(|(bytes, _)| bytes)
+    }
+
+    /// Read a file whole, if it has at most `max` bytes; and whether its owner may execute it.
+    pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), Error> {
         let (mut file, size) = self.open_file(path)?;
+        let executable = file.metadata()?.mode() & 0o100 != 0;
         if size > max {
             return Err(Error::TooLarge(size));
         }
@@ -135,7 +142,7 @@ impl Workspace {
         let mut bytes = vec![0; capacity];
         // One byte more than there should be, to see a file that grows.
         match file.read_exact(&mut bytes).and_then(|()| file.read(&mut [0])) {
-            Ok(0) => Ok(bytes),
+            Ok(0) => Ok((bytes, executable)),
             Ok(_) => Err(Error::Changed),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Changed),
             Err(error) => Err(error.into()),

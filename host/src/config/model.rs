@@ -52,9 +52,31 @@ pub struct Model {
     pub timeout: Duration,
     /// Whether it must be another model than the one that did the work.
     pub distinct: bool,
+    /// The family that it belongs to.
+    pub family: Option<String>,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+/// What a model costs, in thousandths of a unit of currency for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Price {
+    /// Tokens of questions.
+    pub input: u64,
+    /// Tokens of answers.
+    pub output: u64,
 }
 
 impl Model {
+    /// What so many tokens of a question and its answer cost, where the price is configured.
+    pub fn cost(&self, input: u64, output: u64) -> Option<f64> {
+        let price = self.price?;
+        let milli = u128::from(input) * u128::from(price.input) + u128::from(output) * u128::from(price.output);
+        // To a millionth of a unit.
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52 after the division")]
+        Some((milli / 1_000) as f64 / 1e6)
+    }
+
     /// Whether its key would travel so that others can read it.
     pub(crate) fn sends_key_in_clear(&self) -> bool {
         let Some(rest) = self.url.as_deref().and_then(|url| url.strip_prefix("http://")) else { return false };
@@ -113,6 +135,8 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
             .unwrap_or(MAX_DEADLINE),
         timeout: timeout(&mut table, MODEL_TIMEOUT),
         distinct: table.get("distinct").and_then(|value| value.flag()).unwrap_or(true),
+        family: table.get("family").and_then(|value| value.text("the family that the model belongs to")),
+        price: table.get("price").and_then(|value| read_price(value.table("a table such as `{ input = 3.0, output = 15.0 }`")?)),
     };
     if let Some(url) = place_of_url.filter(|_| !by_command && model.sends_key_in_clear()) {
         url.problem(
@@ -121,6 +145,13 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
     }
     table.finish();
     model
+}
+
+fn read_price(mut table: Table<'_>) -> Option<Price> {
+    let input = table.need("input", "the price of a million tokens of questions").and_then(|value| value.price());
+    let output = table.need("output", "the price of a million tokens of answers").and_then(|value| value.price());
+    table.finish();
+    Some(Price { input: input?, output: output? })
 }
 
 fn address(value: &Value<'_>) -> Option<String> {

@@ -135,6 +135,20 @@ impl<'s> Value<'s> {
     }
 
     /// A number from 0 to 1.
+    /// A price, in thousandths.
+    pub(super) fn price(&self) -> Option<u64> {
+        let number = match self.value {
+            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+            DeValue::Integer(number) => number.as_str().parse::<f64>().ok(),
+            _ => None,
+        };
+        match number.filter(|number| (0.0..=1e6).contains(number)) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range above")]
+            Some(number) => Some((number * 1e3).round() as u64),
+            None => self.expected("a price from 0 to 1000000"),
+        }
+    }
+
     pub(super) fn fraction(&self) -> Option<f64> {
         let number = match self.value {
             DeValue::Float(number) => number.as_str().parse().ok(),

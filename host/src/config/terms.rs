@@ -47,6 +47,17 @@ pub enum Leniency {
     Escalate,
 }
 
+/// What becomes of an input that a verifier says is none of its business, and of a gate that has nothing to check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Inapplicable {
+    /// It counts neither way.
+    #[default]
+    Skip,
+    /// It is an abstention.
+    Block,
+}
+
 /// Whether a member decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -101,6 +112,10 @@ pub struct Terms {
     pub on_error: Option<Leniency>,
     /// What becomes of no judgement.
     pub on_abstain: Option<Leniency>,
+    /// What becomes of inputs that a verifier says are none of its business.
+    pub on_not_applicable: Option<Inapplicable>,
+    /// What becomes of a gate that has nothing to check.
+    pub on_nothing: Option<Inapplicable>,
     /// Whether it decides.
     pub mode: Option<Mode>,
     /// How sure a pass must be, to be one.
@@ -121,6 +136,8 @@ impl Terms {
             flaky: self.flaky.or(other.flaky),
             on_error: self.on_error.or(other.on_error),
             on_abstain: self.on_abstain.or(other.on_abstain),
+            on_not_applicable: self.on_not_applicable.or(other.on_not_applicable),
+            on_nothing: self.on_nothing.or(other.on_nothing),
             mode: self.mode.or(other.mode),
             min_confidence: self.min_confidence.or(other.min_confidence),
         }
@@ -150,6 +167,12 @@ impl Terms {
             flaky: table.get("flaky").and_then(|value| read_flaky(value.table("a table such as `{ runs = 2 }`")?)),
             on_error: table.get("on_error").and_then(|value| value.word(leniency)),
             on_abstain: table.get("on_abstain").and_then(|value| value.word(leniency)),
+            on_not_applicable: table
+                .get("on_not_applicable")
+                .and_then(|value| value.word(&[("skip", Inapplicable::Skip), ("block", Inapplicable::Block)])),
+            on_nothing: table
+                .get("on_nothing")
+                .and_then(|value| value.word(&[("pass", Inapplicable::Skip), ("block", Inapplicable::Block)])),
             mode: table
                 .get("mode")
                 .and_then(|value| value.word(&[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)])),

@@ -33,13 +33,14 @@ pub fn not(member: Option<Status>) -> Option<Status> {
         Status::Fail => Status::Pass,
         Status::Abstain => Status::Abstain,
         Status::Error => Status::Error,
+        Status::NotApplicable => Status::NotApplicable,
     })
 }
 
-/// The status of a member that comes first in `order`.
+/// The status of a member that comes first in `order`. What is not in it counts neither way.
 fn strongest(members: impl IntoIterator<Item = Option<Status>>, order: [Status; 4]) -> Option<Status> {
     let rank = |status: &Status| order.iter().position(|other| other == status);
-    members.into_iter().flatten().min_by_key(rank)
+    members.into_iter().flatten().filter(|status| order.contains(status)).min_by_key(rank)
 }
 
 #[cfg(test)]

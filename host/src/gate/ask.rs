@@ -4,8 +4,8 @@ use super::compose::Done;
 use super::evaluate::{Deadline, Evaluation};
 use super::together::caught;
 use super::{Answer, Judge, Judged, algebra};
-use crate::config::{PassIf, show_duration};
-use crate::outcome::{NO_FILE, Node, Outcome};
+use crate::config::{Inapplicable, PassIf, show_duration};
+use crate::outcome::{Node, Outcome, SkipReason};
 use crate::plan::Check;
 use crate::submission::Evidence;
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
@@ -34,12 +34,13 @@ impl<J: Judge> Evaluation<'_, J> {
                 Judged::Answer(answer) => answer,
                 Judged::NoFiles if runs.is_empty() => {
                     node.outcome = Outcome::Skipped;
-                    node.reason = NO_FILE.to_owned();
+                    node.skipped = Some(SkipReason::NoFile);
+                    node.reason = "no file matches".to_owned();
                     return Done { node, waved: None, evidence: Vec::new() };
                 }
                 Judged::NoFiles => failure(ErrorKind::HostFailed, "the files changed between two runs"),
             };
-            let (status, reason) = confident(&answer.verdict, check.min_confidence);
+            let (status, reason) = counted(&answer.verdict, check);
             runs.push(Run { answer, status, reason });
         }
         let statuses = || runs.iter().map(|run| Some(run.status));
@@ -47,14 +48,19 @@ impl<J: Judge> Evaluation<'_, J> {
             None | Some(PassIf::All) => algebra::all(statuses()),
             Some(PassIf::Any) => algebra::any(statuses()),
         };
-        let status = status.unwrap_or(Status::Error);
+        // Of runs that count neither way, all say that the input is none of the verifier's business.
+        let neutral = runs.iter().any(|run| run.status == Status::NotApplicable);
+        let status = status.unwrap_or(if neutral { Status::NotApplicable } else { Status::Error });
         node.outcome = status.into();
         node.flaky = runs.iter().any(|run| run.status != status);
+        if runs.len() > 1 {
+            node.runs = runs.iter().map(|run| run.status).collect();
+        }
         let words: Vec<&str> = runs.iter().map(|run| run.status.as_str()).collect();
         // The verdict is that of the run that decided, and so is what later tiers are told.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
             node.reason = if node.flaky { format!("its runs disagree: {}", words.join(", ")) } else { run.reason };
-            let Answer { verdict, files, reused, commands, .. } = run.answer;
+            let Answer { verdict, files, commands, models } = run.answer;
             let evidence = Evidence {
                 check: check.member.clone(),
                 verifier: check.verifier.clone(),
@@ -62,9 +68,13 @@ impl<J: Judge> Evaluation<'_, J> {
                 summary: verdict.summary.clone(),
                 findings: verdict.findings.clone(),
                 commands,
+                digest: check.digest.clone(),
+                class: verdict.class.clone(),
+                confidence: verdict.confidence,
+                models: models.iter().map(Into::into).collect(),
             };
             node.files = files;
-            node.reused = reused;
+            node.escalated = status == Status::Abstain && verdict.needs_person;
             node.verdict = Some(verdict);
             return Done { node, waved: None, evidence: vec![evidence] };
         }
@@ -113,7 +123,17 @@ fn failure(kind: ErrorKind, message: impl Into<String>) -> Answer {
     Verdict::from(Failure::new(kind, message)).into()
 }
 
-/// What a verdict counts as: a pass that is not sure enough is no judgement.
+/// What a verdict counts as, and why if that differs.
+fn counted(verdict: &Verdict, check: &Check) -> (Status, String) {
+    match (verdict.status, check.on_not_applicable) {
+        (Status::NotApplicable, Inapplicable::Block) => {
+            (Status::Abstain, "not applicable, which `on_not_applicable = \"block\"` makes an abstention".to_owned())
+        }
+        _ => confident(verdict, check.min_confidence),
+    }
+}
+
+/// A pass that is not sure enough is no judgement.
 fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
     match (verdict.status, least, verdict.confidence) {
         // What is no number is not enough either, since it compares with nothing.
@@ -144,13 +164,9 @@ mod tests {
         let command = CommandEvidence { name: name.to_owned(), ..CommandEvidence::default() };
         let model = ModelUse {
             name: name.to_owned(),
-            model: None,
-            ended: "end",
-            input_tokens: None,
-            output_tokens: None,
+            ended: "end".to_owned(),
             requests: 1,
-            replayed: false,
-            duration: Duration::ZERO,
+            ..ModelUse::default()
         };
         let answer = Answer { commands: vec![command], models: vec![model], ..verdict(status).into() };
         Step::Say(Judged::Answer(answer))

@@ -3,7 +3,8 @@
 //! A fact that is not known is never a reason to skip.
 
 use crate::config::{FileSet, When};
-use crate::submission::{Submission, Task};
+use crate::outcome::SkipReason;
+use crate::submission::{Submission, Task, TaskSource};
 
 /// What is known of the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Facts {
     pub previous_phase: Option<String>,
     /// How far up the tiers it asks to be verified.
     pub tier: Option<u32>,
+    /// Whether the caller vouches for these facts, and not only the author of the change.
+    pub is_vouched_for: bool,
 }
 
 impl From<&Task> for Facts {
@@ -28,6 +31,7 @@ impl From<&Task> for Facts {
             phase: task.phase.clone(),
             previous_phase: task.previous_phase.clone(),
             tier: task.tier,
+            is_vouched_for: task.source != TaskSource::Author,
         }
     }
 }
@@ -59,6 +63,8 @@ impl Circumstances {
 /// Why a member is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
+    /// As a word; none for a member that an earlier one made superfluous.
+    pub word: Option<SkipReason>,
     /// In words.
     pub reason: String,
     /// The index of the next task for which it is known to run.
@@ -66,15 +72,20 @@ pub struct Skip {
 }
 
 impl Skip {
-    pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), next_due: None }
+    pub(super) fn new(word: SkipReason, reason: impl Into<String>) -> Self {
+        Self { word: Some(word), reason: reason.into(), next_due: None }
+    }
+
+    /// Of a member whose turn does not come.
+    pub(super) fn unreached() -> Self {
+        Self { word: None, reason: String::new(), next_due: None }
     }
 }
 
 /// Whether something of this tier is above what the task asks for.
 pub fn above_tier(tier: Option<u32>, facts: &Facts) -> Option<Skip> {
     let (tier, asked) = tier.zip(facts.tier)?;
-    (asked < tier).then(|| Skip::new(format!("of tier {tier}; the task asks for tier {asked}")))
+    (asked < tier).then(|| Skip::new(SkipReason::AboveTier, format!("of tier {tier}; the task asks for tier {asked}")))
 }
 
 /// Whether something that runs for these tasks is not due for this one.
@@ -90,7 +101,8 @@ pub fn not_due(when: &[When], facts: &Facts) -> Option<Skip> {
     }
     let next_due = facts.index.and_then(|index| when.iter().filter_map(|when| next(*when, index, facts.total)).min());
     let reason = next_due.map_or_else(|| "not due for this task".to_owned(), |next| format!("next at task {next}"));
-    Some(Skip { reason, next_due })
+    let word = if facts.is_vouched_for { SkipReason::NotDue } else { SkipReason::NotDueByAuthor };
+    Some(Skip { word: Some(word), reason, next_due })
 }
 
 /// The first task after `index` for which this is known to hold.
@@ -108,7 +120,7 @@ pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[Strin
     let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
     // Patterns that cannot be read match everything; the configuration has refused them.
     let set = FileSet::new(files, exclude).ok()?;
-    (!changed.iter().any(|path| set.contains(path))).then(|| Skip::new("no changed file matches"))
+    (!changed.iter().any(|path| set.contains(path))).then(|| Skip::new(SkipReason::NoChangedFile, "no changed file matches"))
 }
 
 #[cfg(test)]
@@ -124,6 +136,7 @@ mod tests {
             previous_phase: phases.map(|(then, _)| phase(then)),
             phase: phases.map(|(_, now)| phase(now)),
             tier: None,
+            is_vouched_for: true,
         }
     }
 

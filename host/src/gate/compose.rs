@@ -3,7 +3,7 @@
 use super::algebra;
 use super::vote::{Ballot, Decision, Electorate};
 use crate::config::{Divergence, Leniency, Mode};
-use crate::outcome::{Node, Outcome, Relaxation};
+use crate::outcome::{Node, Outcome, Relaxation, SkipReason, VoteCount};
 use crate::plan::{self, Gate, Rule};
 use crate::submission::Evidence;
 use crate::verdict::Status;
@@ -41,7 +41,7 @@ impl Done {
             Some(Status::Fail) => Some(Ballot::Against),
             Some(Status::Abstain | Status::Error) if self.waved.is_none() => Some(Ballot::Absent),
             None if self.node.outcome == Outcome::NotNeeded => None,
-            Some(Status::Abstain | Status::Error) | None => Some(Ballot::Gone),
+            Some(Status::Abstain | Status::Error | Status::NotApplicable) | None => Some(Ballot::Gone),
         }
     }
 }
@@ -114,11 +114,12 @@ struct Ruling {
     status: Status,
     escalated: bool,
     reason: String,
+    vote: Option<VoteCount>,
 }
 
 fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
     let statuses = || members.iter().map(|member| member.status_if(shadows));
-    let plain = |status| Ruling { status, escalated: false, reason: String::new() };
+    let plain = |status| Ruling { status, escalated: false, reason: String::new(), vote: None };
     let mut ruling = match &gate.rule {
         Rule::Tiers => algebra::tiers(statuses()).map(plain)?,
         Rule::All => algebra::all(statuses()).map(plain)?,
@@ -132,7 +133,7 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(shadows)).collect();
             let count = electorate(vote, &gate.members, shadows).count(&ballots);
             let (status, escalated) = outcome_of(count.decision(), vote.on_divergence);
-            return Some(Ruling { status, escalated, reason: count.reason() });
+            return Some(Ruling { status, escalated, reason: count.reason(), vote: Some(count.record()) });
         }
     };
     let asks = |member: &Done| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;
@@ -148,11 +149,13 @@ pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Ev
     match ruling(gate, &members, shadows) {
         None => {
             node.outcome = Outcome::Skipped;
+            node.skipped = Some(SkipReason::NoMember);
             node.reason = "no member applies".to_owned();
             node.next_due = members.iter().filter_map(|member| member.node.next_due).min();
         }
-        Some(Ruling { status, escalated, reason }) => {
+        Some(Ruling { status, escalated, reason, vote }) => {
             node.outcome = status.into();
+            node.vote = vote;
             node.shadow |= shadows;
             node.escalated = escalated;
             node.reason = reason;

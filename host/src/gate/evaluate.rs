@@ -3,9 +3,9 @@
 use super::cadence::{self, Circumstances, Skip};
 use super::compose::{self, Done};
 use super::together::{Boxed, together};
-use super::{Event, Judge};
+use super::{Event, Judge, classify};
 use crate::config::{Grant, Mode, show_duration};
-use crate::outcome::{Node, Outcome, VerifierId};
+use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
 use crate::plan::{self, Gate, Rule, Vote, What};
 use crate::submission::Evidence;
 use crate::verdict::Status;
@@ -15,6 +15,8 @@ use tokio::time::Instant;
 
 /// One run of a plan.
 pub(super) struct Evaluation<'r, J> {
+    /// When the run began.
+    pub(super) start: Instant,
     pub(super) circumstances: &'r Circumstances,
     pub(super) judge: &'r J,
 }
@@ -59,11 +61,13 @@ impl<J: Judge> Evaluation<'_, J> {
             }
             self.judge.observe(Event::Started { path: &path, node: member });
             let start = Instant::now();
-            let node = blank(member, Outcome::Error);
+            let mut node = blank(member, Outcome::Error);
+            node.started = Some(start.saturating_duration_since(self.start));
             let mut done = match &member.what {
                 What::Check(check) => self.check(check, node, deadline, known).await,
                 What::Gate(gate) => self.gate(gate, node, &path, deadline, known).await,
             };
+            classify::classify(&mut done.node);
             done.waved = compose::relax(member, &mut done.node, in_vote);
             done.node.duration = start.elapsed();
             if done.node.shadow {
@@ -77,7 +81,7 @@ impl<J: Judge> Evaluation<'_, J> {
 
     fn skip(&self, member: &plan::Node) -> Option<Skip> {
         let Circumstances { facts, changed, .. } = self.circumstances;
-        let disabled = || (!member.enabled).then(|| Skip::new("disabled"));
+        let disabled = || (!member.enabled).then(|| Skip::new(SkipReason::Disabled, "disabled"));
         let not_touched = || match &member.what {
             What::Check(_) => None,
             What::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
@@ -92,8 +96,9 @@ impl<J: Judge> Evaluation<'_, J> {
     fn idle(&self, member: &plan::Node, path: &str, outcome: Outcome, skip: &Skip) -> Done {
         let mut node = blank(member, outcome);
         node.reason = skip.reason.clone();
+        node.skipped = skip.word;
         node.next_due = skip.next_due;
-        let below = Skip { reason: skip.reason.clone(), next_due: None };
+        let below = Skip { next_due: None, ..skip.clone() };
         let idle = |member: &plan::Node| self.idle(member, &format!("{path}/{}", member.name), outcome, &below).node;
         node.children = member.members().iter().map(idle).collect();
         self.judge.observe(Event::Finished { path, node: &node });
@@ -124,7 +129,7 @@ impl<J: Judge> Evaluation<'_, J> {
         for member in &gate.members {
             let path = below(path, member);
             let done = match stop {
-                Some(outcome) => self.idle(member, &path, outcome, &Skip::new("")),
+                Some(outcome) => self.idle(member, &path, outcome, &Skip::unreached()),
                 None => self.member(member, path, deadline, false, &known).await,
             };
             stop = stop.or(match (&gate.rule, done.status()) {
@@ -179,7 +184,7 @@ impl<J: Judge> Evaluation<'_, J> {
         for index in (counted..results.len()).filter(|index| !in_shadow(*index)) {
             results[index] = None;
         }
-        let cut = |member| self.idle(member, &below(path, member), Outcome::NotNeeded, &Skip::new(""));
+        let cut = |member| self.idle(member, &below(path, member), Outcome::NotNeeded, &Skip::unreached());
         results.into_iter().zip(members).map(|(done, member)| done.unwrap_or_else(|| cut(member))).collect()
     }
 }
@@ -198,7 +203,13 @@ fn blank(member: &plan::Node, outcome: Outcome) -> Node {
     let mut node = Node::new(&member.name, member.kind(), outcome);
     node.shadow = member.mode == Mode::Shadow;
     if let What::Check(check) = &member.what {
-        node.verifier = Some(VerifierId { name: check.verifier.clone(), digest: check.digest.clone() });
+        node.verifier = Some(VerifierId {
+            name: check.verifier.clone(),
+            digest: check.digest.clone(),
+            settings: check.settings_digest(),
+            grants: check.grants.iter().map(ToString::to_string).collect(),
+            limits: check.limits.clone(),
+        });
     }
     node
 }

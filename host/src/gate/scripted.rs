@@ -1,7 +1,7 @@
 //! A judge that says what a test wrote down, and plans for it to judge.
 
 use super::*;
-use crate::config::{Divergence, Flaky, Leniency, Mode, Threshold};
+use crate::config::{Divergence, Flaky, Inapplicable, Leniency, Mode, Threshold};
 use crate::limits::Limits;
 use crate::plan::{Check, Gate, Rule, Shape, Vote, What};
 use crate::verdict::{ErrorKind, Failure, Status};
@@ -53,7 +53,7 @@ impl Script {
         Self { steps, ..Self::default() }
     }
 
-    /// As letters: `+` pass, `-` fail, `?` abstain, `!` error, `.` no file, `*` hang, `x` panic.
+    /// As letters: `+` pass, `-` fail, `?` abstain, `!` error, `.` no file, `0` not applicable, `*` hang, `x` panic.
     pub(super) fn of(letters: &[(&str, &str)]) -> Self {
         let step = |letter| match letter {
             '+' => say(Status::Pass),
@@ -61,6 +61,7 @@ impl Script {
             '?' => say(Status::Abstain),
             '!' => say(Status::Error),
             '.' => Step::Say(Judged::NoFiles),
+            '0' => say(Status::NotApplicable),
             '*' => Step::Hang,
             _ => Step::Panic,
         };
@@ -131,6 +132,7 @@ fn node(name: &str, what: What) -> plan::Node {
         tier: None,
         on_error: Leniency::Block,
         on_abstain: Leniency::Block,
+        on_nothing: Inapplicable::Block,
         weight: 1,
         what,
     }
@@ -152,6 +154,7 @@ pub(super) fn check(name: &str) -> plan::Node {
         attempts: 1,
         flaky: None,
         min_confidence: None,
+        on_not_applicable: Inapplicable::Skip,
     };
     node(name, What::Check(check))
 }

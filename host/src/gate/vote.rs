@@ -7,6 +7,7 @@
 //! applies.
 
 use crate::config::Threshold;
+use crate::outcome::VoteCount;
 use crate::plan::Vote;
 use std::collections::BTreeMap;
 
@@ -164,7 +165,25 @@ impl Electorate {
     }
 }
 
+impl Decision {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Divided => "divided",
+            Self::NoQuorum => "no-quorum",
+        }
+    }
+}
+
 impl Count {
+    /// The count as a record keeps it.
+    pub fn record(&self) -> VoteCount {
+        let Self { in_favour, against, absent, .. } = *self;
+        VoteCount { in_favour, against, absent, decision: self.decision().as_str().to_owned() }
+    }
+
     /// What these ballots come to.
     pub fn decision(&self) -> Decision {
         match self {

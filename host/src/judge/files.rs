@@ -1,15 +1,18 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
 use super::Subject;
-use super::witness::{Witness, content};
+use super::witness::{Witness, input};
 use crate::commands::{Commands, Ran};
 use crate::memory::Memory;
 use crate::models::Models;
-use crate::outcome::ModelUse;
-use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
-use crate::text::clean_line;
-use crate::verdict::{ErrorKind, Failure, Finding, Status, Verdict};
+use crate::config::Inapplicable;
+use crate::fingerprint;
+use crate::outcome::{JudgedFile, ModelUse};
+use crate::runtime::{Answer, FileInput, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::text::{clean_line, hex};
+use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
+use sha2::{Digest, Sha256};
 use std::mem;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,12 +23,25 @@ use tokio::task::JoinSet;
 pub(super) struct Judged {
     /// `None` where there was nothing to judge.
     pub(super) verdict: Option<Verdict>,
-    pub(super) files: Option<usize>,
-    pub(super) reused: Option<usize>,
+    pub(super) files: Option<Vec<JudgedFile>>,
     pub(super) log: Vec<LogLine>,
     pub(super) log_dropped: u64,
     pub(super) ran: Vec<Ran>,
     pub(super) asked: Vec<ModelUse>,
+}
+
+/// What came of one file.
+pub(super) struct FileAnswer {
+    answer: Answer,
+    /// SHA-256 of its bytes; none where they could not be read.
+    digest: Option<[u8; 32]>,
+    cached: bool,
+}
+
+impl From<Answer> for FileAnswer {
+    fn from(answer: Answer) -> Self {
+        Self { answer, digest: None, cached: false }
+    }
 }
 
 /// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
@@ -44,15 +60,14 @@ pub(super) async fn files(work: Arc<Work>) -> Judged {
         }
     }
     if broken {
-        answers.push((usize::MAX, Failure::new(ErrorKind::HostFailed, "a worker of the host ended early").into()));
+        let failure = Failure::new(ErrorKind::HostFailed, "a worker of the host ended early");
+        answers.push((usize::MAX, Answer::from(failure).into()));
     }
     answers.sort_by_key(|(index, _)| *index);
-    let mut judged = summarise(&work.paths, answers, work.limits.findings);
     if let Some(memory) = &work.memory {
         memory.keep();
-        judged.reused = Some(work.reused.load(Ordering::Relaxed));
     }
-    judged
+    summarise(&work.paths, answers, work.limits.findings, work.on_not_applicable)
 }
 
 /// One check of the files of a subject, shared by its workers.
@@ -71,8 +86,10 @@ pub(super) struct Work {
     pub(super) commands: Option<Granted<Commands>>,
     pub(super) models: Option<Granted<Models>>,
     pub(super) paths: Vec<String>,
+    /// The name of the check, for fingerprints.
+    pub(super) check: String,
+    pub(super) on_not_applicable: Inapplicable,
     pub(super) next: AtomicUsize,
-    pub(super) reused: AtomicUsize,
 }
 
 impl Work {
@@ -91,46 +108,60 @@ impl Work {
         }
     }
 
-    async fn work(self: Arc<Self>) -> Vec<(usize, Answer)> {
+    async fn work(self: Arc<Self>) -> Vec<(usize, FileAnswer)> {
         let mut answers = Vec::new();
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = self.paths.get(index) else { return answers };
             // Before it is read: a later look that finds the same mark then vouches for the bytes.
             let mark = self.subject.workspace.mark(path);
-            match content(&self.subject.workspace, path, self.limits.input) {
-                Ok(Some(content)) => {
-                    let input = Memory::input(path, &content);
-                    self.witness.saw(path, mark, input, content.len() as u64);
-                    answers.push((index, self.judge(path, content, input).await));
+            match input(&self.subject.workspace, path, self.limits.input) {
+                Ok(Some(file)) => {
+                    let digest: [u8; 32] = Sha256::digest(&file.content).into();
+                    let input = Memory::input(&file, &digest);
+                    self.witness.saw(path, mark, input, file.content.len() as u64);
+                    let (answer, cached) = self.judge(file, input).await;
+                    answers.push((index, FileAnswer { answer, digest: Some(digest), cached }));
                 }
                 Ok(None) => {}
-                Err(error) => answers.push((index, unreadable(&error).into())),
+                Err(error) => answers.push((index, Answer::from(unreadable(&error)).into())),
             }
         }
     }
 }
 
 impl Work {
-    async fn judge(&self, path: &str, content: Vec<u8>, input: [u8; blake3::OUT_LEN]) -> Answer {
+    /// The answer, and whether it was cached.
+    async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (Answer, bool) {
         if let Some(memory) = &self.memory
             && memory.passed(&input)
         {
-            self.reused.fetch_add(1, Ordering::Relaxed);
-            return Verdict::of(Status::Pass).into();
+            return (Verdict::of(Status::Pass).into(), true);
         }
-        let answer = match self.verifier() {
-            Ok(verifier) => self.runtime.check_file(verifier, &self.terms(), path, content).await,
-            Err(failure) => failure.into(),
+        let verifier = match self.verifier() {
+            Ok(verifier) => verifier,
+            Err(failure) => return (failure.into(), false),
         };
+        // Kept for the lines of findings, which most files have none of.
+        let content = Arc::new(file.content);
+        let handed = FileInput { content: content.to_vec(), ..file };
+        let mut answer = self.runtime.check_file(verifier, &self.terms(), handed).await;
+        fingerprint::assign(&self.check, &mut answer.verdict.findings, |_, line| line_of(&content, line));
         if let Some(memory) = &self.memory
             && answer.log.is_empty()
             && answer.log_dropped == 0
         {
             memory.learn(input, &answer.verdict);
         }
-        answer
+        (answer, false)
     }
+}
+
+/// A line of a text, from 1.
+pub(super) fn line_of(content: &[u8], line: u32) -> Option<String> {
+    let index = usize::try_from(line).ok()?.checked_sub(1)?;
+    let line = content.split(|byte| *byte == b'\n').nth(index)?;
+    Some(String::from_utf8_lossy(line).into_owned())
 }
 
 fn unreadable(error: &workspace::Error) -> Failure {
@@ -153,25 +184,59 @@ const MAX_PATH: usize = 300;
 const MAX_NAMED: usize = 5;
 
 /// One verdict for all files: any failure fails; else any error is one; else any abstention; else it passes.
-fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usize) -> Judged {
-    let mut counts = [0usize; 4];
+fn summarise(
+    paths: &[String],
+    mut answers: Vec<(usize, FileAnswer)>,
+    max_findings: usize,
+    on_not_applicable: Inapplicable,
+) -> Judged {
+    if on_not_applicable == Inapplicable::Block {
+        for verdict in answers.iter_mut().map(|(_, file)| &mut file.answer.verdict) {
+            if verdict.status == Status::NotApplicable {
+                verdict.status = Status::Abstain;
+            }
+        }
+    }
+    let mut counts = [0usize; 5];
     let mut findings: Vec<Finding> = Vec::new();
     let mut omitted = 0;
     let mut first_error = None;
     // As sure as of the file that it is least sure of; where it does not say of one how sure it is, not at all.
-    let confidences = answers.iter().map(|(_, answer)| answer.verdict.confidence);
+    let counted = answers.iter().filter(|(_, file)| file.answer.verdict.status != Status::NotApplicable);
+    let confidences = counted.map(|(_, file)| file.answer.verdict.confidence);
     let confidence = confidences.reduce(|a, b| Some(a?.min(b?))).flatten();
-    let mut first_words: [String; 4] = Default::default();
+    let mut first_words: [String; 5] = Default::default();
+    let mut files = Vec::with_capacity(answers.len());
+    let mut classes = Vec::new();
+    let mut metrics: Vec<Metric> = Vec::new();
+    let mut needs_person = false;
     let mut unjudged = Vec::new();
     let mut log = Vec::new();
     let mut log_dropped = 0;
     let mut ran = Vec::new();
     let mut asked = Vec::new();
     let judged = answers.len();
-    for (index, answer) in answers {
+    for (index, FileAnswer { answer, digest, cached }) in answers {
         // Whoever named the file must not write lines of the report.
         let path = clean_line(paths.get(index).map_or("", String::as_str), MAX_PATH);
         let verdict = answer.verdict;
+        let reason = match (verdict.status, &verdict.error) {
+            (_, Some(failure)) => format!("{}: {}", failure.kind, failure.message),
+            (Status::Abstain | Status::NotApplicable, None) => verdict.summary.clone(),
+            _ => String::new(),
+        };
+        let digest = digest.map(|digest| format!("sha256:{}", hex(&digest))).unwrap_or_default();
+        if let Some(path) = paths.get(index) {
+            files.push(JudgedFile { path: path.clone(), digest, status: verdict.status, cached, reason });
+        }
+        needs_person |= verdict.needs_person;
+        classes.extend(verdict.class.map(|class| (verdict.status, class)));
+        for metric in verdict.metrics {
+            match metrics.iter_mut().find(|known| known.name == metric.name) {
+                Some(known) => known.value += metric.value,
+                None => metrics.push(metric),
+            }
+        }
         counts[verdict.status as usize] += 1;
         omitted += verdict.findings_omitted;
         for finding in verdict.findings {
@@ -199,13 +264,17 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
         asked.extend(answer.asked);
     }
     if judged == 0 {
-        return Judged { verdict: None, files: Some(0), reused: None, log, log_dropped, ran, asked };
+        return Judged { verdict: None, files: Some(files), log, log_dropped, ran, asked };
     }
     let of = |status: Status| counts[status as usize];
-    let status = [Status::Fail, Status::Error, Status::Abstain].into_iter().find(|&status| of(status) > 0);
-    let status = status.unwrap_or(Status::Pass);
+    let order = [Status::Fail, Status::Error, Status::Abstain, Status::Pass];
+    let status = order.into_iter().find(|&status| of(status) > 0).unwrap_or(Status::NotApplicable);
+    let inapplicable = of(Status::NotApplicable);
     let summary = match status {
-        Status::Pass => String::new(),
+        Status::Pass if inapplicable == 0 => String::new(),
+        Status::Pass => {
+            format!("{inapplicable} of {judged} files: not applicable; {}", first_words[Status::NotApplicable as usize])
+        }
         // Findings and errors speak for themselves; an abstention has nothing but these words.
         Status::Abstain => {
             let about = about_unjudged(&first_words[Status::Abstain as usize], &unjudged);
@@ -215,8 +284,19 @@ fn summarise(paths: &[String], answers: Vec<(usize, Answer)>, max_findings: usiz
         other => format!("{} of {judged} files: {other}", of(other)),
     };
     let error = first_error.filter(|_| status == Status::Error);
-    let verdict = Verdict { confidence, summary, error, findings, findings_omitted: omitted, ..Verdict::of(status) };
-    Judged { verdict: Some(verdict), files: Some(judged), reused: None, log, log_dropped, ran, asked }
+    let class = classes.into_iter().find(|(of, _)| *of == status).map(|(_, class)| class);
+    let verdict = Verdict {
+        confidence,
+        summary,
+        error,
+        findings,
+        findings_omitted: omitted,
+        class,
+        needs_person,
+        metrics,
+        ..Verdict::of(status)
+    };
+    Judged { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
 }
 
 /// The words about the first file without a judgement, and the names of the others.

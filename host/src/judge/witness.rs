@@ -4,9 +4,11 @@
 //! digest when it is judged, and looked at again at the end; read again only where its mark proves nothing.
 
 use crate::memory::Memory;
+use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Error, Kind, Mark, Workspace};
+use crate::workspace::{Astray, Error, Kind, Mark, Workspace};
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -50,8 +52,9 @@ impl Witness {
     /// Remember a file as it is now. What cannot be read has no content to remember.
     pub(super) fn look_at(&self, work: &Workspace, path: &str) {
         let mark = work.mark(path);
-        if let Ok(Some(bytes)) = content(work, path, MAX_SHOWN) {
-            self.saw(path, mark, Memory::input(path, &bytes), bytes.len() as u64);
+        if let Ok(Some(file)) = input(work, path, MAX_SHOWN) {
+            let digest = Memory::input(&file, &Sha256::digest(&file.content));
+            self.saw(path, mark, digest, file.content.len() as u64);
         }
     }
 
@@ -60,8 +63,8 @@ impl Witness {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |path: &str, seen: &Seen| {
             let unmoved = seen.mark.is_some_and(|mark| work.mark(path) == Some(mark));
-            unmoved
-                || matches!(content(work, path, seen.size), Ok(Some(bytes)) if Memory::input(path, &bytes) == seen.digest)
+            let equal = |file: &FileInput| Memory::input(file, &Sha256::digest(&file.content)) == seen.digest;
+            unmoved || matches!(input(work, path, seen.size), Ok(Some(file)) if equal(&file))
         };
         let changed: Vec<&str> =
             seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
@@ -79,14 +82,28 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         .hint("run it again; a command that changes files belongs in a tier before the checks of these files")
 }
 
-/// The bytes of a file or, for a link, of the file in the work that it leads to. None for a folder, and a link to one.
-pub(super) fn content(work: &Workspace, path: &str, max: u64) -> Result<Option<Vec<u8>>, Error> {
-    let bytes = match work.read(path, max) {
-        Err(Error::WrongKind(Kind::Link)) => work.follow(path).and_then(|file| work.read(&file, max)),
+/// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
+/// and a link to one.
+pub(super) fn input(work: &Workspace, path: &str, max: u64) -> Result<Option<FileInput>, Error> {
+    let mut file = FileInput::new(path, Vec::new());
+    let read = match work.read_with_mode(path, max) {
+        Err(Error::WrongKind(Kind::Link)) => match work.follow(path) {
+            // A link in the place of one of its folders has no target of its own.
+            Ok(target) => {
+                file.link_target = work.link_target(path).ok();
+                work.read_with_mode(&target, max)
+            }
+            Err(Error::Astray { how: Astray::Nowhere, .. }) if work.link_target(path).is_ok() => {
+                file.link_target = work.link_target(path).ok();
+                file.missing = true;
+                return Ok(Some(file));
+            }
+            Err(error) => Err(error),
+        },
         other => other,
     };
-    match bytes {
-        Ok(bytes) => Ok(Some(bytes)),
+    match read {
+        Ok((content, executable)) => Ok(Some(FileInput { content, executable, ..file })),
         // A submodule, for one: what is in it has names of its own.
         Err(Error::WrongKind(Kind::Directory)) => Ok(None),
         Err(error) => Err(error),

@@ -44,7 +44,7 @@ fn reply(ran: Result<Ran, NotStarted>, model: &str, spending: &Spending<'_>) -> 
         Ending::Signalled(signal) => {
             return Err(NoAnswer::Unreachable(format!("the command was ended by signal {signal}")));
         }
-        Ending::TimedOut => return Err(NoAnswer::Unreachable("the command was stopped at its time limit".to_owned())),
+        Ending::TimedOut => return Err(NoAnswer::Timeout("the time limit of its command".to_owned())),
     }
     if ran.stdout.length > limit {
         return Err(NoAnswer::Budget("bytes".to_owned()));

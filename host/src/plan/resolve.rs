@@ -1,7 +1,7 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
 use super::{Catalogue, Check, FORMAT, Gate, Node, Plan, Resolved, Rule, Shape, What, voices};
-use crate::config::{self, Config, Flaky, Grant, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern};
+use crate::config::{self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -75,6 +75,7 @@ struct Inherited {
     attempts: Option<u32>,
     flaky: Option<Flaky>,
     min_confidence: Option<f64>,
+    on_not_applicable: Option<Inapplicable>,
 }
 
 impl Inherited {
@@ -83,6 +84,7 @@ impl Inherited {
             attempts: terms.attempts.or(self.attempts),
             flaky: terms.flaky.or(self.flaky),
             min_confidence: terms.min_confidence.or(self.min_confidence),
+            on_not_applicable: terms.on_not_applicable.or(self.on_not_applicable),
         }
     }
 }
@@ -213,6 +215,7 @@ impl Resolver<'_> {
             attempts: inherited.attempts.unwrap_or(1),
             flaky: inherited.flaky,
             min_confidence: inherited.min_confidence,
+            on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
         })
     }
 
@@ -272,6 +275,7 @@ fn node(name: &str, terms: &Terms, weight: u32, what: What) -> Node {
         tier: terms.tier,
         on_error: terms.on_error.unwrap_or_default(),
         on_abstain: terms.on_abstain.unwrap_or_default(),
+        on_nothing: terms.on_nothing.unwrap_or_default(),
         weight,
         what,
     }

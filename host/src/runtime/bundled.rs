@@ -1,6 +1,6 @@
 //! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `host/build.rs`.
 
-use super::{Anatomy, Description};
+use super::{Anatomy, Description, Rule};
 
 /// One bundled verifier.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ struct Text {
     summary: &'static str,
     files: &'static [&'static str],
     settings_schema: &'static str,
+    rules: &'static [(&'static str, &'static str, &'static str, &'static str, &'static str)],
+    url: &'static str,
 }
 
 impl Bundled {
@@ -41,6 +43,8 @@ impl Bundled {
             summary: self.description.summary.to_owned(),
             files: self.description.files.iter().map(|&glob| glob.to_owned()).collect(),
             settings_schema: self.description.settings_schema.to_owned(),
+            rules: self.description.rules.iter().map(|rule| Rule::stored(*rule)).collect(),
+            url: Some(self.description.url.to_owned()).filter(|url| !url.is_empty()),
         }
     }
 }

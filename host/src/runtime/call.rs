@@ -1,6 +1,8 @@
 //! One call of a verifier: a fresh instance, a question, an answer or the reason why there is none.
 
+use super::bindings::exports::gatehost::verifier::about;
 use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File};
+use super::bindings::gatehost::verifier::types;
 use super::capability::Granted;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
@@ -10,14 +12,14 @@ use super::log::LogLine;
 use super::sandbox::{self, Reach, Sandbox};
 use super::source::Source;
 use super::wasi::Wasi;
-use super::{Description, Runtime, convert, program};
+use super::{Description, Rule, Runtime, convert, program};
 use crate::commands::{Commands, Ran};
 use crate::limits::Limits;
 use crate::models::Models;
 use crate::outcome::ModelUse;
 use crate::submission::Submission;
-use crate::text::clean_line;
-use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::text::{clean, clean_line};
+use crate::verdict::{ErrorKind, Failure, Level, Verdict};
 use crate::workspace::Workspace;
 use std::sync::Arc;
 use wasmtime::Store;
@@ -42,6 +44,45 @@ impl<'a> Terms<'a> {
     /// Nothing is granted.
     pub fn new(settings: &'a str, limits: &'a Limits) -> Self {
         Self { settings, limits, workspace: None, commands: None, models: None }
+    }
+}
+
+/// A file that is judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileInput {
+    /// The path relative to the root of the work.
+    pub path: String,
+    /// The content.
+    pub content: Vec<u8>,
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Where the path is a symbolic link: its target, as it is stored.
+    pub link_target: Option<String>,
+    /// Whether there is no content, since the path is a link that leads nowhere.
+    pub missing: bool,
+}
+
+impl FileInput {
+    /// An ordinary file.
+    pub fn new(path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), content: content.into(), executable: false, link_target: None, missing: false }
+    }
+}
+
+/// The most rules that a description may have; more are left out.
+const MAX_RULES: usize = 1_000;
+
+fn rule(rule: about::Rule) -> Rule {
+    Rule {
+        code: clean_line(&rule.code, 100),
+        level: match rule.level {
+            types::Level::Error => Level::Error,
+            types::Level::Warning => Level::Warning,
+            types::Level::Note => Level::Note,
+        },
+        summary: clean_line(&rule.summary, 500),
+        help: clean(&rule.help, 4_000),
+        url: rule.url.map(|url| clean_line(&url, 500)),
     }
 }
 
@@ -111,6 +152,8 @@ impl Runtime {
             files: about.files.iter().map(|glob| clean_line(glob, glob.len())).collect(),
             // It must stay JSON: whoever prints it cleans it.
             settings_schema: about.settings_schema,
+            rules: about.rules.into_iter().take(MAX_RULES).map(rule).collect(),
+            url: about.url.map(|url| clean_line(&url, 500)),
         };
         if let Some(cache) = &self.cache {
             cache.put_description(source.digest(), &about);
@@ -119,22 +162,26 @@ impl Runtime {
     }
 
     /// Have one file judged.
-    pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, path: &str, content: Vec<u8>) -> Answer {
-        if content.len() as u64 > terms.limits.input {
-            return too_large(content.len() as u64, terms.limits).into();
+    pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, file: FileInput) -> Answer {
+        if file.content.len() as u64 > terms.limits.input {
+            return too_large(file.content.len() as u64, terms.limits).into();
         }
+        let path = &*file.path.clone();
         let indices = match &verifier.check {
             Check::File(indices) => indices,
             Check::Program(run) => {
-                let input = program::about_file(terms.settings, path, &content);
+                let input = program::about_file(terms.settings, &file);
                 return self.run_program(verifier, run, terms, input, Some(path)).await;
             }
             Check::Submission(_) => {
                 return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files").into();
             }
         };
-        let store = self.store(verifier, terms, &[path.as_bytes(), &content]);
-        let file = File { path: path.to_owned(), content: self::content(content) };
+        let target = file.link_target.as_deref().unwrap_or_default().as_bytes();
+        let store = self.store(verifier, terms, &[path.as_bytes(), &file.content, &[u8::from(file.executable)], target]);
+        let FileInput { path: named, content, executable, link_target, missing } = file;
+        let content = if missing { Content::Missing } else { self::content(content) };
+        let file = File { path: named, content, executable, link_target };
         let (sandbox, answer) = self
             .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;

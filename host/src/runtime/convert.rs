@@ -5,12 +5,17 @@ use super::bindings::gatehost::verifier::{submission as wit, types};
 use crate::limits::Limits;
 use crate::submission as host;
 use crate::text::{clean, clean_line};
-use crate::verdict::{ErrorKind, Failure, Finding, Level, Place, Status, Verdict};
+use crate::verdict::{
+    Category, Class, Edit, ErrorKind, Failure, Finding, Fix, Level, Metric, Place, Status, Verdict,
+};
 use crate::workspace;
 
 const MAX_LINE: usize = 1_000;
 const MAX_TEXT: usize = 4_000;
 const MAX_CODE: usize = 100;
+const MAX_METRICS: usize = 100;
+/// The most characters of all replacements of one fix.
+const MAX_REPLACEMENT: usize = 64 << 10;
 
 /// Check an answer and make it ours. `only` is the one path that a file verifier may name.
 pub(super) fn verdict(answer: types::Verdict, limits: &Limits, only: Option<&str>) -> Result<Verdict, Failure> {
@@ -25,11 +30,21 @@ pub(super) fn verdict(answer: types::Verdict, limits: &Limits, only: Option<&str
     // Looked at before any are dropped: a pass must not hide an error behind a thousand notes.
     let has_error = answer.findings.iter().any(|finding| finding.level == types::Level::Error);
     let status = match answer.status {
-        types::Status::Pass if has_error => Status::Fail,
+        types::Status::Pass | types::Status::NotApplicable if has_error => Status::Fail,
+        types::Status::Pass if answer.needs_person => Status::Abstain,
         types::Status::Pass => Status::Pass,
         types::Status::Fail => Status::Fail,
+        // Who asks for a person says that there is something to decide.
+        types::Status::NotApplicable if answer.needs_person => Status::Abstain,
         types::Status::Abstain => Status::Abstain,
+        types::Status::NotApplicable => Status::NotApplicable,
     };
+    if let Some(metric) = answer.metrics.iter().find(|metric| !metric.value.is_finite()) {
+        let name = clean_line(&metric.name, MAX_CODE);
+        let message = format!("the guest gave {} for the metric `{name}`; expected a finite number", metric.value);
+        return Err(Failure::new(ErrorKind::AbiRange, message));
+    }
+    let metric = |metric: types::Metric| Metric { name: clean_line(&metric.name, MAX_CODE), value: metric.value };
     let found = answer.findings.len();
     let mut findings = answer.findings;
     if found > limits.findings {
@@ -42,14 +57,47 @@ pub(super) fn verdict(answer: types::Verdict, limits: &Limits, only: Option<&str
         status,
         confidence: answer.confidence,
         summary: clean_line(&answer.summary, MAX_LINE),
-        class: answer.class.map(|class| clean_line(&class, MAX_CODE)),
+        class: answer.class.map(class),
+        needs_person: answer.needs_person,
+        metrics: answer.metrics.into_iter().take(MAX_METRICS).map(metric).collect(),
         error: None,
         findings_omitted: (found - findings.len()) as u64,
         findings,
     })
 }
 
+fn class(class: types::FailureClass) -> Class {
+    match class {
+        types::FailureClass::ExecutionFailure => Class::ExecutionFailure,
+        types::FailureClass::VerifyFailure => Class::VerifyFailure,
+        types::FailureClass::ReviewRejection => Class::ReviewRejection,
+        types::FailureClass::Blocked => Class::Blocked,
+        types::FailureClass::Timeout => Class::Timeout,
+        types::FailureClass::Malformed => Class::Malformed,
+        // A word that has a case of its own is that case.
+        types::FailureClass::Other(word) => match Class::from(clean_line(&word, MAX_CODE)) {
+            // That a verifier broke is for the host to say.
+            Class::Infra => Class::Other("other".to_owned()),
+            class => class,
+        },
+    }
+}
+
+pub(super) fn handed_over_class(class: Class) -> types::FailureClass {
+    match class {
+        Class::ExecutionFailure => types::FailureClass::ExecutionFailure,
+        Class::VerifyFailure => types::FailureClass::VerifyFailure,
+        Class::ReviewRejection => types::FailureClass::ReviewRejection,
+        Class::Blocked => types::FailureClass::Blocked,
+        Class::Timeout => types::FailureClass::Timeout,
+        Class::Malformed => types::FailureClass::Malformed,
+        Class::Infra => types::FailureClass::Other("infra".to_owned()),
+        Class::Other(word) => types::FailureClass::Other(word),
+    }
+}
+
 fn finding(finding: types::Finding, only: Option<&str>) -> Result<Finding, Failure> {
+    let has_place = finding.place.is_some();
     Ok(Finding {
         code: clean_line(&finding.code, MAX_CODE),
         level: match finding.level {
@@ -60,6 +108,53 @@ fn finding(finding: types::Finding, only: Option<&str>) -> Result<Finding, Failu
         message: clean(&finding.message, MAX_TEXT),
         place: finding.place.map(|place| self::place(place, only)).transpose()?,
         hint: finding.hint.map(|hint| clean(&hint, MAX_TEXT)),
+        category: match finding.category {
+            types::Category::Work => Category::Work,
+            types::Category::Specification => Category::Specification,
+            types::Category::Manual => Category::Manual,
+        },
+        key: finding.key.map(|key| clean_line(&key, MAX_LINE)),
+        url: finding.url.map(|url| clean_line(&url, MAX_LINE)),
+        fix: finding.fix.map(|fix| self::fix(fix, has_place)).transpose()?,
+        fingerprint: String::new(),
+    })
+}
+
+/// A repair, of which the replacements stay as they are: they are the content of a file, and never shown uncleaned.
+fn fix(fix: types::Fix, has_place: bool) -> Result<Fix, Failure> {
+    let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
+    if !has_place {
+        return refused("the guest gave a fix for a finding without a place");
+    }
+    if fix.edits.iter().map(|edit| edit.replacement.len()).sum::<usize>() > MAX_REPLACEMENT {
+        return Err(Failure::new(
+            ErrorKind::LimitTransfer,
+            format!("the guest gave a fix of more than {MAX_REPLACEMENT} bytes"),
+        ));
+    }
+    let start = |edit: &types::Edit| (edit.start_line, edit.start_column);
+    let end = |edit: &types::Edit| (edit.end_line, edit.end_column);
+    for (index, edit) in fix.edits.iter().enumerate() {
+        if [edit.start_line, edit.start_column, edit.end_line, edit.end_column].contains(&0) {
+            return refused("the guest gave an edit with a line or column 0; they count from 1");
+        }
+        if end(edit) < start(edit) {
+            return refused("the guest gave an edit that ends before it starts");
+        }
+        if fix.edits.get(index + 1).is_some_and(|next| start(next) < end(edit)) {
+            return refused("the guest gave edits that overlap or are not in the order of the file");
+        }
+    }
+    let edit = |edit: types::Edit| Edit {
+        start_line: edit.start_line,
+        start_column: edit.start_column,
+        end_line: edit.end_line,
+        end_column: edit.end_column,
+        replacement: edit.replacement,
+    };
+    Ok(Fix {
+        description: clean_line(&fix.description, MAX_LINE),
+        edits: fix.edits.into_iter().map(edit).collect(),
     })
 }
 
@@ -99,6 +194,15 @@ pub(super) fn submission(submission: host::Submission) -> into::Submission {
             expected_outputs: task.expected_outputs,
             files: task.files,
             tier: task.tier,
+            source: match task.source {
+                host::TaskSource::Author => wit::TaskSource::Author,
+                host::TaskSource::Caller => wit::TaskSource::Caller,
+                host::TaskSource::Plan => wit::TaskSource::Plan,
+            },
+            group: task.group,
+            depends_on: task.depends_on,
+            size: task.size,
+            commit: task.commit,
         }),
         claim: submission
             .claim
@@ -122,6 +226,13 @@ pub(super) fn submission(submission: host::Submission) -> into::Submission {
             model: submission.executor.model,
             family: submission.executor.family,
             session: submission.executor.session,
+            ended: submission.executor.ended.map(|ended| match ended {
+                host::ExecutorEnd::Error => wit::ExecutorEnd::Error,
+                host::ExecutorEnd::Killed => wit::ExecutorEnd::Killed,
+                host::ExecutorEnd::TimedOut => wit::ExecutorEnd::TimedOut,
+                host::ExecutorEnd::OutOfTurns => wit::ExecutorEnd::OutOfTurns,
+                host::ExecutorEnd::Finished => wit::ExecutorEnd::Finished,
+            }),
         },
         prior_findings: submission
             .prior_findings
@@ -129,14 +240,24 @@ pub(super) fn submission(submission: host::Submission) -> into::Submission {
             .map(|prior| wit::PriorFinding {
                 attempt: prior.attempt,
                 check: prior.check,
+                fingerprint: prior.finding.fingerprint.clone(),
                 finding: handed_over(prior.finding),
             })
             .collect(),
         evidence: submission.evidence.into_iter().map(evidence).collect(),
         evaluator: submission
             .evaluator
-            .map(|evaluator| wit::Evaluator { completed: evaluator.completed, text: evaluator.text }),
+            .map(|evaluator| wit::Evaluator {
+                completed: evaluator.completed,
+                text: evaluator.text,
+                name: evaluator.name,
+                model: evaluator.model,
+                session: evaluator.session,
+            }),
         base: submission.base,
+        attempts_allowed: submission.attempts_allowed,
+        review: submission.review.map(|review| wit::ReviewRound { number: review.number, allowed: review.allowed }),
+        tree_digest: submission.tree_digest,
     }
 }
 
@@ -158,6 +279,8 @@ fn change(change: host::Change) -> wit::Change {
         old_path: change.old_path,
         size: change.size,
         hunks: change.hunks.map(|hunks| hunks.into_iter().map(hunk).collect()),
+        old_mode: change.old_mode,
+        new_mode: change.new_mode,
     }
 }
 
@@ -188,6 +311,17 @@ fn evidence(evidence: host::Evidence) -> wit::Evidence {
         started: command.started,
         duration_ms: command.duration_ms,
         sandbox: command.sandbox,
+        on_base: command.on_base,
+        replayed: command.replayed,
+    });
+    let models = evidence.models.into_iter().map(|model| wit::ModelEvidence {
+        name: model.name,
+        model: model.model,
+        family: model.family,
+        ended: model.ended,
+        question_sha256: model.question_sha256,
+        answer_sha256: model.answer_sha256,
+        replayed: model.replayed,
     });
     wit::Evidence {
         check: evidence.check,
@@ -197,10 +331,15 @@ fn evidence(evidence: host::Evidence) -> wit::Evidence {
             Status::Pass => wit::Outcome::Pass,
             Status::Abstain => wit::Outcome::Abstain,
             Status::Error => wit::Outcome::Error,
+            Status::NotApplicable => wit::Outcome::NotApplicable,
         },
         summary: evidence.summary,
         findings: evidence.findings.into_iter().map(handed_over).collect(),
         commands: commands.collect(),
+        digest: evidence.digest,
+        class: evidence.class.map(handed_over_class),
+        confidence: evidence.confidence,
+        models: models.collect(),
     }
 }
 
@@ -221,5 +360,26 @@ pub(super) fn handed_over(finding: Finding) -> types::Finding {
             end_column: place.end_column,
         }),
         hint: finding.hint,
+        category: match finding.category {
+            Category::Work => types::Category::Work,
+            Category::Specification => types::Category::Specification,
+            Category::Manual => types::Category::Manual,
+        },
+        key: finding.key,
+        url: finding.url,
+        fix: finding.fix.map(|fix| types::Fix {
+            description: fix.description,
+            edits: fix.edits.into_iter().map(handed_over_edit).collect(),
+        }),
+    }
+}
+
+pub(super) fn handed_over_edit(edit: Edit) -> types::Edit {
+    types::Edit {
+        start_line: edit.start_line,
+        start_column: edit.start_column,
+        end_line: edit.end_line,
+        end_column: edit.end_column,
+        replacement: edit.replacement,
     }
 }

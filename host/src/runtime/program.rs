@@ -5,10 +5,11 @@
 //! other verifier. Ending with code 0 is never a pass by itself: without a verdict there is none.
 
 use super::bindings::gatehost::verifier::types;
-use super::{Description, convert, scan};
+use super::call::FileInput;
+use super::{Description, Rule, convert, scan};
 use crate::submission::Submission;
 use crate::text::clean_line;
-use crate::verdict::{ErrorKind, Failure, Finding};
+use crate::verdict::{Class, ErrorKind, Failure, Finding, Level, Metric};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,12 +41,17 @@ pub struct ProgramInput<'a> {
 pub struct ProgramFile<'a> {
     /// The path relative to the root of the work.
     path: &'a str,
-    /// The content, where it is UTF-8.
+    /// The content, where it is UTF-8. Neither this nor `base64` is there for a link that leads nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     /// The content in base64, where it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
+    /// Whether the file may be executed.
+    executable: bool,
+    /// Where the path is a symbolic link: its target, as it is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link_target: Option<&'a str>,
 }
 
 /// What a program prints: one JSON document, and nothing beside it.
@@ -65,19 +71,27 @@ pub struct ProgramOutput {
     findings: Vec<Finding>,
     /// Which kind of failure this is.
     #[serde(default)]
-    class: Option<String>,
+    class: Option<Class>,
+    /// Whether a person must decide, whatever the status says.
+    #[serde(default)]
+    needs_person: bool,
+    /// What it measured.
+    #[serde(default)]
+    metrics: Vec<Metric>,
 }
 
 /// What a program decides.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 enum ProgramStatus {
     /// The work is not acceptable.
     Fail,
     /// The work is acceptable.
     Pass,
-    /// The program cannot judge.
+    /// The program should judge and cannot.
     Abstain,
+    /// The input is none of the program's business.
+    NotApplicable,
 }
 
 const CONTRACT: &str = "gatehost:verifier@0.1.0";
@@ -91,14 +105,24 @@ pub(super) fn description() -> Description {
         files: Vec::new(),
         // Any: it is told its settings, and nobody else knows what they mean.
         settings_schema: "{\"type\": \"object\"}".to_owned(),
+        // Any: nobody knows what it reports.
+        rules: vec![Rule {
+            code: "*".to_owned(),
+            level: Level::Error,
+            summary: "What the program reports.".to_owned(),
+            help: String::new(),
+            url: None,
+        }],
+        url: None,
     }
 }
 
 /// The document for a file.
-pub(super) fn about_file(settings: &str, path: &str, content: &[u8]) -> Result<Vec<u8>, Failure> {
-    let text = simdutf8::basic::from_utf8(content).ok();
-    let base64 = if text.is_none() { Some(base64(content)) } else { None };
-    document(settings, Some(ProgramFile { path, text, base64 }), None)
+pub(super) fn about_file(settings: &str, file: &FileInput) -> Result<Vec<u8>, Failure> {
+    let text = simdutf8::basic::from_utf8(&file.content).ok().filter(|_| !file.missing);
+    let base64 = if text.is_none() && !file.missing { Some(base64(&file.content)) } else { None };
+    let (executable, link_target) = (file.executable, file.link_target.as_deref());
+    document(settings, Some(ProgramFile { path: &file.path, text, base64, executable, link_target }), None)
 }
 
 /// The document for a submission.
@@ -142,11 +166,14 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<types::Verdict, Failu
             ProgramStatus::Fail => types::Status::Fail,
             ProgramStatus::Pass => types::Status::Pass,
             ProgramStatus::Abstain => types::Status::Abstain,
+            ProgramStatus::NotApplicable => types::Status::NotApplicable,
         },
         confidence: output.confidence,
         summary: output.summary,
         findings: output.findings.into_iter().map(convert::handed_over).collect(),
-        class: output.class,
+        class: output.class.map(convert::handed_over_class),
+        needs_person: output.needs_person,
+        metrics: output.metrics.into_iter().map(|it| types::Metric { name: it.name, value: it.value }).collect(),
     })
 }
 

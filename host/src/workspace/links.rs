@@ -31,6 +31,16 @@ impl fmt::Display for Astray {
 }
 
 impl Workspace {
+    /// What the link at a path says, as it is stored.
+    pub fn link_target(&self, path: &str) -> Result<String, Error> {
+        let parts = parts(path)?;
+        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let folder = self.open_folder(folders)?;
+        let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+        let target = readlinkat(folder, *name, Vec::new())?;
+        target.into_string().map_err(|_| Error::BadPath)
+    }
+
     /// The path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
     ///
     /// An absolute link leads out of the work, wherever that is today.

@@ -142,18 +142,8 @@ mod tests {
     fn task(id: &str, index: Option<u32>) -> Task {
         Task {
             id: id.to_owned(),
-            title: String::new(),
-            description: String::new(),
-            acceptance_criteria: Vec::new(),
-            done_criteria: Vec::new(),
-            verify: None,
-            phase: None,
-            previous_phase: None,
             index,
-            total: None,
-            expected_outputs: Vec::new(),
-            files: Vec::new(),
-            tier: None,
+        ..Task::default()
         }
     }
 

@@ -121,7 +121,7 @@ mod tests {
                 _ => ChangeState::Untracked,
             };
             let kind = ChangeKind::Modified;
-            Change { path: path.to_owned(), kind, state, old_path: None, size: Some(1), hunks: None }
+            Change { path: path.to_owned(), kind, state, size: Some(1), ..Change::default() }
         });
         changes.collect()
     }

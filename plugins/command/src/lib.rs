@@ -40,7 +40,7 @@ impl SubmissionVerifier for Command {
             .settings_schema(SETTINGS_SCHEMA);
 
     fn check(_: &Submission, settings: Settings) -> Verdict {
-        command::run(settings.command.as_deref()).map_or_else(|verdict| verdict, |output| judge(&output))
+        command::judge(settings.command.as_deref(), judge)
     }
 }
 
@@ -53,13 +53,13 @@ fn judge(output: &Output) -> Verdict {
     named.extend(places::named(&command::text(&output.stdout), MOST_PLACES - named.len()));
     let mut findings = vec![ending];
     findings.extend(named.into_iter().map(|(place, said)| Finding::note("named", said).at(place)));
-    Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(summary, findings) }
+    Verdict { class: Some(command::class(output)), ..Verdict::fail(summary, findings) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Status;
+    use gatehost_sdk::{Class, Status};
     use gatehost_sdk::commands::{Captured, Ending};
 
     fn ended(ending: Ending, stdout: &str, stderr: &str) -> Output {
@@ -74,6 +74,8 @@ mod tests {
             ending,
             stdout: captured(stdout),
             stderr: captured(stderr),
+            rewrites: Vec::new(),
+            replayed: false,
         }
     }
 
@@ -86,7 +88,7 @@ mod tests {
             (Ending::TimedOut, "100 passed", Status::Fail, Some("timeout")),
         ] {
             let verdict = judge(&ended(ending, printed, ""));
-            assert_eq!((verdict.status, verdict.class.as_deref()), (status, class), "{ending:?}");
+            assert_eq!((verdict.status, verdict.class.as_ref().map(Class::as_str)), (status, class), "{ending:?}");
         }
     }
 

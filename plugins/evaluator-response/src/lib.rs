@@ -17,7 +17,7 @@
 mod reading;
 
 use gatehost_sdk::submission::Evaluator;
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
 use reading::Reading;
 use regex::{Captures, Regex};
 use serde::Deserialize;
@@ -94,7 +94,7 @@ fn judge_text(evaluator: &Evaluator, reject: Option<&Regex>, accept: Option<&Reg
     if let Some(reason) = rejected {
         let finding = Finding::error("rejected", format!("the evaluator rejects the work: {reason}"));
         let verdict = Verdict::fail("rejected by the evaluator", vec![finding]);
-        return Verdict { class: Some("review-rejection".to_owned()), ..verdict };
+        return Verdict { class: Some(Class::ReviewRejection), ..verdict };
     }
     if let (None, Some(line)) = (reject, &reading.doubt) {
         let line = shortened(line);
@@ -135,7 +135,7 @@ mod tests {
     use gatehost_sdk::Status;
 
     fn said(text: &str) -> Evaluator {
-        Evaluator { completed: true, text: text.to_owned() }
+        Evaluator { completed: true, text: text.to_owned(), ..Evaluator::default() }
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Fail, "{text:?}");
             assert_eq!(verdict.findings[0].message, format!("the evaluator rejects the work: {reason}"), "{text:?}");
-            assert_eq!(verdict.class.as_deref(), Some("review-rejection"));
+            assert_eq!(verdict.class.as_ref().map(Class::as_str), Some("review-rejection"));
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn an_evaluator_that_was_stopped_can_reject_and_not_accept() {
         let stopped =
-            |text: &str| judge(Some(&Evaluator { completed: false, text: text.to_owned() }), &Settings::default());
+            |text: &str| judge(Some(&Evaluator { text: text.to_owned(), ..Evaluator::default() }), &Settings::default());
         assert_eq!(stopped("PASS").status, Status::Abstain);
         assert_eq!(stopped("FAIL: half of it").status, Status::Fail);
     }

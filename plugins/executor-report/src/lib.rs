@@ -24,7 +24,7 @@ mod report;
 
 use gatehost_sdk::submission::{Claim, Task};
 use gatehost_sdk::text::one_line;
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
 use report::{Report, Reported, is_nothing};
 use serde::Deserialize;
 
@@ -95,18 +95,18 @@ fn judge(claim: Option<&Claim>, task: Option<&Task>, settings: &Settings) -> Ver
     match find::report(claim) {
         Err(why) => {
             let finding = Finding::error(why.code, why.message).hint(HINT);
-            classed("malformed", "no report that can be read", vec![finding])
+            classed(Class::Malformed, "no report that can be read", vec![finding])
         }
         Ok(report) => match report.status {
             Reported::Success => success(&report, task, settings),
             Reported::Failure => {
                 let finding = Finding::error("reported-failure", told("the executor reports `failure`", &report));
-                classed("execution-failure", "the executor reports failure", vec![finding])
+                classed(Class::ExecutionFailure, "the executor reports failure", vec![finding])
             }
             Reported::Blocked => {
                 let finding = Finding::error("reported-blocked", told("the executor reports `blocked`", &report))
                     .hint("resolve what blocks the task; trying again changes nothing");
-                classed("blocked", "the executor reports that it is blocked", vec![finding])
+                classed(Class::Blocked, "the executor reports that it is blocked", vec![finding])
             }
         },
     }
@@ -115,30 +115,31 @@ fn judge(claim: Option<&Claim>, task: Option<&Task>, settings: &Settings) -> Ver
 /// A claim of success, held against what it carries. The class is that of the first thing that is wrong, a report
 /// that cannot be judged before one that was judged.
 fn success(report: &Report, task: Option<&Task>, settings: &Settings) -> Verdict {
-    let mut found: Vec<(&str, Finding)> = Vec::new();
+    let mut found: Vec<(Class, Finding)> = Vec::new();
     if report.done_criteria_met.is_none() {
         let message = "the report has no `done_criteria_met`; expected `true` or `false`";
-        found.push(("malformed", Finding::error("missing-field", message)));
+        found.push((Class::Malformed, Finding::error("missing-field", message)));
     }
     for &field in &settings.require {
         let (name, present) = report.has(field);
         if !present {
             let message = format!("the report has no `{name}`; this gate asks for it");
-            found.push(("malformed", Finding::error("missing-field", message)));
+            found.push((Class::Malformed, Finding::error("missing-field", message)));
         }
     }
     if let Some(error) = report.error.as_deref().filter(|error| !is_nothing(error)) {
         let message = format!("the report says `success` and carries an error: {}", one_line(error));
-        found.push(("malformed", Finding::error("error-beside-success", message)));
+        found.push((Class::Malformed, Finding::error("error-beside-success", message)));
     }
-    found.extend(verification(report, task, settings).map(|finding| ("verify-failure", finding)));
+    found.extend(verification(report, task, settings).map(|finding| (Class::VerifyFailure, finding)));
     if report.done_criteria_met == Some(false) {
         let message = "the report says `success` and that the done criteria are not met";
-        found.push(("execution-failure", Finding::error("done-criteria-not-met", message)));
+        found.push((Class::ExecutionFailure, Finding::error("done-criteria-not-met", message)));
     }
     match found.first() {
         None => Verdict::pass(),
-        Some(&(class, _)) => {
+        Some((class, _)) => {
+            let class = class.clone();
             let findings = found.into_iter().map(|(_, finding)| finding).collect();
             classed(class, "the report says success and does not bear it out", findings)
         }
@@ -191,8 +192,8 @@ fn told(what: &str, report: &Report) -> String {
     }
 }
 
-fn classed(class: &str, summary: &str, findings: Vec<Finding>) -> Verdict {
-    Verdict { class: Some(class.to_owned()), ..Verdict::fail(summary, findings) }
+fn classed(class: Class, summary: &str, findings: Vec<Finding>) -> Verdict {
+    Verdict::fail(summary, findings).class(class)
 }
 
 #[cfg(test)]
@@ -208,19 +209,8 @@ mod tests {
 
     fn task(verify: Option<&str>) -> Task {
         Task {
-            id: String::new(),
-            title: String::new(),
-            description: String::new(),
-            acceptance_criteria: Vec::new(),
-            done_criteria: Vec::new(),
             verify: verify.map(str::to_owned),
-            phase: None,
-            previous_phase: None,
-            index: None,
-            total: None,
-            expected_outputs: Vec::new(),
-            files: Vec::new(),
-            tier: None,
+        ..Task::default()
         }
     }
 
@@ -228,7 +218,7 @@ mod tests {
         let settings: Settings = serde_json::from_str(settings).expect("settings");
         let verdict = judge(claim, Some(&task(verify)), &settings);
         let codes = verdict.findings.into_iter().map(|finding| finding.code).collect();
-        (verdict.status, verdict.class.unwrap_or_default(), codes)
+        (verdict.status, verdict.class.as_ref().map(Class::as_str).unwrap_or_default().to_owned(), codes)
     }
 
     #[test]

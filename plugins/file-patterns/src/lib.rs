@@ -77,7 +77,7 @@ mod tests {
     fn outcome(path: &str, content: Content, rule: &str) -> (Status, Vec<(u32, u32)>) {
         let settings = format!(r#"{{"rules": [{{"id": "r", {rule}}}]}}"#);
         let settings: Settings = serde_json::from_str(&settings).expect(rule);
-        let verdict = judge(&File { path: path.to_owned(), content }, &settings.rules);
+        let verdict = judge(&File { content, ..File::new(path, "") }, &settings.rules);
         let places = verdict.findings.into_iter().filter_map(|finding| finding.place);
         let places = places.map(|place| (place.line.unwrap_or(0), place.column.unwrap_or(0)));
         (verdict.status, places.collect())

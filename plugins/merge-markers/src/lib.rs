@@ -70,7 +70,7 @@ fn mark(line: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::{Content, Status};
+    use gatehost_sdk::{Status};
 
     fn found(text: &str) -> Vec<(String, u32)> {
         let findings = judge("a.txt", text).findings;
@@ -124,7 +124,7 @@ mod tests {
             (b"caf\xE9\n<<<<<<< a\n".to_vec(), Status::Fail),
             (utf16, Status::Fail),
         ] {
-            let file = File { path: "a".to_owned(), content: Content::Binary(bytes) };
+            let file = File::new("a", bytes);
             assert_eq!(MergeMarkers::check(&file, ()).status, status, "{file:?}");
         }
     }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use gatehost_sdk::Status;
     use gatehost_sdk::submission::{
-        Change, ChangeKind, ChangeState, Claim, DiffLine, Executor, Hunk, LineKind, ToolCall,
+        Change, ChangeKind, ChangeState, Claim, DiffLine, Hunk, LineKind, ToolCall,
     };
 
     fn submission(claim: Option<&str>) -> Submission {
@@ -106,9 +106,9 @@ mod tests {
             path: path.to_owned(),
             kind: ChangeKind::Modified,
             state: ChangeState::Unstaged,
-            old_path: None,
             size: Some(1),
             hunks,
+            ..Change::default()
         };
         let call = |tool: &str, output: Option<&str>| ToolCall {
             tool: tool.to_owned(),
@@ -119,19 +119,13 @@ mod tests {
             files_changed: Vec::new(),
         };
         Submission {
-            task: None,
             claim: claim.map(|text| Claim { text: text.to_owned(), report: None }),
             tool_calls: vec![call("bash", Some("5 passed\n0 failed")), call("edit", None)],
             changes: vec![
                 change("a.rs", Some(vec![Hunk { old_start: 10, new_start: 10, lines }])),
                 change("logo.png", None),
             ],
-            attempt: 1,
-            executor: Executor { name: None, model: None, family: None, session: None },
-            prior_findings: Vec::new(),
-            evidence: Vec::new(),
-            evaluator: None,
-            base: None,
+            ..Submission::default()
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn decoded(file: &File) -> Result<Option<File>, Box<Verdict>> {
         // Every byte is the character of that number.
         name if is_latin_1(name) => {
             let text = bytes.iter().map(|&byte| char::from(byte)).collect();
-            Ok(Some(File { path: file.path.clone(), content: Content::Text(text) }))
+            Ok(Some(File { content: Content::Text(text), ..file.clone() }))
         }
         other => {
             let why = format!("the file declares the encoding `{other}`, which this verifier cannot read");

@@ -6,7 +6,7 @@
 
 use gatehost_review::answer::{self, Repeats};
 use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const TEMPLATE: &str = include_str!("../prompt.md");
@@ -85,7 +85,7 @@ fn judge(submission: &Submission, settings: &Settings, world: &dyn World) -> Ver
     let verdict = match passed {
         true => Verdict { findings, ..Verdict::pass() },
         false => Verdict {
-            class: Some("review-rejection".to_owned()),
+            class: Some(Class::ReviewRejection),
             ..Verdict::fail("the reviewer finds that the criteria are not met", findings)
         },
     };
@@ -112,7 +112,7 @@ mod tests {
         let bad = r#"{"nonce": "NONCE", "passed": false, "issues": ["src/a.rs:1: a does nothing", "no test"],
             "confidence": 0.8, "suggestion": "write it"}"#;
         let verdict = said(bad);
-        assert_eq!((verdict.status, verdict.class.as_deref()), (Status::Fail, Some("review-rejection")));
+        assert_eq!((verdict.status, verdict.class.as_ref().map(Class::as_str)), (Status::Fail, Some("review-rejection")));
         let place = verdict.findings[0].place.as_ref().expect("a place");
         assert_eq!((place.path.as_str(), place.line), ("src/a.rs", Some(1)));
         assert_eq!(verdict.findings[0].hint.as_deref(), Some("write it"));

@@ -7,7 +7,7 @@
 mod feedback;
 
 use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
 
 const TEMPLATE: &str = include_str!("../prompt.md");
 const PASS: &str = "REVIEW_PASS";
@@ -63,7 +63,7 @@ fn judge(submission: &Submission, settings: &Settings, world: &dyn World) -> Ver
     match passed {
         true => Verdict { findings, ..Verdict::pass() },
         false => Verdict {
-            class: Some("review-rejection".to_owned()),
+            class: Some(Class::ReviewRejection),
             ..Verdict::fail("the reviewer asks for a revision", findings)
         },
     }
@@ -143,7 +143,7 @@ mod tests {
         let messages: Vec<&str> = verdict.findings.iter().map(|finding| finding.message.as_str()).collect();
         assert_eq!(messages, ["check the input", "add a test for it"]);
         assert_eq!(verdict.findings[0].place.as_ref().and_then(|place| place.line), Some(1));
-        assert_eq!(verdict.class.as_deref(), Some("review-rejection"));
+        assert_eq!(verdict.class.as_ref().map(Class::as_str), Some("review-rejection"));
         let verdict = said("It does not build.\nREVIEW_FAIL NONCE");
         assert_eq!(verdict.findings[0].message, "It does not build.");
         let verdict = said("Feedback for Revision:\n1. rename it\nREVIEW_PASS NONCE");
@@ -155,7 +155,7 @@ mod tests {
         let mut later = submission();
         later.attempt = 2;
         later.prior_findings =
-            vec![PriorFinding { attempt: 1, check: "review".into(), finding: Finding::error("feedback", "no test") }];
+            vec![PriorFinding { attempt: 1, check: "review".into(), finding: Finding::error("feedback", "no test"), fingerprint: String::new() }];
         let world = Scripted::saying("REVIEW_PASS NONCE");
         assert_eq!(judge(&later, &Settings::default(), &world).status, Status::Pass);
         let asked = world.asked.borrow();

@@ -9,7 +9,7 @@
 
 use gatehost_review::answer::{self, Repeats};
 use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const TEMPLATE: &str = include_str!("../prompt.md");
@@ -113,7 +113,7 @@ fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn Worl
         let finding = Finding::error("no-verify-evidence", "no earlier tier ran a command that ended with exit code 0")
             .hint("put a check that runs the verify command into an earlier tier, or set `verify_evidence = false`");
         let verdict = Verdict::fail("there is no proof to approve", vec![finding]);
-        return Verdict { class: Some("verify-failure".to_owned()), ..verdict };
+        return Verdict { class: Some(Class::VerifyFailure), ..verdict };
     }
     let review = Review { template: TEMPLATE, form, schema: Some(ANSWER_SCHEMA) };
     let reviewed = match review.ask(submission, &settings.common, world) {
@@ -145,7 +145,7 @@ fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn Worl
     let verdict = match approved {
         true => Verdict { findings, ..Verdict::pass() },
         false => Verdict {
-            class: Some("review-rejection".to_owned()),
+            class: Some(Class::ReviewRejection),
             ..Verdict::fail("rejected by the architect", findings)
         },
     };
@@ -189,7 +189,7 @@ mod tests {
         let text = r#"{"nonce": "NONCE", "verdict": "REJECTED", "confidence": "LOW", "findings": [], "concerns": ["src/a.rs:1: no error handling"], "recommendation": "retry", "feedback": "handle null"}"#;
         let verdict = said(text);
         assert_eq!((verdict.status, verdict.confidence), (Status::Fail, Some(0.3)));
-        assert_eq!(verdict.class.as_deref(), Some("review-rejection"));
+        assert_eq!(verdict.class.as_ref().map(Class::as_str), Some("review-rejection"));
         assert_eq!(verdict.findings[0].hint.as_deref(), Some("handle null"));
         assert!(verdict.findings[0].place.is_some());
         let verdict = said(&GOOD.replace("APPROVED", "REJECTED").replace("commit", "manual_review"));
@@ -220,23 +220,15 @@ mod tests {
             check: "tests".into(),
             verifier: "command".into(),
             outcome: Outcome::Pass,
-            summary: String::new(),
-            findings: Vec::new(),
             commands: vec![CommandEvidence {
                 name: "tests".into(),
                 argv: vec!["test".into()],
                 exit_code,
-                signal: None,
                 timed_out: exit_code.is_none(),
                 output: "5 tests passed".into(),
-                stdout_length: 14,
-                stdout_sha256: String::new(),
-                stderr_length: 0,
-                stderr_sha256: String::new(),
-                started: String::new(),
-                duration_ms: 1,
-                sandbox: "none".into(),
+                ..CommandEvidence::default()
             }],
+            ..Evidence::default()
         };
         for (exit_code, status, asked) in
             [(None, Status::Fail, 0), (Some(1), Status::Fail, 0), (Some(0), Status::Pass, 1)]

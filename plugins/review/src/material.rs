@@ -125,6 +125,7 @@ fn evidence(evidence: &Evidence) -> Part {
         Outcome::Pass => "pass",
         Outcome::Abstain => "abstain",
         Outcome::Error => "no answer",
+        Outcome::NotApplicable => "not applicable",
     };
     let mut text = format!("verifier {}: {outcome}. {}\n", evidence.verifier, evidence.summary);
     text.extend(evidence.findings.iter().map(finding));

@@ -3,7 +3,7 @@
 use crate::World;
 use gatehost_sdk::Submission;
 use gatehost_sdk::models::{Answer, Part, Request, Stop};
-use gatehost_sdk::submission::{Change, ChangeKind, ChangeState, Executor, Task};
+use gatehost_sdk::submission::{Change, ChangeKind, ChangeState, Task};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -71,30 +71,15 @@ pub fn submission() -> Submission {
             title: text("Add a"),
             description: text("Add the function a."),
             acceptance_criteria: vec![text("a exists")],
-            done_criteria: Vec::new(),
-            verify: None,
-            phase: None,
-            previous_phase: None,
-            index: None,
-            total: None,
-            expected_outputs: Vec::new(),
-            files: Vec::new(),
-            tier: None,
+            ..Task::default()
         }),
-        claim: None,
-        tool_calls: Vec::new(),
         changes: vec![added("src/a.rs")],
-        attempt: 1,
-        executor: Executor { name: None, model: None, family: None, session: None },
-        prior_findings: Vec::new(),
-        evidence: Vec::new(),
-        evaluator: None,
-        base: None,
+        ..Submission::default()
     }
 }
 
 /// A new file.
 pub fn added(path: &str) -> Change {
     let (kind, state) = (ChangeKind::Added, ChangeState::Untracked);
-    Change { path: path.to_owned(), kind, state, old_path: None, size: Some(10), hunks: None }
+    Change { path: path.to_owned(), kind, state, size: Some(10), ..Change::default() }
 }

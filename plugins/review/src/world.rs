@@ -33,6 +33,7 @@ impl World for Host {
             models::Error::NotGranted => format!("the model `{model}` is not granted"),
             models::Error::NotDistinct => "the model is the one that did the work".to_owned(),
             models::Error::Budget(what) => format!("the budget of {what} is used up"),
+            models::Error::Timeout => "the model did not answer in time".to_owned(),
             models::Error::Unreachable(why) => format!("the model could not be asked: {why}"),
             models::Error::Malformed(why) => format!("the model's answer cannot be read: {why}"),
         })

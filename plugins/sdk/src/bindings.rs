@@ -30,6 +30,9 @@ pub mod about {
         path: "../../wit",
         world: "gatehost:sdk/about",
         pub_export_macro: true,
+        with: {
+            "gatehost:verifier/types@0.1.0": crate::bindings::imports::gatehost::verifier::types,
+        },
     });
 }
 

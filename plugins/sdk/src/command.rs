@@ -1,14 +1,42 @@
 //! What verifiers that run a command have in common: choosing it, and saying how it ended.
 
 use crate::commands::{self, Captured, Ending, Error, Output};
-use crate::{Finding, Place, Verdict};
+use crate::{Class, Finding, Place, Status, Verdict};
 
-/// Run the command of this name, or the only one that is granted. An error is a verdict: nothing could be judged.
-pub fn run(name: Option<&str>) -> Result<Output, Verdict> {
+/// Run the command of this name, or the only one that is granted: one output, or several where it was handed more files
+/// than fit on one command line. An error is a verdict: nothing could be judged.
+pub fn run(name: Option<&str>) -> Result<Vec<Output>, Verdict> {
     let name = choose(&commands::granted(), name).map_err(Verdict::abstain)?;
-    commands::run(&name).map_err(|error| match error {
+    let outputs = commands::run(&name).map_err(|error| match error {
         Error::NotGranted => Verdict::abstain(format!("the command `{name}` is not granted to this check")),
-    })
+    })?;
+    // Nothing that ran is nothing that passed.
+    if outputs.is_empty() { Err(Verdict::abstain(format!("the command `{name}` was not run"))) } else { Ok(outputs) }
+}
+
+/// Run the command of this name, or the only one that is granted, and judge each of its outputs. The worst verdict
+/// decides, and the findings of all are kept.
+pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict {
+    let outputs = match run(name) {
+        Ok(outputs) => outputs,
+        Err(verdict) => return verdict,
+    };
+    let severity = |verdict: &Verdict| match verdict.status {
+        Status::Fail => 0,
+        Status::Abstain => 1,
+        Status::Pass => 2,
+        Status::NotApplicable => 3,
+    };
+    let mut verdicts: Vec<Verdict> = outputs.iter().map(judge).collect();
+    let Some(worst) = (0..verdicts.len()).min_by_key(|index| severity(&verdicts[*index])) else {
+        return Verdict::abstain("the command was not run");
+    };
+    let mut verdict = verdicts.remove(worst);
+    for other in verdicts {
+        verdict.findings.extend(other.findings);
+        verdict.metrics.extend(other.metrics);
+    }
+    verdict
 }
 
 /// Which of the granted commands is meant.
@@ -52,10 +80,10 @@ pub fn failure(output: &Output) -> Option<Finding> {
 }
 
 /// Which kind of failure an ending is, for whoever decides about a retry.
-pub fn class(output: &Output) -> &'static str {
+pub fn class(output: &Output) -> Class {
     match output.ending {
-        Ending::TimedOut => "timeout",
-        Ending::Exited(_) | Ending::Signalled(_) => "verify-failure",
+        Ending::TimedOut => Class::Timeout,
+        Ending::Exited(_) | Ending::Signalled(_) => Class::VerifyFailure,
     }
 }
 
@@ -106,7 +134,7 @@ mod tests {
 
     fn ended(ending: Ending) -> Output {
         let argv = vec!["make".to_owned(), "test".to_owned()];
-        Output { argv, ending, stdout: captured("out\n"), stderr: captured("\u{1b}[1;31merr\u{1b}[0m\n") }
+        Output { argv, ending, stdout: captured("out\n"), stderr: captured("\u{1b}[1;31merr\u{1b}[0m\n"), rewrites: Vec::new(), replayed: false }
     }
 
     #[test]

@@ -35,7 +35,9 @@ pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, Fi
 pub use bindings::imports::gatehost::verifier::{commands, log, models, submission, types, workspace};
 pub use settings::{DefaultFor, Setting, Settings};
 pub use submission::Submission;
-pub use types::{Finding, Level, Place, Status, Verdict};
+pub use types::{
+    Category, Edit, FailureClass as Class, Finding, Fix, Level, Metric, Place, Status, Verdict,
+};
 pub use verdict::TextPosition;
 
 #[doc(hidden)]
@@ -55,6 +57,42 @@ pub struct About {
     summary: &'static str,
     files: &'static [&'static str],
     settings_schema: Schema,
+    rules: &'static [Rule],
+}
+
+/// A kind of finding that a verifier can report; see `wit/about.wit`.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The code of its findings; `*` for all that come from the settings.
+    pub code: &'static str,
+    /// The level that its findings usually have.
+    pub level: Level,
+    /// What it means, in one line.
+    pub summary: &'static str,
+    /// How to repair it, and why it matters; may be empty.
+    pub help: &'static str,
+}
+
+impl Rule {
+    /// A rule whose findings must not pass.
+    pub const fn error(code: &'static str, summary: &'static str) -> Self {
+        Self { code, level: Level::Error, summary, help: "" }
+    }
+
+    /// A rule whose findings are worth repairing.
+    pub const fn warning(code: &'static str, summary: &'static str) -> Self {
+        Self { code, level: Level::Warning, summary, help: "" }
+    }
+
+    /// A rule whose findings are information.
+    pub const fn note(code: &'static str, summary: &'static str) -> Self {
+        Self { code, level: Level::Note, summary, help: "" }
+    }
+
+    /// How to repair it, and why it matters.
+    pub const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
 }
 
 /// Where the schema of the settings comes from.
@@ -67,7 +105,7 @@ enum Schema {
 impl About {
     /// A description without file patterns and without settings.
     pub const fn new(name: &'static str, version: &'static str, summary: &'static str) -> Self {
-        Self { name, version, summary, files: &[], settings_schema: Schema::Written("") }
+        Self { name, version, summary, files: &[], settings_schema: Schema::Written(""), rules: &[] }
     }
 
     /// The globs of the files that a file verifier wants by default.
@@ -85,8 +123,13 @@ impl About {
         Self { settings_schema: Schema::Written(settings_schema), ..self }
     }
 
+    /// Every kind of finding that the verifier can report.
+    pub const fn rules(self, rules: &'static [Rule]) -> Self {
+        Self { rules, ..self }
+    }
+
     #[doc(hidden)]
-    pub fn into_parts(self) -> (String, String, String, Vec<String>, String) {
+    pub fn into_parts(self) -> (String, String, String, Vec<String>, String, &'static [Rule]) {
         (
             self.name.into(),
             self.version.into(),
@@ -96,6 +139,7 @@ impl About {
                 Schema::Written(schema) => schema.into(),
                 Schema::Declared(schema) => schema(),
             },
+            self.rules,
         )
     }
 }
@@ -106,6 +150,8 @@ pub trait FileVerifier {
     type Settings: DeserializeOwned;
     /// What the verifier says of itself.
     const ABOUT: About;
+    /// Whether it judges links that lead nowhere too. Otherwise it abstains from them.
+    const JUDGES_BROKEN_LINKS: bool = false;
     /// Judge one file.
     fn check(file: &File, settings: Self::Settings) -> Verdict;
 }
@@ -118,6 +164,19 @@ pub trait SubmissionVerifier {
     const ABOUT: About;
     /// Judge one submission.
     fn check(submission: &Submission, settings: Self::Settings) -> Verdict;
+}
+
+/// What a file verifier says before it looks at a file.
+#[doc(hidden)]
+pub fn file_verifier<V: FileVerifier>(file: &File) -> Option<Verdict> {
+    let is_missing = matches!(file.content, Content::Missing) && !V::JUDGES_BROKEN_LINKS;
+    is_missing.then(|| Verdict::abstain("the path is a link that leads nowhere"))
+}
+
+/// What a submission verifier says before it looks at a submission.
+#[doc(hidden)]
+pub fn submission_verifier<V: SubmissionVerifier>(_: &Submission) -> Option<Verdict> {
+    None
 }
 
 /// Read settings that the host has already validated against the schema.
@@ -221,14 +280,25 @@ macro_rules! __export {
 
             impl about::Guest for Export {
                 fn describe() -> about::Description {
-                    let (name, version, summary, files, settings_schema) =
+                    let (name, version, summary, files, settings_schema, rules) =
                         <$verifier as $crate::$shape>::ABOUT.into_parts();
-                    about::Description { name, version, summary, files, settings_schema }
+                    let rule = |rule: &$crate::Rule| about::Rule {
+                        code: rule.code.into(),
+                        level: rule.level,
+                        summary: rule.summary.into(),
+                        help: rule.help.into(),
+                        url: None,
+                    };
+                    let rules = rules.iter().map(rule).collect();
+                    about::Description { name, version, summary, files, settings_schema, rules, url: None }
                 }
             }
 
             impl shape::Guest for Export {
                 fn check(input: $input, settings: String) -> $crate::Verdict {
+                    if let Some(verdict) = $crate::$interface::<$verifier>(&input) {
+                        return verdict;
+                    }
                     $crate::with_settings(&settings, |settings| <$verifier as $crate::$shape>::check(&input, settings))
                 }
             }

@@ -25,6 +25,7 @@ impl File {
     pub fn readable(&self) -> Option<Cow<'_, str>> {
         match &self.content {
             Content::Text(text) => Some(Cow::Borrowed(text)),
+            Content::Missing => None,
             Content::Binary(bytes) => utf16_units(bytes)
                 .map(|units| Cow::Owned(String::from_utf16_lossy(&units)))
                 .or_else(|| (!bytes.contains(&0)).then(|| String::from_utf8_lossy(bytes))),
@@ -89,7 +90,7 @@ mod tests {
             (b"\xFF\xFEa\0", "utf-16", 1, 1),
             (b"\xFE\xFF\0a", "utf-16", 1, 1),
         ] {
-            let file = File { path: "a".into(), content: Content::Binary(bytes.to_vec()) };
+            let file = File::new("a", bytes);
             let finding = file.utf8("JSON").expect_err("not UTF-8");
             let place = finding.place.expect("a place");
             assert_eq!((&*finding.code, place.line, place.column), (code, Some(line), Some(column)));
@@ -112,7 +113,7 @@ mod tests {
             (b"\xFF\xFEa\0\x34\xD8b\0c", Some("a\u{FFFD}b")),
             (b"\x89PNG\0\0", None),
         ] {
-            let file = File { path: "a".into(), content: Content::Binary(bytes.to_vec()) };
+            let file = File::new("a", bytes);
             assert_eq!(file.readable().as_deref(), expected, "{bytes:?}");
         }
     }

@@ -1,12 +1,21 @@
 //! Constructors for findings, places and verdicts.
 
-use crate::submission::Executor;
-use crate::{Content, File, Finding, Level, Place, Status, Submission, Verdict};
+use crate::submission::{Change, ChangeKind, ChangeState, CommandEvidence, Evaluator, Evidence, Executor, Outcome};
+use crate::submission::{Task, TaskSource};
+use crate::{Category, Class, Content, Edit, File, Finding, Fix, Level, Metric, Place, Status, Submission, Verdict};
 
 impl Verdict {
     /// The work is acceptable.
     pub fn pass() -> Self {
-        Self { status: Status::Pass, confidence: None, summary: String::new(), findings: Vec::new(), class: None }
+        Self {
+            status: Status::Pass,
+            confidence: None,
+            summary: String::new(),
+            findings: Vec::new(),
+            class: None,
+            needs_person: false,
+            metrics: Vec::new(),
+        }
     }
 
     /// The work is not acceptable, for these reasons.
@@ -21,9 +30,30 @@ impl Verdict {
         Self { status: if wrong { Status::Fail } else { Status::Pass }, findings, ..Self::pass() }
     }
 
-    /// This verifier cannot judge, for this reason.
+    /// This verifier should judge and cannot, for this reason.
     pub fn abstain(summary: impl Into<String>) -> Self {
         Self { status: Status::Abstain, summary: summary.into(), ..Self::pass() }
+    }
+
+    /// The input is none of this verifier's business, for this reason.
+    pub fn not_applicable(summary: impl Into<String>) -> Self {
+        Self { status: Status::NotApplicable, summary: summary.into(), ..Self::pass() }
+    }
+
+    /// Which kind of failure it is.
+    pub fn class(self, class: Class) -> Self {
+        Self { class: Some(class), ..self }
+    }
+
+    /// A person must decide, whatever the status says.
+    pub fn needs_person(self) -> Self {
+        Self { needs_person: true, ..self }
+    }
+
+    /// Add a number that was measured.
+    pub fn metric(mut self, name: &str, value: f64) -> Self {
+        self.metrics.push(Metric { name: name.into(), value });
+        self
     }
 }
 
@@ -43,7 +73,17 @@ impl From<Vec<Finding>> for Verdict {
 
 impl Finding {
     fn new(level: Level, code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.into(), level, message: message.into(), place: None, hint: None }
+        Self {
+            code: code.into(),
+            level,
+            message: message.into(),
+            place: None,
+            hint: None,
+            category: Category::Work,
+            key: None,
+            url: None,
+            fix: None,
+        }
     }
 
     /// Something that must not pass.
@@ -71,6 +111,21 @@ impl Finding {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// What it is about, where that is not the work.
+    pub fn category(self, category: Category) -> Self {
+        Self { category, ..self }
+    }
+
+    /// What identifies it besides its code and its file, such as the name of a test.
+    pub fn key(self, key: impl Into<String>) -> Self {
+        Self { key: Some(key.into()), ..self }
+    }
+
+    /// A repair: edits of the file of its place, in the order of the file.
+    pub fn fix(self, description: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Self { fix: Some(Fix { description: description.into(), edits }), ..self }
+    }
+
     /// Its code, line and column, where it has all three: what a test of a verifier compares.
     pub fn spot(&self) -> Option<(String, u32, u32)> {
         let place = self.place.as_ref()?;
@@ -94,6 +149,20 @@ impl Place {
     /// A line and a column, both from 1.
     pub fn position(self, line: u32, column: u32) -> Self {
         Self { line: Some(line), column: Some(column), ..self }
+    }
+}
+
+impl Edit {
+    /// Replace the bytes from `start` to `end` of a text.
+    pub fn replace(text: &str, start: usize, end: usize, replacement: impl Into<String>) -> Self {
+        let (from, to) = (TextPosition::of(text, start), TextPosition::of(text, end));
+        Self {
+            start_line: from.line,
+            start_column: from.column,
+            end_line: to.line,
+            end_column: to.column,
+            replacement: replacement.into(),
+        }
     }
 }
 
@@ -130,22 +199,23 @@ impl File {
             Ok(text) => Content::Text(text),
             Err(error) => Content::Binary(error.into_bytes()),
         };
-        Self { path: path.into(), content }
+        Self { path: path.into(), content, executable: false, link_target: None }
     }
 
     /// The text, or `None` where the file is not UTF-8.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
-            Content::Binary(_) => None,
+            Content::Binary(_) | Content::Missing => None,
         }
     }
 
-    /// The bytes.
+    /// The bytes; none where the path is a link that leads nowhere.
     pub fn bytes(&self) -> &[u8] {
         match &self.content {
             Content::Text(text) => text.as_bytes(),
             Content::Binary(bytes) => bytes,
+            Content::Missing => &[],
         }
     }
 
@@ -161,7 +231,114 @@ impl File {
     }
 }
 
-/// Nothing was submitted: for tests that fill in what they are about.
+impl Class {
+    /// Its word in reports.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::ExecutionFailure => "execution-failure",
+            Self::VerifyFailure => "verify-failure",
+            Self::ReviewRejection => "review-rejection",
+            Self::Blocked => "blocked",
+            Self::Timeout => "timeout",
+            Self::Malformed => "malformed",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+// Values of which nothing is known: for tests, which fill in what they are about.
+
+impl Default for Executor {
+    fn default() -> Self {
+        Self { name: None, model: None, family: None, session: None, ended: None }
+    }
+}
+
+impl Default for Evaluator {
+    fn default() -> Self {
+        Self { completed: false, text: String::new(), name: None, model: None, session: None }
+    }
+}
+
+impl Default for Change {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            kind: ChangeKind::Added,
+            state: ChangeState::Untracked,
+            old_path: None,
+            size: None,
+            hunks: None,
+            old_mode: None,
+            new_mode: None,
+        }
+    }
+}
+
+impl Default for Task {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            description: String::new(),
+            acceptance_criteria: Vec::new(),
+            done_criteria: Vec::new(),
+            verify: None,
+            phase: None,
+            previous_phase: None,
+            index: None,
+            total: None,
+            expected_outputs: Vec::new(),
+            files: Vec::new(),
+            tier: None,
+            source: TaskSource::Author,
+            group: None,
+            depends_on: Vec::new(),
+            size: None,
+            commit: None,
+        }
+    }
+}
+
+impl Default for CommandEvidence {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            argv: Vec::new(),
+            exit_code: None,
+            signal: None,
+            timed_out: false,
+            output: String::new(),
+            stdout_length: 0,
+            stdout_sha256: String::new(),
+            stderr_length: 0,
+            stderr_sha256: String::new(),
+            started: String::new(),
+            duration_ms: 0,
+            sandbox: String::new(),
+            on_base: false,
+            replayed: false,
+        }
+    }
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self {
+            check: String::new(),
+            verifier: String::new(),
+            outcome: Outcome::Fail,
+            summary: String::new(),
+            findings: Vec::new(),
+            commands: Vec::new(),
+            digest: String::new(),
+            class: None,
+            confidence: None,
+            models: Vec::new(),
+        }
+    }
+}
+
 impl Default for Submission {
     fn default() -> Self {
         Self {
@@ -170,11 +347,14 @@ impl Default for Submission {
             tool_calls: Vec::new(),
             changes: Vec::new(),
             attempt: 1,
-            executor: Executor { name: None, model: None, family: None, session: None },
+            executor: Executor::default(),
             prior_findings: Vec::new(),
             evidence: Vec::new(),
             evaluator: None,
             base: None,
+            attempts_allowed: None,
+            review: None,
+            tree_digest: None,
         }
     }
 }

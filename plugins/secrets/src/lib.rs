@@ -151,7 +151,7 @@ fn is_placeholder(secret: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::{Content, Status};
+    use gatehost_sdk::{Status};
 
     /// Characters without any meaning, the same each time, so that no secret stands in this file.
     fn noise(alphabet: &str, length: usize) -> String {
@@ -306,7 +306,7 @@ mod tests {
     fn a_binary_file_is_searched() {
         let mut bytes = b"\xFF\xFE\0".to_vec();
         bytes.extend(format!(" ghp_{} ", noise(LETTERS, 36)).bytes());
-        let file = File { path: "a.bin".to_owned(), content: Content::Binary(bytes) };
+        let file = File::new("a.bin", bytes);
         assert_eq!(judge(&file, &Settings::default()).status, Status::Fail);
     }
 
@@ -316,7 +316,7 @@ mod tests {
         let little: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
         for bytes in [little, big] {
-            let file = File { path: "a.env".to_owned(), content: Content::Binary(bytes) };
+            let file = File::new("a.env", bytes);
             let place = judge(&file, &Settings::default()).findings.remove(0).place.expect("a place");
             assert_eq!((place.line, place.column), (Some(2), Some(7)));
         }

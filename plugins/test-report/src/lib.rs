@@ -63,7 +63,7 @@ impl SubmissionVerifier for TestReport {
     .settings_schema(SETTINGS_SCHEMA);
 
     fn check(_: &Submission, settings: Settings) -> Verdict {
-        command::run(settings.command.as_deref()).map_or_else(|verdict| verdict, |output| judge(&output, &settings))
+        command::judge(settings.command.as_deref(), |output| judge(output, &settings))
     }
 }
 
@@ -106,12 +106,12 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     if findings.is_empty() {
         return Verdict { summary: counted(report), ..Verdict::pass() };
     }
-    Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(counted(report), findings) }
+    Verdict { class: Some(command::class(output)), ..Verdict::fail(counted(report), findings) }
 }
 
 fn without_report(output: &Output, ending: Finding) -> Verdict {
     let summary = format!("{}, without a report of a known format", ending.message);
-    Verdict { class: Some(command::class(output).to_owned()), ..Verdict::fail(summary, vec![ending]) }
+    Verdict { class: Some(command::class(output)), ..Verdict::fail(summary, vec![ending]) }
 }
 
 fn counted(report: &Report) -> String {

@@ -5,7 +5,7 @@
 
 use gatehost_sdk::submission::ToolCall;
 use gatehost_sdk::text::one_line;
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = r#"{
@@ -117,8 +117,7 @@ fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
     if failed == 0 {
         return Verdict { findings, ..Verdict::pass() };
     }
-    let class = Some("execution-failure".to_owned());
-    Verdict { class, ..Verdict::fail("not every tool call succeeded", findings) }
+    Verdict::fail("not every tool call succeeded", findings).class(Class::ExecutionFailure)
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl wit::Host for Sandbox {
         Ok(self.runner()?.granted.names.clone())
     }
 
-    async fn run(&mut self, name: String) -> wasmtime::Result<Result<wit::Output, wit::Error>> {
+    async fn run(&mut self, name: String) -> wasmtime::Result<Result<Vec<wit::Output>, wit::Error>> {
         let runner = self.runner()?;
         if !runner.granted.names.contains(&name) {
             return Ok(Err(wit::Error::NotGranted));
@@ -48,7 +48,7 @@ impl wit::Host for Sandbox {
             Ok(ran) => {
                 let output = output(&ran);
                 self.runner()?.ran.push(ran);
-                Ok(Ok(output))
+                Ok(Ok(vec![output]))
             }
             // No answer of the command is none of the guest's: whatever it would make of it, it could not judge.
             Err(error) => Err(Ended::error(ErrorKind::CommandNotStarted, error.to_string())),
@@ -66,6 +66,8 @@ fn output(ran: &Ran) -> wit::Output {
         },
         stdout: captured(&ran.stdout),
         stderr: captured(&ran.stderr),
+        rewrites: Vec::new(),
+        replayed: false,
     }
 }
 

@@ -107,6 +107,7 @@ fn refusal(error: NoAnswer) -> wit::Error {
     match error {
         NoAnswer::NotDistinct => wit::Error::NotDistinct,
         NoAnswer::Budget(name) => wit::Error::Budget(clean(name)),
+        NoAnswer::Timeout(_) => wit::Error::Timeout,
         NoAnswer::Unreachable(why) => wit::Error::Unreachable(clean(why)),
         NoAnswer::Malformed(why) => wit::Error::Malformed(clean(why)),
     }

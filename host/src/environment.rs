@@ -1,0 +1,77 @@
+//! The environment as a value: the library reads no variable of the process by itself.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// The variables of an environment.
+///
+/// A program that embeds the library decides what a run sees: [`Environment::of_process`], an empty one, or its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// The variables of this process, as they are now.
+    pub fn of_process() -> Self {
+        std::env::vars_os().collect()
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
+        self.variables.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
+    /// The value of a variable, where it is UTF-8.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.to_str()
+    }
+
+    /// The path that a variable holds, where it holds one.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    /// Set a variable.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+    }
+
+    /// Where caches are kept: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
+    pub fn cache_folder(&self) -> Option<PathBuf> {
+        self.path("GATE_CACHE_DIR").or_else(|| self.below("XDG_CACHE_HOME", ".cache"))
+    }
+
+    /// Where state is kept: `$GATE_STATE_DIR`, else `gatehost` in `$XDG_STATE_HOME` or `~/.local/state`.
+    pub fn state_folder(&self) -> Option<PathBuf> {
+        self.path("GATE_STATE_DIR").or_else(|| self.below("XDG_STATE_HOME", ".local/state"))
+    }
+
+    fn below(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
+        let folder = self.path(variable).or_else(|| Some(self.path("HOME")?.join(in_home)))?;
+        Some(folder.join("gatehost"))
+    }
+}
+
+impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(variables: T) -> Self {
+        Self { variables: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_come_from_the_most_specific_variable() {
+        let cache = |variables: &[(&str, &str)]| variables.iter().copied().collect::<Environment>().cache_folder();
+        assert_eq!(cache(&[("GATE_CACHE_DIR", "/a"), ("XDG_CACHE_HOME", "/b"), ("HOME", "/c")]), Some("/a".into()));
+        assert_eq!(cache(&[("GATE_CACHE_DIR", ""), ("XDG_CACHE_HOME", "/b")]), Some("/b/gatehost".into()));
+        assert_eq!(cache(&[("HOME", "/c")]), Some("/c/.cache/gatehost".into()));
+        assert_eq!(cache(&[]), None);
+        let state: Environment = [("HOME", "/c")].into_iter().collect();
+        assert_eq!(state.state_folder(), Some("/c/.local/state/gatehost".into()));
+    }
+}

@@ -1,0 +1,95 @@
+//! What makes a finding the same one in another attempt.
+//!
+//! A fingerprint is a hash of the check, the code, the path, and what identifies the finding in its file: its key, or else
+//! the text of its line without the space around it, or else its message. So it survives moved lines and another
+//! indentation. Findings that are alike in all of this are told apart by their order.
+
+use crate::verdict::Finding;
+use std::collections::BTreeMap;
+
+/// Hexadecimal digits of a fingerprint: 128 bits.
+const DIGITS: usize = 32;
+
+/// Give every finding of a check its fingerprint. `line` returns the text of a line of a file, where that is known.
+pub(crate) fn assign(check: &str, findings: &mut [Finding], mut line: impl FnMut(&str, u32) -> Option<String>) {
+    let mut alike: BTreeMap<String, u32> = BTreeMap::new();
+    for finding in findings {
+        let path = finding.place.as_ref().map_or("", |place| place.path.as_str());
+        let at = finding.place.as_ref().and_then(|place| place.line);
+        let (kind, text) = match (&finding.key, at.and_then(|at| line(path, at))) {
+            (Some(key), _) => ("key", key.clone()),
+            (None, Some(text)) => ("line", text.trim().to_owned()),
+            (None, None) => ("message", finding.message.clone()),
+        };
+        let parts = [check, &finding.code, path, kind, &text];
+        let first = hash(&parts, 0);
+        let number = alike.entry(first.clone()).or_default();
+        finding.fingerprint = if *number == 0 { first } else { hash(&parts, *number) };
+        *number += 1;
+    }
+}
+
+/// Each part with its length before it, so that no two lists of parts are the same bytes.
+fn hash(parts: &[&str], number: u32) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.update(&number.to_le_bytes());
+    hasher.finalize().to_hex()[..DIGITS].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::{Level, Place};
+
+    fn finding(code: &str, line: u32, key: Option<&str>) -> Finding {
+        let place = Place { path: "a.py".into(), line: Some(line), column: Some(1), end_line: None, end_column: None };
+        Finding { place: Some(place), key: key.map(str::to_owned), ..Finding::new(code, Level::Error, "wrong") }
+    }
+
+    fn prints(findings: &[Finding], lines: &[&str]) -> Vec<String> {
+        let mut findings = findings.to_vec();
+        assign("python", &mut findings, |_, line| lines.get(line as usize - 1).map(|line| (*line).to_owned()));
+        findings.into_iter().map(|finding| finding.fingerprint).collect()
+    }
+
+    #[test]
+    fn moved_and_indented_lines_keep_their_findings() {
+        let before = prints(&[finding("e", 1, None)], &["x ="]);
+        let after = prints(&[finding("e", 3, None)], &["", "if y:", "    x ="]);
+        assert_eq!(before, after);
+        assert_eq!(before[0].len(), DIGITS);
+    }
+
+    #[test]
+    fn what_differs_is_told_apart() {
+        let lines = ["x =", "x =", "y ="];
+        let all = prints(
+            &[
+                finding("e", 1, None),
+                finding("e", 2, None),
+                finding("e", 3, None),
+                finding("f", 1, None),
+                finding("e", 1, Some("test_a")),
+                finding("e", 1, Some("test_b")),
+            ],
+            &lines,
+        );
+        let mut distinct = all.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), all.len(), "{all:?}");
+        let other = prints(&[finding("e", 99, None)], &[]);
+        assert!(!all.contains(&other[0]), "a line that is not there has its message");
+    }
+
+    #[test]
+    fn a_key_identifies_whatever_the_line_says() {
+        assert_eq!(
+            prints(&[finding("e", 1, Some("test_a"))], &["x"]),
+            prints(&[finding("e", 2, Some("test_a"))], &["", "y"])
+        );
+    }
+}
