@@ -136,6 +136,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the machine is at fault, and not the caller: there is no space, or git did not answer in time.
+    pub fn is_of_the_machine(&self) -> bool {
+        match self {
+            Self::Snapshot(_) | Self::Git { .. } => true,
+            Self::Folder { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -301,7 +310,7 @@ fn named(
 
 /// A file that is judged whole, because there is nothing to compare it with.
 fn whole_file(path: String, state: ChangeState) -> Change {
-    Change { path, kind: ChangeKind::Added, state, old_path: None, size: None, hunks: None }
+    Change { path, kind: ChangeKind::Added, state, old_path: None, size: None, hunks: None, old_mode: None, new_mode: None }
 }
 
 /// In order, each once, with their sizes.

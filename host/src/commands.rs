@@ -196,6 +196,8 @@ impl From<&Ran> for CommandEvidence {
             started: text::timestamp(ran.started),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
             sandbox: ran.sandbox.as_str().to_owned(),
+            on_base: false,
+            replayed: false,
         }
     }
 }

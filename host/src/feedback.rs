@@ -64,7 +64,11 @@ fn collect(node: &Node, parts: &mut Vec<Part>) {
         Outcome::Fail => 0,
         Outcome::Error => 1,
         Outcome::Abstain => 2,
-        Outcome::Pass | Outcome::Skipped | Outcome::NotReached | Outcome::NotNeeded => return,
+        Outcome::Pass
+        | Outcome::Skipped
+        | Outcome::NotApplicable
+        | Outcome::NotReached
+        | Outcome::NotNeeded => return,
     };
     if node.shadow {
         return;

@@ -31,6 +31,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     let gate = Gate { rule: Rule::All(members), terms: Terms::default() };
     Config {
         deadline: MAX_DEADLINE,
+        require_trusted: false,
         gates: BTreeMap::from([("command-line".to_owned(), gate)]),
         checks,
         commands: BTreeMap::new(),
