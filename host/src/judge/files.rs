@@ -1,6 +1,6 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
-use super::Subject;
+use super::{FilesDone, Subject};
 use super::witness::{Witness, input};
 use crate::commands::{Commands, Ran};
 use crate::memory::Memory;
@@ -89,6 +89,9 @@ pub(super) struct Work {
     /// The name of the check, for fingerprints.
     pub(super) check: String,
     pub(super) on_not_applicable: Inapplicable,
+    pub(super) member: String,
+    pub(super) done: Arc<FilesDone>,
+    pub(super) finished: AtomicUsize,
     pub(super) next: AtomicUsize,
 }
 
@@ -126,11 +129,20 @@ impl Work {
                 Ok(None) => {}
                 Err(error) => answers.push((index, Answer::from(unreadable(&error)).into())),
             }
+            self.tell();
         }
     }
 }
 
 impl Work {
+    /// Tell of progress, about a hundred times for each check.
+    fn tell(&self) {
+        let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());
+        if done == total || done.is_multiple_of((total / 100).max(1)) {
+            (self.done)(&self.member, done, total);
+        }
+    }
+
     /// The answer, and whether it was cached.
     async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (Answer, bool) {
         if let Some(memory) = &self.memory
