@@ -94,7 +94,7 @@ fn what_a_program_finds_is_kept() {
     let answer = Host::new().ask(&program("fail"), Question::default()).expect("loaded");
     let verdict = answer.verdict;
     assert_eq!(
-        (verdict.confidence, &*verdict.summary, verdict.class.as_deref()),
+        (verdict.confidence, &*verdict.summary, verdict.class.as_ref().map(|class| class.as_str())),
         (Some(0.5), "no good", Some("malformed"))
     );
     let [finding] = &verdict.findings[..] else { panic!("one finding") };

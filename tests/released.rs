@@ -29,16 +29,14 @@ fn file_verifiers_of_every_released_contract_answer() {
             end_column: Some(4),
         };
         let finding = Finding {
-            code: "the-code".into(),
-            level: Level::Warning,
-            message: "found a thing".into(),
             place: Some(place),
             hint: Some("mend that".into()),
+            ..Finding::new("the-code", Level::Warning, "found a thing")
         };
         assert_eq!(answer.verdict.findings, [finding], "{version}");
         assert_eq!((answer.verdict.status, answer.verdict.confidence), (Status::Abstain, Some(0.5)), "{version}");
         assert_eq!(
-            (&*answer.verdict.summary, answer.verdict.class.as_deref()),
+            (&*answer.verdict.summary, answer.verdict.class.as_ref().map(|class| class.as_str())),
             ("{\"a\":1}", Some("blocked")),
             "{version}"
         );
