@@ -35,6 +35,7 @@ const PIPELINE: &[&str] = &[
     "settings",
     "catalogue",
     "judge",
+    "session",
     "author",
     "report",
     "schema",

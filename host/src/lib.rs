@@ -40,6 +40,9 @@ pub mod settings;
 pub mod catalogue;
 pub mod judge;
 
+// One call that does it all.
+pub mod session;
+
 // For those who write verifiers.
 pub mod author;
 

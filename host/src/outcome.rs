@@ -164,8 +164,8 @@ pub struct VerifierId {
     /// What it was granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
-    /// What one call may use.
-    #[serde(default)]
+    /// What one call may use, where that is not the default.
+    #[serde(default, skip_serializing_if = "Limits::are_default")]
     pub limits: Limits,
 }
 

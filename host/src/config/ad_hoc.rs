@@ -40,6 +40,14 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     }
 }
 
+impl Config {
+    /// The same under another name, for a configuration of one gate.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.gates = self.gates.into_values().map(|gate| (name.to_owned(), gate)).collect();
+        self
+    }
+}
+
 /// The name of the file without its ending; with a number where that is taken.
 fn unused_name(verifier: &str, taken: &BTreeMap<String, Check>) -> String {
     let path = verifier.split("@sha256:").next().unwrap_or(verifier);
