@@ -10,7 +10,7 @@
 use crate::commands::{Captured, Commands, Ending, NotStarted, Ran};
 use crate::config::Sandbox;
 use crate::models::{Answer, Models, NoAnswer, Stop};
-use crate::runtime::Granted;
+use crate::runtime::{AskModels, Granted, RunCommands};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) struct ModelScript {
 
 impl CommandScript {
     /// Commands that answer so.
-    pub(super) fn commands(&self) -> Granted<Commands> {
+    pub(super) fn commands(&self) -> Granted<dyn RunCommands> {
         let names: Vec<String> = self.0.keys().cloned().collect();
         let answers = self.0.iter().map(|(name, runs)| (name.clone(), runs.iter().map(|run| run.ran(name)).collect()));
         Granted { names, by: Arc::new(Commands::scripted(answers.collect())) }
@@ -42,7 +42,7 @@ impl CommandScript {
 
 impl ModelScript {
     /// Models that answer so.
-    pub(super) fn models(&self) -> Granted<Models> {
+    pub(super) fn models(&self) -> Granted<dyn AskModels> {
         let names: Vec<String> = self.answers.keys().cloned().collect();
         let answers = self.answers.iter();
         let answers = answers.map(|(name, all)| (name.clone(), all.iter().map(|one| one.0.clone()).collect()));
