@@ -7,7 +7,7 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::models::Models;
 use crate::plan::{self, Shape};
-use crate::runtime::{Anatomy, Answer, Capability, FileInput, Description, Granted, Grants, Runtime, Source, Terms, Verifier};
+use crate::runtime::{Anatomy, Answer, Capability, Description, Granted, Grants, Runtime, Source, Terms, Verifier};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Status};
 use crate::workspace::Workspace;
@@ -142,12 +142,11 @@ impl Trial {
         let mut time = Duration::ZERO;
         match asked.given {
             Given::Files(files) => {
-                for (path, bytes) in files {
-                    let file = FileInput::new(path, bytes.clone());
+                for file in files {
                     let start = Instant::now();
-                    let answer = self.runtime.check_file(&self.verifier, &terms, file).await;
+                    let answer = self.runtime.check_file(&self.verifier, &terms, file.clone()).await;
                     time += start.elapsed();
-                    answers.push((path.clone(), answer));
+                    answers.push((file.path.clone(), answer));
                 }
             }
             Given::Submission(submission) => {
