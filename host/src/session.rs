@@ -360,6 +360,7 @@ fn selection_record(selection: &Selection) -> SelectionRecord {
             let paths = paths.iter().map(|path| text::clean_line(&path.to_string_lossy(), 1_000)).collect();
             SelectionRecord { paths, ..of("files") }
         }
+        Selection::Since(from) => SelectionRecord { from: Some(from.clone()), ..of("since") },
         Selection::Between { from, to } => {
             SelectionRecord { from: Some(from.clone()), to: Some(to.clone()), ..of("between") }
         }

@@ -129,7 +129,7 @@ fn the_time_of_all_questions_together_is_bounded() {
     let server = Server::doing(vec![Act::Drip]);
     let models = models(model("openai", &server.url, "max_run_time = \"150ms\""), Executor::default(), None);
     let answers = ask_all(&models, 2);
-    assert_eq!(answers[0].1, Err(NoAnswer::Unreachable("no answer within 150 ms".to_owned())));
+    assert_eq!(answers[0].1, Err(NoAnswer::Timeout("150 ms".to_owned())));
     assert_eq!(answers[1].1, Err(NoAnswer::Budget("time".to_owned())));
 }
 

@@ -113,6 +113,7 @@ Examples:
   gate run                                   what changed since the last commit
   gate run commit --staged                   the gate `commit`, for what is about to be committed
   gate run --from-ref main --to-ref HEAD     what a branch changed
+  gate run --since main                      what a branch changed, with what is not committed yet
   gate run --all-files --format json         everything, as one JSON document
   gate run --submission done.json            a task, a claim and what was done
   gate run --verifier ./mine.wasm --files a  try a verifier")]
@@ -123,14 +124,18 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
     pub(crate) config: Option<PathBuf>,
     /// Judge these files or folders; of a folder in a repository, what git tracks or would track
-    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "from_ref"])]
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "since", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,
     /// Judge every file that git tracks or would track
-    #[arg(long, conflicts_with_all = ["staged", "from_ref"])]
+    #[arg(long, conflicts_with_all = ["staged", "since", "from_ref"])]
     pub(crate) all_files: bool,
     /// Judge what is in the index
-    #[arg(long, conflicts_with = "from_ref")]
+    #[arg(long, conflicts_with_all = ["since", "from_ref"])]
     pub(crate) staged: bool,
+    /// Judge every difference between this commit and the working tree: later commits, staged, unstaged and untracked
+    /// files; if the commit is not an ancestor of HEAD, their merge base is used
+    #[arg(long, value_name = "REF", conflicts_with = "from_ref")]
+    pub(crate) since: Option<String>,
     /// Judge what changed since the merge base with `--to-ref`
     #[arg(long, value_name = "REF")]
     pub(crate) from_ref: Option<String>,

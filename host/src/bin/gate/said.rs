@@ -81,6 +81,8 @@ pub(crate) fn selection(command: &Run) -> (Option<&'static str>, Selection) {
         (Some("--all-files"), Selection::All)
     } else if command.staged {
         (Some("--staged"), Selection::Staged)
+    } else if let Some(since) = &command.since {
+        (Some("--since"), Selection::Since(since.clone()))
     } else if let Some(from) = &command.from_ref {
         (Some("--from-ref"), Selection::Between { from: from.clone(), to: command.to_ref.clone() })
     } else {
