@@ -143,12 +143,11 @@ impl Trial {
         let mut time = Duration::ZERO;
         match asked.given {
             Given::Files(files) => {
-                for (path, bytes) in files {
-                    let file = FileInput::new(path, bytes.clone());
+                for file in files {
                     let start = Instant::now();
-                    let answer = self.runtime.check_file(&self.verifier, &terms, file).await;
+                    let answer = self.runtime.check_file(&self.verifier, &terms, file.clone()).await;
                     time += start.elapsed();
-                    answers.push((path.clone(), answer));
+                    answers.push((file.path.clone(), answer));
                 }
             }
             Given::Submission(submission) => {
