@@ -37,6 +37,8 @@ const PIPELINE: &[&str] = &[
     "catalogue",
     "judge",
     "ledger",
+    "overrides",
+    "proof",
     "session",
     "author",
     "report",
