@@ -73,6 +73,8 @@ pub struct Config {
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
+    /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
+    pub protected: Vec<String>,
     pub(crate) places: Places,
 }
 
@@ -123,9 +125,20 @@ fn read(mut root: Table<'_>) -> Config {
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
-    let places = Places::default();
-    let config =
-        Config { deadline, require_trusted, gates, checks, commands, models, retry, escalation, overrides, places };
+    let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
+    let config = Config {
+        deadline,
+        require_trusted,
+        gates,
+        checks,
+        commands,
+        models,
+        retry,
+        escalation,
+        overrides,
+        protected,
+        places: Places::default(),
+    };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));

@@ -160,7 +160,11 @@ fn three_failed_tasks_of_a_group_halt_the_project_until_a_person_answers() {
     }
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("the project is halted since entry 7: 3 tasks of the group failed"), "{}", said(&output));
+    assert!(
+        said(&output).contains("the project is halted since entry 7: 3 tasks of the group failed"),
+        "{}",
+        said(&output)
+    );
     let output = stage.run(&["resume", "--retry"]);
     assert_eq!(output.status.code(), Some(2), "without a terminal: {}", said(&output));
     assert_eq!(stage.run(&["run"]).status.code(), Some(3));
@@ -203,7 +207,17 @@ Attempt: 1
     let written = std::fs::read_to_string(stage.work().join("STATE.md")).expect("written");
     assert!(written.starts_with("# Mine\n\n<!-- gate status: begin -->\n"), "{written}");
     assert_eq!(written.matches("gate status: begin").count(), 1);
-    for field in ["current_task:", "gate_status: APPROVED", "executor_status: success", "verify_status: passed", "gate_stats:", "pass_rate: \"50%\"", "recent_failures:", "failure_type: VERIFY_FAILURE", "recovered: true"] {
+    for field in [
+        "current_task:",
+        "gate_status: APPROVED",
+        "executor_status: success",
+        "verify_status: passed",
+        "gate_stats:",
+        "pass_rate: \"50%\"",
+        "recent_failures:",
+        "failure_type: VERIFY_FAILURE",
+        "recovered: true",
+    ] {
         assert!(written.contains(field), "{field}\n{written}");
     }
 }
@@ -215,7 +229,13 @@ fn a_run_can_be_explained_and_counted() {
     stage.run(&["run"]);
     let output = stage.run(&["explain"]);
     let found = text(&output.stdout);
-    for part in ["\ntree      sha256:", "\nplan      sha256:", "1 verdicts were reused", "check json-syntax: json-syntax sha256:", "step-started"] {
+    for part in [
+        "\ntree      sha256:",
+        "\nplan      sha256:",
+        "1 verdicts were reused",
+        "check json-syntax: json-syntax sha256:",
+        "step-started",
+    ] {
         assert!(found.contains(part), "{part}\n{found}");
     }
     submit(&stage, json!({ "id": "t1" }), false);
@@ -277,14 +297,17 @@ fn what_a_person_lets_through_is_never_a_pass() {
     in_git(&stage);
     submit(&stage, json!({ "id": "t1" }), false);
     let arguments = "skip --task t1 --condition known-false-negative --reason 'the check expects an old dialect'";
-    let refused = stage.run(&["skip", "--task", "t1", "--condition", "user-risk", "--reason", "the service is down today"]);
+    let refused =
+        stage.run(&["skip", "--task", "t1", "--condition", "user-risk", "--reason", "the service is down today"]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(said(&refused).contains("needs a person at a terminal"), "{}", said(&refused));
-    let excuse = at_terminal(&stage, "skip --task t1 --condition user-risk --reason 'tests take too long here'", "skip");
+    let excuse =
+        at_terminal(&stage, "skip --task t1 --condition user-risk --reason 'tests take too long here'", "skip");
     assert_eq!(excuse.status.code(), Some(2), "{}", said(&excuse));
     let unconfirmed = at_terminal(&stage, arguments, "no");
     assert_eq!(unconfirmed.status.code(), Some(2), "{}", said(&unconfirmed));
-    let refusals = Filter { status: Some("refused".to_owned()), ..Filter::of(&stage.project()).kinds(&[EntryKind::Note]) };
+    let refusals =
+        Filter { status: Some("refused".to_owned()), ..Filter::of(&stage.project()).kinds(&[EntryKind::Note]) };
     assert_eq!(stage.ledger().entries(&refusals).expect("entries").len(), 3);
 
     let granted = at_terminal(&stage, arguments, "skip");
@@ -308,7 +331,8 @@ fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
     let stage = Stage::new();
     let home = stage.state().parent().expect("a folder").to_owned();
     let key = home.join("key");
-    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "alice", "-f"]).arg(&key).status();
+    let made =
+        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "alice", "-f"]).arg(&key).status();
     assert!(made.expect("ssh-keygen").success());
     let public = std::fs::read_to_string(home.join("key.pub")).expect("a key");
     let gate = format!(
@@ -335,7 +359,8 @@ fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
     std::fs::write(&file, &request.stdout).expect("written");
     let sign = |namespace: &str| {
         let _ = std::fs::remove_file(home.join("request.sig"));
-        let signed = Command::new("ssh-keygen").args(["-q", "-Y", "sign", "-n", namespace, "-f"]).arg(&key).arg(&file).output();
+        let signed =
+            Command::new("ssh-keygen").args(["-q", "-Y", "sign", "-n", namespace, "-f"]).arg(&key).arg(&file).output();
         assert!(signed.expect("ssh-keygen").status.success());
         home.join("request.sig").to_str().expect("UTF-8").to_owned()
     };
@@ -389,4 +414,58 @@ fn a_ledger_that_cannot_be_used_is_no_pass() {
     );
     assert_eq!(text(&output.stderr), expected);
     assert_eq!(stage.run(&["run", "--no-ledger"]).status.code(), Some(0));
+}
+
+#[test]
+fn work_is_judged_by_the_policy_of_a_trusted_commit() {
+    let stage = Stage::new();
+    let gate =
+        "protected = [\"tests/**\"]\n[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
+    std::fs::write(stage.work().join("gate.toml"), gate).expect("written");
+    std::fs::create_dir(stage.work().join("tests")).expect("made");
+    std::fs::write(stage.work().join("tests/a.json"), "{}\n").expect("written");
+    in_git(&stage);
+    let write = |path: &str, text: &str| std::fs::write(stage.work().join(path), text).expect("written");
+    let run = || {
+        let output = stage.run(&["run", "--policy-from", "main", "--format", "json"]);
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+        (output.status.code(), record)
+    };
+    write("a.json", "{\"a\": 1}\n");
+    let (code, record) = run();
+    assert_eq!((code, &record["policy"]["source"]), (Some(0), &json!("base")), "{record:#}");
+    // A gate that its own author weakens does not count, committed or not.
+    let weak = "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n";
+    write("gate.toml", weak);
+    write("a.json", "{\n");
+    assert_eq!(run().0, Some(1), "the old gate judges it");
+    write("a.json", "{}\n");
+    let (code, record) = run();
+    assert_eq!((code, &record["status"]), (Some(3), &json!("abstain")), "{record:#}");
+    assert_eq!(record["marks"], json!(["needs-person"]));
+    let policy = record["gate"]["children"].as_array().expect("members").last().expect("one").clone();
+    assert_eq!(policy["verdict"]["findings"][0]["code"], "policy.touched");
+    assert_eq!(policy["verdict"]["findings"][0]["place"]["path"], "gate.toml");
+    git(&stage, "git checkout -qb work && git commit -qam weaker");
+    assert_eq!(run().0, Some(3), "a commit of its author is no trusted one");
+    git(&stage, "git checkout -q main -- gate.toml && git commit -qam back");
+    write("a.json", "{\"a\": 2}\n");
+    assert_eq!(run().0, Some(0));
+    write("tests/a.json", "[]\n");
+    let (code, record) = run();
+    assert_eq!(code, Some(3), "{record:#}");
+    let output = stage.run(&["run", "--policy-from", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
+
+#[test]
+fn a_policy_from_a_commit_needs_one_that_has_it() {
+    let stage = Stage::new();
+    let output = stage.run(&["run", "--policy-from", "main"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("only in a git repository"), "{}", said(&output));
+    in_git(&stage);
+    let output = stage.run(&["run", "--policy-from", "main"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("the commit `main` has no gate.toml for this folder"), "{}", said(&output));
 }

@@ -15,7 +15,7 @@ use snapshot::Contents;
 pub(super) use snapshot::Snapshot;
 use status::Status;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -149,6 +149,14 @@ impl Repository {
             add_hunks(git, &mut changes, &revisions)?;
         }
         Ok(Found { base: Some(base), ..changes.into() })
+    }
+
+    /// These files of a commit, and its full name.
+    pub(super) fn stored(&self, name: &str, paths: &BTreeSet<&str>) -> Result<(String, Snapshot), Error> {
+        let git = self.git()?;
+        let commit = commit(git, name)?;
+        let contents = Contents::of(git, Some(&commit))?.only(paths);
+        Ok((commit, Snapshot::of(git, &contents)?))
     }
 
     /// What differs between two commits, from where they parted.

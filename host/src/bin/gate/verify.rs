@@ -31,6 +31,9 @@ pub(crate) struct Verify {
     /// Use this configuration instead of the gate.toml that `gate run` would take
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Use the configuration of this commit, as `gate run --policy-from` does
+    #[arg(long, value_name = "REF", conflicts_with = "config")]
+    policy_from: Option<String>,
     /// What `gate log --head` printed earlier, which must be part of the chain
     #[arg(long, value_name = "HEAD")]
     anchor: Option<Head>,
@@ -45,7 +48,11 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
         if command.format == Format::Json {
-            writeln!(out, "{:#}", json!({ "version": 1, "verified": false, "why": "the ledger is damaged", "damages": damages }))?;
+            writeln!(
+                out,
+                "{:#}",
+                json!({ "version": 1, "verified": false, "why": "the ledger is damaged", "damages": damages })
+            )?;
         } else {
             writeln!(out, "not verified: the ledger is damaged")?;
             for damage in &damages {
@@ -58,7 +65,11 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
     let tree = tree.ok_or_else(|| Complaint::input("what is to be looked up cannot be read in full"))?;
     let mut request = Request::new(&global.directory);
     request.gate.clone_from(&command.gate);
-    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    request.policy = match (&command.config, &command.policy_from) {
+        (Some(file), _) => Policy::File(file.clone()),
+        (None, Some(commit)) => Policy::Commit(commit.clone()),
+        (None, None) => Policy::Nearest,
+    };
     let host = prepare::host(global, &request.environment)?;
     let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
     let question = Question {
@@ -99,7 +110,8 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
 /// The digest of what is looked up, and its base.
 fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Complaint> {
     let folder = &global.directory;
-    let commit = |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
+    let commit =
+        |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
     match &command.rev {
         Some(rev) => commit(rev),
         None if session::is_unchanged(folder)? => commit("HEAD"),
