@@ -232,7 +232,8 @@ fn a_run_can_be_explained_and_counted() {
     for part in [
         "\ntree      sha256:",
         "\nplan      sha256:",
-        "1 verdicts were reused",
+        "1 verdict reused",
+        "a.json: established by 01",
         "check json-syntax: json-syntax sha256:",
         "step-started",
     ] {
