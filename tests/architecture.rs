@@ -24,6 +24,7 @@ const PIPELINE: &[&str] = &[
     "input",
     "changes",
     "commands",
+    "shutdown",
     "models",
     "runtime",
     "memory",

@@ -26,6 +26,7 @@ pub mod changes;
 
 // What a verifier can be granted besides.
 pub mod commands;
+pub mod shutdown;
 pub mod models;
 
 // Who judges.

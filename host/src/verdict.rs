@@ -283,8 +283,10 @@ error_kinds! {
     AbiRange = "abi.range",
     /// The guest named a place that it may not name.
     AbiPlace = "abi.place",
-    /// A command could not be started or confined, or changed what it must not.
+    /// A command could not be started or confined.
     CommandNotStarted = "command.not-started",
+    /// A command changed what it must not: what decides about the work.
+    CommandTampered = "command.tampered",
     /// A model could not be reached, or answered with an error, after all retries.
     LlmUnreachable = "llm.unreachable",
     /// What came back from a model is not an answer.

@@ -1,6 +1,6 @@
 //! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
 
-use gatehost::commands::{Commands, NotStarted, Ran};
+use gatehost::commands::{Commands, NoResult, Ran};
 use gatehost::config::{Access, Command, Sandbox};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ impl Bed {
         commands.with_cache(self.cache.clone()).with_at_most(self.level).with_reserve(self.reserve)
     }
 
-    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<Ran, NotStarted> {
+    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<Ran, NoResult> {
         let commands = self.commands(run);
         tokio().block_on(async {
             let run = commands.run("it", stdin.to_vec());
@@ -73,7 +73,7 @@ impl Bed {
         })
     }
 
-    pub(super) fn try_sh(&self, script: &str) -> Result<Ran, NotStarted> {
+    pub(super) fn try_sh(&self, script: &str) -> Result<Ran, NoResult> {
         self.run(&["sh", "-c", script], b"")
     }
 

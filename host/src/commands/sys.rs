@@ -211,6 +211,16 @@ pub(super) fn make_file(path: &CStr) {
     let _ = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
 }
 
+/// Make a file with these bytes in it.
+pub(super) fn make_file_with(path: &CStr, bytes: &[u8]) -> io::Result<()> {
+    let file = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)?;
+    let mut written = 0;
+    while written < bytes.len() {
+        written += write(file.as_raw_fd(), &bytes[written..])?;
+    }
+    Ok(())
+}
+
 /// Make a link. That it cannot be made is seen when it is used.
 pub(super) fn make_link(path: &CStr, target: &CStr) {
     // SAFETY: both end with NUL.

@@ -9,6 +9,7 @@ mod completions;
 mod configuration;
 mod init;
 mod inspect;
+mod interrupt;
 mod languages;
 mod new;
 mod plan;
@@ -41,6 +42,7 @@ enum Exit {
 }
 
 fn main() -> ExitCode {
+    interrupt::watch();
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => bench::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
+    interrupt::give_way();
     let exit = exit.unwrap_or_else(|complaint: Complaint| {
         complaint.print(terminal::color(global.color, &std::io::stderr()));
         complaint.exit

@@ -7,6 +7,7 @@
 //!   [ ] review  pending
 //! ```
 
+use crate::interrupt;
 use gatehost::gate::Event;
 use gatehost::outcome::Outcome;
 use gatehost::plan::{Plan, What};
@@ -56,6 +57,7 @@ impl Progress {
         };
         let steps = names.iter().enumerate().map(step).collect();
         if watched {
+            interrupt::clears(&lines);
             bar.enable_steady_tick(Duration::from_millis(100));
         }
         Self { lines, bar, steps }
