@@ -62,6 +62,7 @@ const CATALOGUE: &[Row] = &[
     ("A5", Made(made::doubling_instances), Refused(CompileLimit)),
     ("A5", Made(made::read_in_loops), Refused(CompileLimit)),
     ("A5", Made(made::read_after_branches), Refused(CompileLimit)),
+    ("A5", Made(made::set_behind_branches), Refused(CompileLimit)),
     ("A5", Made(made::declared_locals), Refused(CompileLimit)),
     ("A5", Made(made::wide_adapters), Refused(CompileLimit)),
     ("A6", Wat("import-env"), Refused(LinkUnknownImport)),

@@ -114,7 +114,14 @@ pub(super) fn read_after_branches() -> Vec<u8> {
     core(&format!("(func (local {}) {branches} {})", "i32 ".repeat(20_000), reads(20_000)))
 }
 
-/// A5: 10,000 functions of 12 bytes, each of which declares 49,990 locals.
+/// A5: 33 KB in which 1,000 locals are set three times each, behind branches, and then read: half a minute.
+pub(super) fn set_behind_branches() -> Vec<u8> {
+    let set = |number: usize| format!("local.get 0 if i32.const 1 local.set {} end ", number % 1_000);
+    let branches: String = (0..3_000).map(set).collect();
+    core(&format!("(func (local {}) {branches} {})", "i32 ".repeat(1_000), reads(1_000)))
+}
+
+/// A5: 10,000 functions of 6 bytes, each of which declares 49,990 locals.
 pub(super) fn declared_locals() -> Vec<u8> {
     const FUNCTIONS: usize = 10_000;
     let body = [1, 0x86, 0x87, 3, 0x7f, 0x0b];

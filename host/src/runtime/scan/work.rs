@@ -3,9 +3,10 @@
 //! Most code is compiled in a time that grows with its size. Some is not: where branches meet, the compiler looks at
 //! every local that was set on the way, and its time grows with the square of that, so that a function of 3 KB can
 //! take ten seconds; what is only read is looked for in every loop around it, and behind every branch since it was last
-//! used; four bytes declare 50,000 locals; and an instruction of two bytes can hand over a thousand values. The weights
-//! below were measured with functions made for the purpose, on two loaded cores; with them, the runtimes of JavaScript and
-//! of Python, which take half a minute there, come to 30 and to 21 million, and the largest bundled verifier to 4.5.
+//! used; what is set again and again behind branches has many values that are alive at the same time; four bytes declare
+//! 50,000 locals; and an instruction of two bytes can hand over a thousand values. The weights below were measured with
+//! functions made for the purpose, on two loaded cores; with them, the runtimes of JavaScript (SpiderMonkey) and of Python,
+//! which take half a minute there, come to 39 and to 23 million, QuickJS and the largest bundled verifier to 5.
 
 use crate::verdict::{ErrorKind, Failure};
 use wasmparser::{
@@ -21,13 +22,18 @@ const MAX_BLOCK_DEPTH: usize = 5_000;
 /// The most values that the blocks and calls of one function may hand over: each costs 2 KB while it is compiled.
 const MAX_VALUES: u64 = 50_000;
 /// The most branches of one function that all its locals are used over: what is known about a local is kept for each of
-/// them, in some 25 bytes. The function of `regex` has 270,000, Python's runtime one of 130,000.
+/// them, in some 25 bytes. The function of `regex` has 270,000, SpiderMonkey one of 440,000.
 pub(super) const MAX_SPREAD: u64 = 10_000_000;
 /// The most microseconds for one function, which is compiled on one core. The largest of the bundled verifiers, in
-/// `regex`, comes to 1.7 million, that of Python's runtime to 1.
-pub(super) const MAX_FUNCTION_WORK: u64 = 15_000_000;
-/// The most locals that all functions declare. Those of Python's runtime declare 48,000.
+/// `regex`, comes to 2.1 million, that of Python's runtime to 1.1, that of SpiderMonkey to 3.9.
+pub(super) const MAX_FUNCTION_WORK: u64 = 20_000_000;
+/// The most locals that all functions declare. Those of SpiderMonkey declare 112,000.
 pub(super) const MAX_DECLARED: u64 = 5_000_000;
+/// The most branches of one function between values of its locals that live beside each other. Where all of them do, each
+/// costs up to 30 microseconds; in real code few do. SpiderMonkey has a function of 236,000, Python's runtime of 50,000.
+pub(super) const MAX_CHAINED: u64 = 1_000_000;
+/// Branches between values of locals that cost no more than the instructions that set them.
+const CHEAP_CHAINS: u64 = 2_000;
 /// Values of a call that cost no more than the instructions that make them.
 const CHEAP_VALUES: u64 = 16;
 /// More locals than a function can have.
@@ -40,6 +46,7 @@ pub(super) struct Work {
     /// The largest of one function: its microseconds, and the branches that its locals are used over.
     pub(super) largest: u64,
     pub(super) spread: u64,
+    pub(super) chained: u64,
     /// The locals that all functions declare.
     pub(super) declared: u64,
     /// The parameters and results of each type of the module that is being read.
@@ -62,6 +69,12 @@ struct Local {
     /// How many blocks had begun, and how many edges there were, when it was read or set.
     touched: u64,
     edges: u64,
+    /// The innermost block that it was set in, and how many edges there were.
+    set_in: u64,
+    set_edges: u64,
+    /// How many edges there were between the times that it was set, each of which may not have happened, since it was
+    /// last read.
+    chain: u64,
 }
 
 impl Work {
@@ -97,7 +110,9 @@ impl Work {
         // The open blocks and loops, each by its number; locals that were set where branches meet, and those that were
         // read or set in loops; branches between one use of a local and the next; targets of `br_table`.
         let (mut blocks, mut loops, mut meeting, mut looping) = (Vec::new(), Vec::new(), 0u64, 0u64);
-        let (mut spread, mut targets, mut values) = (0u64, 0u64, 0u64);
+        let (mut spread, mut chained, mut targets, mut values) = (0u64, 0u64, 0u64, 0u64);
+        // Whatever was done with a local in another function, was done before.
+        self.edges += 1;
         let start = self.edges;
         let Ok(mut operators) = body.get_operators_reader() else { return Ok(()) };
         while !operators.eof() {
@@ -123,11 +138,17 @@ impl Work {
                 Operator::LocalGet { local_index } => {
                     let (in_loops, edges) = self.touch(local_index as usize, &loops, start);
                     (looping, spread) = (looping + in_loops, spread + edges);
+                    chained += self.read_chain(local_index as usize, start);
                 }
                 Operator::LocalSet { local_index } | Operator::LocalTee { local_index } => {
                     let (in_loops, edges) = self.touch(local_index as usize, &loops, start);
                     (looping, spread) = (looping + in_loops, spread + edges);
                     meeting += self.set(local_index as usize, &blocks);
+                    self.chain(local_index as usize, blocks.last().copied().unwrap_or(0), start);
+                    // In a loop, what reads it may stand before.
+                    if !loops.is_empty() {
+                        chained += self.read_chain(local_index as usize, start);
+                    }
                 }
                 Operator::Br { .. } | Operator::BrIf { .. } | Operator::Else => self.edges += 1,
                 Operator::BrTable { targets: table } => {
@@ -160,7 +181,14 @@ impl Work {
         if self.declared > MAX_DECLARED {
             return limit(format!("its functions declare more than {MAX_DECLARED} locals"));
         }
-        let of_locals = meeting.saturating_mul(meeting) / 128 + 20 * looping + spread / 4 + declared / 6;
+        self.chained = self.chained.max(chained);
+        if chained > MAX_CHAINED {
+            return limit(format!(
+                "a function whose locals are set again over more than {MAX_CHAINED} branches together"
+            ));
+        }
+        let chained = chained.saturating_sub(CHEAP_CHAINS);
+        let of_locals = meeting.saturating_mul(meeting) / 128 + 20 * looping + 4 * chained + spread / 4 + declared / 6;
         let micros = 200 + 2 * size + of_locals + 8 * targets + 12 * values;
         self.largest = self.largest.max(micros);
         if micros > MAX_FUNCTION_WORK {
@@ -196,6 +224,25 @@ impl Work {
         let begun = self.begun;
         let Some(local) = self.local(local) else { return 0 };
         first_in(blocks, std::mem::replace(&mut local.set, begun))
+    }
+
+    /// Note that a local was set in a block. Unless that block is around the one that it was set in before, the value that
+    /// it had can live on beside the new one, over all branches in between, until both meet.
+    fn chain(&mut self, local: usize, block: u64, start: u64) {
+        let edges = self.edges;
+        let Some(local) = self.local(local) else { return };
+        if local.set_edges < start || local.set_in >= block {
+            local.chain = 0;
+        } else {
+            local.chain += edges - local.set_edges;
+        }
+        (local.set_in, local.set_edges) = (block, edges);
+    }
+
+    /// What was noted of a local that is read now.
+    fn read_chain(&mut self, local: usize, start: u64) -> u64 {
+        let Some(local) = self.local(local) else { return 0 };
+        if local.set_edges < start { 0 } else { std::mem::take(&mut local.chain) }
     }
 
     /// Note that a local is read or set. Says in how many of the open loops that is for the first time, and how many
@@ -242,5 +289,26 @@ mod tests {
         // In the next function, nothing of the last one counts.
         (work.begun, work.edges) = (5, 20);
         assert_eq!(work.touch(7, &[5], 19), (1, 1));
+    }
+
+    #[test]
+    fn values_that_live_beside_each_other_count_over_the_branches_in_between() {
+        let mut work = Work { edges: 10, ..Work::default() };
+        let set = |work: &mut Work, edges: u64, block: u64| {
+            work.edges = edges;
+            work.chain(7, block, 5);
+        };
+        // In one block after the other, and then read.
+        set(&mut work, 10, 1);
+        set(&mut work, 14, 2);
+        set(&mut work, 20, 3);
+        assert_eq!((work.read_chain(7, 5), work.read_chain(7, 5)), (10, 0));
+        // Around them, nothing of it is left.
+        set(&mut work, 25, 4);
+        set(&mut work, 30, 0);
+        assert_eq!(work.read_chain(7, 5), 0);
+        // Nor in the next function.
+        set(&mut work, 31, 5);
+        assert_eq!(work.read_chain(7, 40), 0);
     }
 }
