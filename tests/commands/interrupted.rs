@@ -73,6 +73,21 @@ fn a_run_that_is_interrupted_ends_everything_and_leaves_nothing() {
     }
 }
 
+/// Only `gate` itself: the programs that it starts can be ended like any other.
+#[test]
+fn what_is_started_holds_no_signal_back() {
+    let bed = repository("unused").file(
+        "gate.toml",
+        "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:it\"]\n[command.it]\n\
+         run = [\"sh\", \"-c\", \"kill -TERM $$; echo held back\"]\n",
+    );
+    let temporary = tempfile::tempdir().expect("a folder");
+    let mut gate = gate(&bed, temporary.path());
+    let output = gate.args(["--format", "json"]).output().expect("run");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("\"signal\": 15") && !printed.contains("held back\\n"), "{printed}");
+}
+
 #[test]
 fn what_is_to_be_ignored_is_ignored() {
     let mark = mark(910);

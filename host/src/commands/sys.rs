@@ -95,6 +95,14 @@ pub(super) fn unblock_signals() {
     }
 }
 
+/// The signals that ask a program to end do what they always do, whatever handler the parent has.
+pub(super) fn forget_handlers() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no memory is involved.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Wait until one of these has something to say. A negative time stands for no end.
 pub(super) fn poll(fds: &mut [libc::pollfd], milliseconds: c_int) -> io::Result<()> {
     let count = fds.len() as libc::nfds_t;

@@ -1,13 +1,16 @@
 //! SIGINT, SIGTERM and SIGHUP: the program ends what it started, deletes what it made for a while, and says so.
 //!
-//! The signals are blocked everywhere and waited for by one thread, so nothing of this runs in a handler. Whoever sends a
-//! second one does not want to wait: then the program ends at once, and what it started ends with it.
+//! A handler does nothing but write down which signal it was; a thread does the rest. Signals are not blocked, since the
+//! programs that are started here would inherit that. Whoever sends a second one does not want to wait: then the program
+//! ends at once, and what it started ends with it.
 #![expect(unsafe_code, reason = "std has no signals")]
 
 use crate::terminal::say;
 use gatehost::shutdown;
 use indicatif::{MultiProgress, ProgressDrawTarget};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::Read;
+use std::os::fd::IntoRawFd;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 use std::{io, mem, ptr, thread};
@@ -21,40 +24,55 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static PANEL: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// Watch for signals from now on. Called before there is a second thread, since threads inherit what is blocked.
+/// Where the handler writes, and in which process: one that was forked and is no other program yet has it, too.
+static WRITE: AtomicI32 = AtomicI32::new(-1);
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// Watch for signals from now on. Where that cannot be, they do what they always do.
 pub(crate) fn watch() {
-    // SAFETY: the sets and actions are ours, and initialised by the calls that they are handed to first.
-    let watched = unsafe {
-        let mut set: libc::sigset_t = mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in SIGNALS {
-            let mut action: libc::sigaction = mem::zeroed();
-            // What whoever started the program wants to be ignored (`nohup`) is ignored.
-            let known = libc::sigaction(signal, ptr::null(), &raw mut action) == 0;
-            if known && action.sa_sigaction != libc::SIG_IGN {
-                libc::sigaddset(&raw mut set, signal);
-            }
-        }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut());
-        set
-    };
-    let wait = move || {
-        let mut signal = 0;
-        // SAFETY: both are ours; the set was made above.
-        unsafe { libc::sigwait(&raw const watched, &raw mut signal) };
-        signal
-    };
+    let Ok((mut read, write)) = io::pipe() else { return };
     let watching = thread::Builder::new().name("gate-signals".to_owned()).spawn(move || {
-        let first = wait();
+        let mut next = || {
+            let mut signal = [0];
+            read.read_exact(&mut signal).map(|()| libc::c_int::from(signal[0]))
+        };
+        let Ok(first) = next() else { return };
         INTERRUPTED.store(true, Ordering::SeqCst);
         if thread::Builder::new().spawn(move || close(first)).is_err() {
             exit(first);
         }
-        exit(wait())
+        if let Ok(second) = next() {
+            exit(second);
+        }
     });
     if watching.is_err() {
-        // SAFETY: as above. Without a thread to wait for them, signals do what they always do.
-        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const watched, ptr::null_mut()) };
+        return;
+    }
+    WRITE.store(write.into_raw_fd(), Ordering::SeqCst);
+    // SAFETY: the action is ours, and the handler only makes calls that a handler may make.
+    unsafe {
+        PROCESS.store(libc::getpid(), Ordering::SeqCst);
+        for signal in SIGNALS {
+            let mut action: libc::sigaction = mem::zeroed();
+            // What whoever started the program wants to be ignored (`nohup`) is ignored.
+            if libc::sigaction(signal, ptr::null(), &raw mut action) == 0 && action.sa_sigaction != libc::SIG_IGN {
+                action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigaction(signal, &raw const action, ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// The handler.
+extern "C" fn note(signal: libc::c_int) {
+    // SAFETY: calls that a handler may make; the byte is ours.
+    unsafe {
+        if libc::getpid() != PROCESS.load(Ordering::SeqCst) {
+            libc::_exit(128 + signal);
+        }
+        let byte = signal as u8;
+        libc::write(WRITE.load(Ordering::SeqCst), (&raw const byte).cast(), 1);
     }
 }
 
