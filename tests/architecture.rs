@@ -29,6 +29,7 @@ const PIPELINE: &[&str] = &[
     "changes",
     "error",
     "commands",
+    "shutdown",
     "models",
     "runtime",
     "memory",

@@ -31,6 +31,7 @@ pub mod error;
 
 // What a verifier can be granted besides.
 pub mod commands;
+pub mod shutdown;
 pub mod models;
 
 // Who judges.

@@ -22,6 +22,7 @@ Exit codes:
   1  fail
   2  the caller's mistake: usage, configuration, input
   3  no verdict: an error, an abstention, or a person is needed
+  130, 143  interrupted
 
 Examples:
   gate init                         write a gate.toml for this repository
