@@ -165,6 +165,9 @@ pub(crate) struct Run {
     /// Ignore cached results
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// Do not record the run in the ledger
+    #[arg(long)]
+    pub(crate) no_ledger: bool,
     /// Show the plan, as `gate plan` does, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
