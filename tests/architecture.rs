@@ -11,6 +11,7 @@ const PIPELINE: &[&str] = &[
     "text",
     "limits",
     "random",
+    "search_path",
     "temporary",
     "vault",
     "verdict",

@@ -7,6 +7,7 @@
 pub mod text;
 pub mod limits;
 mod random;
+pub mod search_path;
 mod temporary;
 pub mod vault;
 pub mod verdict;

@@ -126,6 +126,19 @@ fn nearest(folder: &Path) -> Result<Option<Found>, Complaint> {
             }
         }
     }
+    // A repository inside another may have been made by the author of the change, to be judged by the default gate.
+    if let Some(project) = changes::enclosing(&root) {
+        let above = real.ancestors().take_while(|folder| folder.starts_with(&project)).enumerate();
+        let mut above = above.filter(|(_, folder)| folder.join(FILE).symlink_metadata().is_ok());
+        if let Some((above, _)) = above.next() {
+            let name = format!("{}{FILE}", "../".repeat(above));
+            let hidden = anyhow!(
+                "this folder is in a repository of its own, and has no {FILE}, but the project around it has `{name}`"
+            );
+            return Err(Complaint::mistake(hidden)
+                .hint(format!("name the one that counts: `-c {name}`; or remove the `.git` of `{}`", root.display())));
+        }
+    }
     Ok(None)
 }
 

@@ -13,10 +13,12 @@ use gatehost::judge::{Bench, Logged, Services};
 use gatehost::models::{BadTape, Tape};
 use gatehost::plan::Shape;
 use gatehost::report::{self, Report, Style};
+use gatehost::vault::Vault;
 use gatehost::verdict::{ErrorKind, Failure, Status};
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
@@ -40,7 +42,8 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         unchanged: prepared.plan.checks().any(|check| !check.grants.is_empty()),
     };
     let selection = said::selection(command).1;
-    let changes = changes::collect(&global.directory, &selection, needs)?;
+    let store = prepared.runtime.vault().filter(|_| !command.no_cache).cloned();
+    let changes = changes::collect_with(&global.directory, &selection, needs, store.as_ref())?;
     let subject = said::subject(&changes, said);
     let files = subject.paths.len();
     let mut circumstances = Circumstances::of(&subject.submission);
@@ -51,7 +54,7 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let observe = |event: gate::Event<'_>| progress.observe(event);
     let replayed = tape.as_ref().is_some_and(Tape::is_replayed);
     let services = Services::new(&plan, &subject, tape, configured.path.clone());
-    let added = || added(&global.directory, &selection, &changes);
+    let added = || added(&global.directory, &selection, &changes, store.as_ref());
     let mut bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
     if !plan.commands.is_empty() && selection.is_live() {
         bench = bench.looking_again(&added);
@@ -89,8 +92,13 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 }
 
 /// The files that there are to judge now and were not before.
-fn added(folder: &Path, selection: &Selection, before: &Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
+fn added(
+    folder: &Path,
+    selection: &Selection,
+    before: &Changes,
+    store: Option<&Arc<Vault>>,
+) -> Result<Vec<String>, Failure> {
+    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();
