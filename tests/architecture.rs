@@ -12,6 +12,7 @@ const PIPELINE: &[&str] = &[
     "limits",
     "environment",
     "random",
+    "search_path",
     "temporary",
     "vault",
     "verdict",

@@ -8,6 +8,7 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod random;
+pub mod search_path;
 mod temporary;
 pub mod vault;
 pub mod verdict;

@@ -242,7 +242,10 @@ impl Session {
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let changes = Arc::new(blocking(move || Ok(changes::collect(&folder, &selection, needs)?)).await?);
+        let store = self.runtime.vault().filter(|_| self.request.use_cache).cloned();
+        let looking = store.clone();
+        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
+        let changes = Arc::new(blocking(collect).await?);
         let subject = subject::of(&changes, self.request.submission.clone());
         let files = subject.paths.len();
         let mut circumstances = Circumstances::of(&subject.submission);
@@ -275,7 +278,7 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes);
+        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
         let bench = Bench::new(Arc::clone(&self.runtime), &verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
@@ -367,8 +370,13 @@ fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<
 }
 
 /// The files that there are to judge now and were not before.
-fn added(folder: &Path, selection: &Selection, before: &changes::Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
+fn added(
+    folder: &Path,
+    selection: &Selection,
+    before: &changes::Changes,
+    store: Option<&Arc<Vault>>,
+) -> Result<Vec<String>, Failure> {
+    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();
