@@ -7,7 +7,7 @@
 //! sees it. Silence is not a signal.
 
 use gatehost_sdk::markdown::{self, Said};
-use gatehost_sdk::{Finding, Submission, Verdict};
+use gatehost_sdk::{Finding, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -20,6 +20,14 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The claim says explicitly, on a line of its own, that the task is complete.",
     settings: Settings,
+    rules: [
+        Rule::error("no-claim", "There is no claim.").help("Hand over what the executor said when it was done."),
+        Rule::error("empty-claim", "The claim is empty.").help("Hand over what the executor said when it was done."),
+        Rule::error("no-signal", "The claim does not contain the signal.")
+            .help("When the task is complete, end the claim with a line that is exactly the signal."),
+        Rule::error("signal-not-alone", "The claim mentions the signal, and not on a line of its own.")
+            .help("When the task is complete, end the claim with a line that is exactly the signal."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {

@@ -24,7 +24,7 @@ mod prose;
 #[cfg(test)]
 mod sentences;
 
-use gatehost_sdk::{Finding, Submission, Verdict, markdown};
+use gatehost_sdk::{Finding, Rule, Submission, Verdict, markdown};
 use prose::Token;
 
 gatehost_sdk::settings! {
@@ -47,6 +47,10 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The claim does not admit failure beside its completion signal.",
     settings: Settings,
+    rules: [
+        Rule::error("contradiction", "The claim says that the task is complete, and admits that it is not.")
+            .help("Finish what is left, or claim no completion. Quote the words where they are somebody else's."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {

@@ -17,7 +17,7 @@
 mod reading;
 
 use gatehost_sdk::submission::Evaluator;
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use reading::Reading;
 use regex::{Captures, Regex};
 use serde::Deserialize;
@@ -55,7 +55,13 @@ impl SubmissionVerifier for EvaluatorResponse {
     type Settings = Settings;
     const ABOUT: About =
         About::new("evaluator-response", env!("CARGO_PKG_VERSION"), "A separate evaluator accepts the work.")
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(
+                const {
+                    &[Rule::error("rejected", "The evaluator rejects the work.")
+                        .help("Repair what the evaluator names as the reason.")]
+                },
+            );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission.evaluator.as_ref(), &settings)
@@ -196,6 +202,7 @@ mod tests {
             ("```\nFAIL: unclosed\n\nPASS", "unclosed"),
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
+            assert_eq!(EvaluatorResponse::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!(verdict.status, Status::Fail, "{text:?}");
             assert_eq!(verdict.findings[0].message, format!("the evaluator rejects the work: {reason}"), "{text:?}");
             assert_eq!(verdict.class.as_ref().map(Class::as_str), Some("review-rejection"));
@@ -250,8 +257,9 @@ mod tests {
 
     #[test]
     fn an_evaluator_that_was_stopped_can_reject_and_not_accept() {
-        let stopped =
-            |text: &str| judge(Some(&Evaluator { text: text.to_owned(), ..Evaluator::default() }), &Settings::default());
+        let stopped = |text: &str| {
+            judge(Some(&Evaluator { text: text.to_owned(), ..Evaluator::default() }), &Settings::default())
+        };
         assert_eq!(stopped("PASS").status, Status::Abstain);
         assert_eq!(stopped("FAIL: half of it").status, Status::Fail);
     }

@@ -208,10 +208,7 @@ mod tests {
     }
 
     fn task(verify: Option<&str>) -> Task {
-        Task {
-            verify: verify.map(str::to_owned),
-        ..Task::default()
-        }
+        Task { verify: verify.map(str::to_owned), ..Task::default() }
     }
 
     fn outcome(claim: Option<&Claim>, verify: Option<&str>, settings: &str) -> (Status, String, Vec<String>) {

@@ -70,7 +70,7 @@ fn mark(line: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::{Status};
+    use gatehost_sdk::Status;
 
     fn found(text: &str) -> Vec<(String, u32)> {
         let findings = judge("a.txt", text).findings;

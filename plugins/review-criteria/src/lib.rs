@@ -6,7 +6,7 @@
 
 use gatehost_review::answer::{self, Repeats};
 use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const TEMPLATE: &str = include_str!("../prompt.md");
@@ -21,7 +21,18 @@ impl SubmissionVerifier for ReviewCriteria {
         env!("CARGO_PKG_VERSION"),
         "A model that did not do the work finds that it satisfies the task and its criteria.",
     )
-    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""));
+    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""))
+    .rules(
+        const {
+            &[
+                Rule::error("issue", "The reviewer names a problem with the work.").help("Repair it."),
+                Rule::note(
+                    "not-shown",
+                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
+                ),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission, &settings, &Host)
@@ -102,7 +113,9 @@ mod tests {
     const GOOD: &str = r#"{"nonce": "NONCE", "passed": true, "issues": [], "confidence": 0.9, "suggestion": ""}"#;
 
     fn said(text: &str) -> Verdict {
-        judge(&submission(), &Settings::default(), &Scripted::saying(text))
+        let verdict = judge(&submission(), &Settings::default(), &Scripted::saying(text));
+        assert_eq!(ReviewCriteria::ABOUT.undeclared(&verdict), [""; 0]);
+        verdict
     }
 
     #[test]
@@ -112,7 +125,10 @@ mod tests {
         let bad = r#"{"nonce": "NONCE", "passed": false, "issues": ["src/a.rs:1: a does nothing", "no test"],
             "confidence": 0.8, "suggestion": "write it"}"#;
         let verdict = said(bad);
-        assert_eq!((verdict.status, verdict.class.as_ref().map(Class::as_str)), (Status::Fail, Some("review-rejection")));
+        assert_eq!(
+            (verdict.status, verdict.class.as_ref().map(Class::as_str)),
+            (Status::Fail, Some("review-rejection"))
+        );
         let place = verdict.findings[0].place.as_ref().expect("a place");
         assert_eq!((place.path.as_str(), place.line), ("src/a.rs", Some(1)));
         assert_eq!(verdict.findings[0].hint.as_deref(), Some("write it"));

@@ -7,7 +7,7 @@
 mod feedback;
 
 use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 
 const TEMPLATE: &str = include_str!("../prompt.md");
 const PASS: &str = "REVIEW_PASS";
@@ -22,7 +22,19 @@ impl SubmissionVerifier for ReviewSignal {
         env!("CARGO_PKG_VERSION"),
         "A model that did not do the work reviews it and ends with REVIEW_PASS.",
     )
-    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""));
+    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""))
+    .rules(
+        const {
+            &[
+                Rule::error("feedback", "The reviewer wants something to be changed.")
+                    .help("Change it, or say why not."),
+                Rule::note(
+                    "not-shown",
+                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
+                ),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission, &settings, &Host)
@@ -96,7 +108,9 @@ mod tests {
     use gatehost_sdk::{Level, Status};
 
     fn said(text: &str) -> Verdict {
-        judge(&submission(), &Settings::default(), &Scripted::saying(text))
+        let verdict = judge(&submission(), &Settings::default(), &Scripted::saying(text));
+        assert_eq!(ReviewSignal::ABOUT.undeclared(&verdict), [""; 0]);
+        verdict
     }
 
     #[test]
@@ -154,8 +168,12 @@ mod tests {
     fn a_later_iteration_is_shown_the_findings_of_the_earlier() {
         let mut later = submission();
         later.attempt = 2;
-        later.prior_findings =
-            vec![PriorFinding { attempt: 1, check: "review".into(), finding: Finding::error("feedback", "no test"), fingerprint: String::new() }];
+        later.prior_findings = vec![PriorFinding {
+            attempt: 1,
+            check: "review".into(),
+            finding: Finding::error("feedback", "no test"),
+            fingerprint: String::new(),
+        }];
         let world = Scripted::saying("REVIEW_PASS NONCE");
         assert_eq!(judge(&later, &Settings::default(), &world).status, Status::Pass);
         let asked = world.asked.borrow();

@@ -144,10 +144,9 @@ fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn Worl
     findings.extend(reviewed.notes);
     let verdict = match approved {
         true => Verdict { findings, ..Verdict::pass() },
-        false => Verdict {
-            class: Some(Class::ReviewRejection),
-            ..Verdict::fail("rejected by the architect", findings)
-        },
+        false => {
+            Verdict { class: Some(Class::ReviewRejection), ..Verdict::fail("rejected by the architect", findings) }
+        }
     };
     Verdict { confidence: Some(number(architect.confidence)), ..verdict }
 }

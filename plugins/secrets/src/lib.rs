@@ -151,7 +151,7 @@ fn is_placeholder(secret: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::{Status};
+    use gatehost_sdk::Status;
 
     /// Characters without any meaning, the same each time, so that no secret stands in this file.
     fn noise(alphabet: &str, length: usize) -> String {

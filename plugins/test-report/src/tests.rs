@@ -1,8 +1,8 @@
 //! Reports as the programs really print them (`recorded/`), and what must not pass for one.
 
 use super::*;
-use gatehost_sdk::{Class, Status};
 use gatehost_sdk::commands::{Captured, Ending};
+use gatehost_sdk::{Class, Status};
 
 fn captured(text: &str) -> Captured {
     Captured { head: text.into(), tail: Vec::new(), length: text.len() as u64, sha256: String::new() }
@@ -10,7 +10,14 @@ fn captured(text: &str) -> Captured {
 
 fn ended(code: i32, stdout: &str) -> Output {
     let argv = vec!["run".to_owned(), "tests".to_owned()];
-    Output { argv, ending: Ending::Exited(code), stdout: captured(stdout), stderr: captured(""), rewrites: Vec::new(), replayed: false }
+    Output {
+        argv,
+        ending: Ending::Exited(code),
+        stdout: captured(stdout),
+        stderr: captured(""),
+        rewrites: Vec::new(),
+        replayed: false,
+    }
 }
 
 fn codes(verdict: &Verdict) -> Vec<&str> {
