@@ -6,7 +6,7 @@
 
 mod feedback;
 
-use gatehost_review::{Host, Review, Settings, World};
+use gatehost_review::{CATEGORIES, Host, Review, Settings, World};
 use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 
 const TEMPLATE: &str = include_str!("../prompt.md");
@@ -48,7 +48,7 @@ fn form(nonce: &str) -> String {
     format!(
         "The code word of this review is: {nonce}\n\n\
          First your findings. Then, where something must be changed, a heading `Feedback for Revision` with a list of what \
-         to change, a point each.\n\n\
+         to change, a point each. {CATEGORIES}\n\n\
          The last line of your answer is the signal, and nothing else stands on it: one of the words {FAIL} and {PASS}, one \
          space, and the code word. {PASS} only where nothing must be changed. Write the code word nowhere else."
     )
