@@ -45,33 +45,37 @@ pub(crate) fn is_placeholder(secret: &str) -> bool {
         || PUBLISHED.iter().any(|example| secret.contains(example))
 }
 
-/// Whether a path is that of a test, a fixture or an example.
+/// Whether a path is that of a test, a fixture, an example or a page of documentation.
 pub(crate) fn is_test(path: &str) -> bool {
-    const FOLDERS: [&str; 20] = [
-        "test",
-        "tests",
-        "testing",
+    const FOLDERS: [&str; 14] = [
         "testdata",
         "test-data",
         "test_data",
         "testutil",
         "testutils",
-        "__tests__",
         "spec",
         "specs",
-        "fixture",
-        "fixtures",
-        "__fixtures__",
-        "mocks",
-        "__mocks__",
         "e2e",
         "example",
         "examples",
         "samples",
+        "doc",
+        "docs",
+        "documentation",
     ];
+    /// Words that only end like it.
+    const OTHERS: [&str; 6] = ["contest", "latest", "greatest", "attest", "protest", "fastest"];
     let lower = path.to_ascii_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    folders.split('/').any(|folder| FOLDERS.contains(&folder))
+    let is_folder = |folder: &str| {
+        let bare = folder.trim_matches('_');
+        FOLDERS.contains(&bare)
+            || ["fixture", "mock", "dummy", "fake", "testing"].iter().any(|start| bare.starts_with(start))
+            // `tests`, `unit-tests`, and `caddytest` as packages of Go are called.
+            || (["test", "tests"].iter().any(|end| bare.ends_with(end)) && !OTHERS.contains(&bare))
+    };
+    folders.split('/').any(is_folder)
         || name.starts_with("test_")
         || ["_test.", ".test.", "_spec.", ".spec."].iter().any(|part| name.contains(part))
+        || [".md", ".markdown", ".rst", ".adoc"].iter().any(|suffix| name.ends_with(suffix))
 }

@@ -48,7 +48,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": []
     },
     "in_tests": {
-      "description": "What a private key or a JSON Web Token weighs among tests and examples, which often make their own.",
+      "description": "What a private key or a JSON Web Token weighs among tests, examples and documentation, which often make their own.",
       "enum": ["error", "warning", "note", "ignore"],
       "default": "warning"
     }

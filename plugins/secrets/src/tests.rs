@@ -296,14 +296,23 @@ fn what_tests_make_for_themselves_is_a_warning() {
     let judged = |path: &str, text: &str, settings: &str| {
         judge(&File::new(path, text), &serde_json::from_str(settings).expect("settings"))
     };
-    for path in ["tests/key.pem", "pkg/testdata/a.pem", "src/auth_test.go", "a.spec.ts", "test_a.py", "x/Fixtures/a"] {
+    for path in [
+        "tests/key.pem",
+        "pkg/testdata/a.pem",
+        "src/auth_test.go",
+        "a.spec.ts",
+        "test_a.py",
+        "x/Fixtures/a",
+        "caddytest/a.key",
+        "README.md",
+    ] {
         let verdict = judged(path, &key, "{}");
         assert_eq!((verdict.status, verdict.findings.len()), (Status::Pass, 1), "{path}");
         assert_eq!(judged(path, &key, r#"{"in_tests": "error"}"#).status, Status::Fail, "{path}");
         assert!(judged(path, &key, r#"{"in_tests": "ignore"}"#).findings.is_empty(), "{path}");
         assert_eq!(judged(path, &token, "{}").status, Status::Fail, "{path}");
     }
-    for path in ["src/key.pem", "contest/a.pem", "latest.py"] {
+    for path in ["src/key.pem", "contest/a.pem", "latest.py", "latest/a.pem"] {
         assert_eq!(judged(path, &key, "{}").status, Status::Fail, "{path}");
     }
 }
