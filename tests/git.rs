@@ -1,5 +1,7 @@
 //! What git is asked, and what it is kept from: repositories that would run something, and places to be called from.
 
+mod since;
+
 use crate::cases::quiet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -6,6 +6,7 @@ mod witness;
 use crate::catalogue::Verifiers;
 use crate::commands::Commands;
 use crate::config::FileSet;
+use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, Event, Judge};
 use crate::memory::Memory;
@@ -37,6 +38,9 @@ pub struct Subject {
     pub paths: Vec<String>,
 }
 
+/// Told of a check how many of how many of its files are done.
+pub type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
+
 /// Asks the verifiers about one subject.
 pub struct Bench<'a> {
     runtime: Arc<Runtime>,
@@ -52,6 +56,8 @@ pub struct Bench<'a> {
     asked: Mutex<Vec<FileSet>>,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
+    /// Told how many files of a check are done.
+    done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(Event<'_>) + Sync),
 }
@@ -68,11 +74,19 @@ pub struct Services {
 impl Services {
     /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it; no command may
     /// change the file `configuration`.
-    pub fn new(plan: &Plan, subject: &Subject, tape: Option<Tape>, configuration: Option<PathBuf>) -> Self {
+    pub fn new(
+        plan: &Plan,
+        subject: &Subject,
+        tape: Option<Tape>,
+        configuration: Option<PathBuf>,
+        environment: &Environment,
+    ) -> Self {
         let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
-        let commands = Arc::new(commands.with_configuration(configuration));
+        let commands = commands.with_configuration(configuration).with_environment(environment.clone());
+        let commands = Arc::new(commands);
         let executor = subject.submission.executor.clone();
-        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape));
+        let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);
+        let models = Arc::new(models.with_environment(environment.clone()));
         Self { commands, models }
     }
 }
@@ -113,9 +127,15 @@ impl<'a> Bench<'a> {
             asked: Mutex::default(),
             added: None,
             forgetful: false,
+            done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
         }
+    }
+
+    /// Tell how many of how many files of a check are done.
+    pub fn telling(self, done: Arc<FilesDone>) -> Self {
+        Self { done, ..self }
     }
 
     /// Ask every verifier anew, whatever it passed before.
@@ -199,6 +219,9 @@ impl<'a> Bench<'a> {
             paths,
             check: check.check.clone(),
             on_not_applicable: check.on_not_applicable,
+            member: check.member.clone(),
+            done: Arc::clone(&self.done),
+            finished: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
         });
         let judged = match check.shape {

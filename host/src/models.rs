@@ -18,6 +18,7 @@ mod transport;
 pub use tape::{BadTape, Tape};
 
 use crate::commands::{Commands, Script};
+use crate::environment::Environment;
 use crate::config::{Api, Model};
 use crate::outcome::ModelUse;
 use crate::random::random;
@@ -41,6 +42,8 @@ pub struct Models {
     executor: Executor,
     tape: Option<Tape>,
     client: http::Client,
+    /// Where the keys are.
+    environment: Environment,
     /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
     script: Option<(String, Script<Result<Answer, NoAnswer>>)>,
 }
@@ -231,7 +234,12 @@ impl Models {
     ) -> Self {
         let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
-        Self { declared, commands, executor, tape, client: http::Client::default(), script: None }
+        Self { declared, commands, executor, tape, client: http::Client::default(), environment: Environment::default(), script: None }
+    }
+
+    /// The environment that holds the keys.
+    pub fn with_environment(self, environment: Environment) -> Self {
+        Self { environment, ..self }
     }
 
     /// Models that are not asked: for each name, the answers in order. `{nonce}` in an answer stands for `nonce`.
@@ -317,7 +325,9 @@ impl Models {
         let within = model.timeout.min(spending.time_left());
         match model.api {
             Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
-            Api::Anthropic | Api::Openai => transport::ask(&self.client, model, rendered, within, spending).await,
+            Api::Anthropic | Api::Openai => {
+                transport::ask(&self.client, &self.environment, model, rendered, within, spending).await
+            },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use gatehost::runtime::{Severity, Source};
-use gatehost::verdict::Level;
+use gatehost::verdict::{Class, Level};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -151,6 +151,19 @@ fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
 fn what_a_guest_says_is_escaped() {
     let verdict = verdict(&Host::new(), "hidden-characters", Question::default());
     assert_eq!(verdict.summary, "a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{200b}e\\n");
+}
+
+#[test]
+fn only_the_host_says_that_a_verifier_broke() {
+    let verdict = verdict(&Host::new(), "class-infra", Question::default());
+    assert_eq!(verdict.class, Some(Class::Other("other".to_owned())));
+}
+
+#[test]
+fn a_person_who_is_asked_for_is_not_forgotten() {
+    for name in ["pass-that-needs-a-person", "not-applicable-that-needs-a-person"] {
+        assert!(verdict(&Host::new(), name, Question::default()).needs_person, "{name}");
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn both_apis_are_asked_as_they_want_to_be() {
         let answer = answer.unwrap_or_else(|why| panic!("{api}: {why}"));
         assert_eq!((answer.text.as_str(), answer.stop), ("It is good.", Stop::End), "{api}");
         assert_eq!((used.input_tokens, used.output_tokens, used.requests), (Some(100), Some(10), 1));
-        assert_eq!((used.model.as_deref(), used.ended), (Some("small-1"), "end"));
+        assert_eq!((used.model.as_deref(), used.ended.as_str()), (Some("small-1"), "end"));
         let asked = &server.asked()[0];
         assert_eq!((asked.system(), asked.prompt()), ("You are a reviewer.", "Is it good?"));
         assert_eq!((asked.body["model"].as_str(), asked.body["max_tokens"].as_u64()), (Some("small"), Some(77)));

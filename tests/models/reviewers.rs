@@ -59,6 +59,8 @@ pub(super) fn submission() -> Submission {
         old_path: None,
         size: Some(1),
         hunks,
+        old_mode: None,
+        new_mode: None,
     };
     let hunks = vec![Hunk { old_start: 0, new_start: 1, lines: vec![line("fn a() {}")] }];
     Submission {

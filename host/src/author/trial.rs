@@ -7,7 +7,7 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::models::Models;
 use crate::plan::{self, Shape};
-use crate::runtime::{Anatomy, Answer, Capability, Description, Granted, Grants, Runtime, Source, Terms, Verifier};
+use crate::runtime::{Anatomy, Answer, Capability, FileInput, Description, Granted, Grants, Runtime, Source, Terms, Verifier};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Status};
 use crate::workspace::Workspace;
@@ -143,9 +143,9 @@ impl Trial {
         match asked.given {
             Given::Files(files) => {
                 for (path, bytes) in files {
-                    let bytes = bytes.clone();
+                    let file = FileInput::new(path, bytes.clone());
                     let start = Instant::now();
-                    let answer = self.runtime.check_file(&self.verifier, &terms, path, bytes).await;
+                    let answer = self.runtime.check_file(&self.verifier, &terms, file).await;
                     time += start.elapsed();
                     answers.push((path.clone(), answer));
                 }

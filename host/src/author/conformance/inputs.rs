@@ -104,7 +104,7 @@ fn odd_submissions(ordinary: &Submission) -> Vec<(String, Given)> {
 
 fn change(path: String) -> Change {
     let (kind, state) = (ChangeKind::Modified, ChangeState::Unstaged);
-    Change { path, kind, state, old_path: None, size: None, hunks: None }
+    Change { path, kind, state, old_path: None, size: None, hunks: None, old_mode: None, new_mode: None }
 }
 
 fn call(number: usize) -> ToolCall {

@@ -1,7 +1,7 @@
 //! `gate build`: from a project to a component that was seen to fit the contract.
 
 use crate::args::{Build, Global};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::languages::{self, Language, Missing};
 use crate::project::Project;
 use crate::{Exit, new, prepare, terminal};

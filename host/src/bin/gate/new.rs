@@ -1,7 +1,7 @@
 //! `gate new`: a complete little project for a verifier.
 
 use crate::args::{Global, New, ShapeOf};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::languages::Language;
 use crate::{Exit, templates, terminal};
 use anyhow::{Context, anyhow};
