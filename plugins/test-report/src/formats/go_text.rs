@@ -29,10 +29,11 @@ pub(super) fn read(text: &str) -> Option<Report> {
             packages += usize::from(!line.contains("[no tests to run]"));
         } else if line.starts_with("FAIL\t") {
             failed_packages.extend(package(line, "FAIL"));
-        } else if let (Some(said), Some(last)) = (line.strip_prefix("    "), report.failed.last_mut()) {
-            if last.message.is_none() && !said.trim().is_empty() {
-                *last = last.clone().saying(said);
-            }
+        } else if let (Some(said), Some(last)) = (line.strip_prefix("    "), report.failed.last_mut())
+            && last.message.is_none()
+            && !said.trim().is_empty()
+        {
+            *last = last.clone().saying(said);
         }
     }
     // What failed because of its parts is told by them.
