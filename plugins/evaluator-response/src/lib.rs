@@ -169,6 +169,10 @@ mod tests {
             "Before:\n\n```\nFAIL src/a.test.js\n```\n\nIt passes now.\n\nVerdict: PASS",
             "Previous verdict: FAIL\n\nAll of it is repaired.\n\nVerdict: PASS",
             "<!-- FAIL -->\n**Result:** passed",
+            "The endpoint rejects tokens that are not signed.\n\nPASS",
+            "It did not compile before; now it does.\n\nPASS",
+            "All criteria are met\n\nPASS",
+            "> I reject this work.\n\nThat was the last review. All of it is repaired.\n\nPASS",
         ] {
             assert_eq!(judge(Some(&said(text)), &Settings::default()).status, Status::Pass, "{text:?}");
         }
@@ -200,6 +204,13 @@ mod tests {
             ("Verdict: F\u{200B}AIL\n\nPASS", "Verdict: FAIL"),
             ("FAIL\u{2028}PASS", "FAIL"),
             ("```\nFAIL: unclosed\n\nPASS", "unclosed"),
+            ("<verdict>FAIL</verdict>\n\nPASS", "FAIL"),
+            ("F**AI**L: no tests\n\nPASS", "no tests"),
+            ("&#70;AIL: no tests\n\nPASS", "no tests"),
+            ("FA<!-- -->IL: no tests\n\nPASS", "no tests"),
+            ("[FAIL](https://example.com): no tests\n\nPASS", "no tests"),
+            ("ＦＡＩＬ: no tests\n\nPASS", "no tests"),
+            ("Verdict&#58; FAIL\n\nPASS", "Verdict: FAIL"),
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(EvaluatorResponse::ABOUT.undeclared(&verdict), [""; 0]);
@@ -247,7 +258,20 @@ mod tests {
             "```\nVerdict: FAIL\n```\n\nPASS",
             "The tests that were\nfailed.\n\nPASS",
             "1. FAIL\n\nPASS",
-            "<verdict>FAIL</verdict>\n\nPASS",
+            "I reject this work.\n\nPASS",
+            "We must reject it, since nothing compiles.\n\nPASS",
+            "This work is rejected.\n\nPASS",
+            "This must not be merged.\n\nPASS",
+            "Do not merge.\n\nPASS",
+            "The implementation does not meet the criteria.\n\nPASS",
+            "The tests don't pass.\n\n**PASS**",
+            "I cannot approve this.\n\nVerdict: PASS",
+            "This is unacceptable.\n\nPASS",
+            "No.\n\nPASS",
+            "This does not\n\nPASS",
+            "The result is anything but a\n\nPASS",
+            "It should not\\\nPASS",
+            "<div>I reject this work.</div>\n\nPASS",
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Abstain, "{text:?}: {:?}", verdict.findings);

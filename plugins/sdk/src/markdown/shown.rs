@@ -14,7 +14,7 @@ use std::ops::Range;
 pub struct Shown {
     /// The number of its line in the source, from 1.
     pub number: usize,
-    /// What stands on it. A list item starts with `- `, a heading with `# `, and the cells of a table with `| `.
+    /// What stands on it. A list item starts with `- ` or `1. `, a heading with `# `, and the cells of a table with `| `.
     pub spans: Vec<(Voice, String)>,
     /// How it stands there.
     pub said: Said,
@@ -60,8 +60,16 @@ impl Shown {
 /// The lines of a text as a renderer shows them.
 pub fn shown(text: &str) -> Vec<Shown> {
     let text = normal(text);
-    let mut page =
-        Page { text: &text, rows: Vec::new(), row: None, quotes: 0, prefix: "", block: Block::Text, open: Vec::new() };
+    let mut page = Page {
+        text: &text,
+        rows: Vec::new(),
+        row: None,
+        quotes: 0,
+        prefix: "",
+        lists: Vec::new(),
+        block: Block::Text,
+        open: Vec::new(),
+    };
     let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES;
     for (event, place) in Parser::new_ext(&text, options).into_offset_iter() {
         page.event(event, place);
@@ -127,6 +135,8 @@ struct Page<'t> {
     quotes: usize,
     /// What the next row starts with.
     prefix: &'static str,
+    /// What an item of each open list starts with.
+    lists: Vec<&'static str>,
     block: Block,
     /// Elements of HTML, pictures and crossed-out pieces that are open, each with what it makes of the words in it.
     open: Vec<(String, Voice)>,
@@ -176,11 +186,17 @@ impl Page<'_> {
                 // Line by line, a comment would end where its line does.
                 self.html(&self.text[place.clone()], place.start);
             }
-            Tag::List(_) if self.row.is_some() => self.end_row(),
-            Tag::List(_) => self.begin(),
+            Tag::List(first) => {
+                if self.row.is_some() {
+                    self.end_row()
+                } else {
+                    self.begin()
+                }
+                self.lists.push(if first.is_some() { "1. " } else { "- " });
+            }
             Tag::Item => {
                 self.end_row();
-                self.prefix = "- ";
+                self.prefix = self.lists.last().copied().unwrap_or_default();
             }
             Tag::TableHead | Tag::TableRow => {
                 self.end_row();
@@ -212,6 +228,9 @@ impl Page<'_> {
                     row.spans.push((Voice::Plain, " ".to_owned()));
                 }
             }
+            TagEnd::List(_) => {
+                self.lists.pop();
+            }
             TagEnd::Strikethrough => self.close("~~"),
             TagEnd::Image => self.close("image"),
             _ => {}
@@ -222,7 +241,7 @@ impl Page<'_> {
     /// stands on its line.
     fn begin(&mut self) {
         self.end_row();
-        if self.prefix != "- " {
+        if self.prefix.is_empty() {
             self.blank();
         }
         // Elements that are only open within a line end with its block.
@@ -400,7 +419,7 @@ mod tests {
             ("a\nb\\\nc<br>d", &[(1, "a", Plainly), (2, "b", Plainly), (3, "c", Plainly), (3, "d", Plainly)]),
             (
                 "# a\n\n- b\n- [x] c\n\n1. d",
-                &[(1, "# a", Plainly), (3, "- b", Plainly), (4, "- [x] c", Plainly), (6, "- d", Plainly)],
+                &[(1, "# a", Plainly), (3, "- b", Plainly), (4, "- [x] c", Plainly), (6, "1. d", Plainly)],
             ),
             ("~~a~~ `b` <del>c</del> ![d](e)", &[(1, "~~a~~ `b` ~~c~~ ~~d~~", Plainly)]),
             ("> a\nb\n\nc", &[(1, "a", Quoted), (2, "b", Unclear), (4, "c", Plainly)]),
