@@ -59,9 +59,10 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn member(&mut self, node: &Node, depth: usize) -> io::Result<()> {
         if is_shown(node, self.style) {
-            let word = paint(self.style, colour(node.outcome), node.outcome.as_str());
+            let word = if node.outcome == Outcome::NotApplicable { "n/a" } else { node.outcome.as_str() };
             // Padded by hand: colours have no width.
-            let padding = " ".repeat(12usize.saturating_sub(node.outcome.as_str().len()).max(1));
+            let padding = " ".repeat(12usize.saturating_sub(word.len()));
+            let word = paint(self.style, colour(node.outcome), word);
             let indent = "  ".repeat(depth);
             let width = self.width.saturating_sub(indent.len());
             let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node, self.style.verbose));

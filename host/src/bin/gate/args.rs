@@ -293,12 +293,13 @@ workspace) or `submission.json`; optional are `settings.json`, `commands.json` a
 answer); `expected.json` is what must come of it. A verifier is granted what it imports.
 
 Examples:
-  gate test .                             the project in this folder
-  gate test . --bless                     expect from now on what it says now
+  gate test                               the project in this folder
+  gate test --bless                       expect from now on what it says now
   gate test . comma                       only the cases with `comma` in their names
   gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
 pub(crate) struct Test {
     /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
     /// Only the cases with this in their names
     pub(crate) name: Option<String>,
@@ -357,10 +358,11 @@ Times are medians with the interval in which the true median lies with 95 % conf
 all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
 
 Examples:
-  gate bench .
+  gate bench
   gate bench ./mine.wasm --cases ./cases --format json")]
 pub(crate) struct Bench {
     /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
     /// Only the cases with this in their names
     pub(crate) name: Option<String>,

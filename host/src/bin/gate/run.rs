@@ -83,6 +83,8 @@ fn print(global: &Global, command: &Run, record: &Record) -> io::Result<()> {
         RunFormat::Json => report::json(&mut out, record)?,
         RunFormat::Feedback if record.status == Status::Pass => {}
         RunFormat::Feedback => write!(out, "{}", record.feedback.as_deref().unwrap_or_default())?,
+        // Where the events go, nothing else does.
+        RunFormat::Human if command.events == Some(EventsTo::Stdout) => {}
         RunFormat::Human => {
             let color = terminal::color(global.color, &out);
             report::human(&mut out, record, Style { color, verbose: global.verbose, quiet: global.quiet })?;
