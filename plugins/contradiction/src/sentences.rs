@@ -102,6 +102,10 @@ const ADMIT: &[&str] = &[
     "| step | state |\n|---|---|\n| deploy | requires manual approval |",
     "1. The deploy requires manual approval.",
     "# The deploy requires manual approval",
+    "No tests ran and manual intervention is needed.",
+    "I did not run it since manual intervention is needed.",
+    "It is not done yet, manual intervention is needed.",
+    "There is no deploy without the approval, which is manual intervention.",
 ];
 
 const DO_NOT: &[&str] = &[
