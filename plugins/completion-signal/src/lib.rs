@@ -1,13 +1,13 @@
 //! `completion-signal`: the executor says explicitly that it is done.
 //!
-//! The signal must stand on a line of its own in the claim. A line may wrap it in Markdown emphasis or code marks
-//! and end it with a full stop or an exclamation mark, because executors write that; a sentence that merely
-//! mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal inside a
-//! code block or a quotation, where the executor shows somebody else's words, or inside an HTML comment, where nobody
-//! sees it. Silence is not a signal.
+//! The signal must stand on a line of its own in the claim, as a renderer of CommonMark shows it. A line may wrap it in
+//! emphasis or code marks and end it with a full stop or an exclamation mark, because executors write that; a sentence
+//! that merely mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal that goes
+//! on with the sentence of the line before ("This is not", and below it the signal), that such a line introduces ("Do not
+//! read this as:"), or that stands in a code block, a quotation, an element of HTML or a comment. Silence is not a signal.
 
-use gatehost_sdk::markdown::{self, Said};
-use gatehost_sdk::{Finding, Submission, Verdict};
+use gatehost_sdk::markdown::{self, Said, Shown, Voice};
+use gatehost_sdk::{Finding, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -20,6 +20,14 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The claim says explicitly, on a line of its own, that the task is complete.",
     settings: Settings,
+    rules: [
+        Rule::error("no-claim", "There is no claim.").help("Hand over what the executor said when it was done."),
+        Rule::error("empty-claim", "The claim is empty.").help("Hand over what the executor said when it was done."),
+        Rule::error("no-signal", "The claim does not contain the signal.")
+            .help("When the task is complete, end the claim with a line that is exactly the signal."),
+        Rule::error("signal-not-alone", "The claim mentions the signal, and not on a line of its own.")
+            .help("When the task is complete, end the claim with a line that is exactly the signal."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
@@ -44,17 +52,55 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
 }
 
 fn says(text: &str, signal: &str) -> bool {
-    markdown::lines(text).iter().filter(|line| line.said == Said::Plainly).any(|line| {
-        let line = line.text.trim();
-        let bare = line.trim_matches(['*', '_', '`']).trim_end_matches(['.', '!']).trim_matches(['*', '_', '`']);
-        line == signal || bare == signal.trim_matches('_') && line.contains(signal)
-    })
+    let page = markdown::shown(text);
+    (0..page.len()).any(|at| is_signal(&page[at], signal) && !is_taken_back(&page[..at], &page[at]))
+}
+
+/// Whether a line is the signal and nothing else, in the author's own words.
+fn is_signal(line: &Shown, signal: &str) -> bool {
+    if line.said != Said::Plainly || line.spans.iter().any(|(voice, _)| matches!(voice, Voice::Struck | Voice::Styled))
+    {
+        return false;
+    }
+    // A signal such as `__DONE__` is emphasis to a renderer.
+    let words: String = line.spans.iter().map(|(_, words)| words.as_str()).collect();
+    let words = words.trim_start_matches("- ").trim_start_matches("# ").trim();
+    let bare = words.trim_end_matches(['.', '!']);
+    words == signal || bare == signal || bare == signal.trim_matches(['*', '_', '`'])
+}
+
+/// Words before a signal that make it something else than one.
+const DOUBTS: [&str; 31] = [
+    "not", "cannot", "never", "no", "nothing", "nor", "without", "if", "when", "once", "until", "unless", "before",
+    "will", "would", "should", "could", "might", "say", "says", "print", "write", "output", "example", "instead",
+    "hardly", "far", "almost", "nearly", "anything", "false",
+];
+
+/// Whether what stands before a line goes on in it, or introduces it, and turns it into something else.
+fn is_taken_back(before: &[Shown], line: &Shown) -> bool {
+    let Some(last) = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden) else { return false };
+    let text = last.text();
+    let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
+    if sentence.ends_with(['.', '!', '?', '…'])
+        || sentence.ends_with(|end: char| !end.is_ascii() && !end.is_alphabetic())
+    {
+        return false;
+    }
+    // Below a list, a line that is not indented is meant to be none of it.
+    let in_list = !line.begins && before.iter().rfind(|row| row.begins).is_some_and(|row| row.text().starts_with("- "));
+    let goes_on = !line.begins && !in_list && !sentence.ends_with([':', ';', '|']);
+    let start = sentence.trim_end_matches(':').rfind(['.', '!', '?']).map_or(0, |end| end + 1);
+    let words = sentence[start..].to_lowercase().replace('’', "'");
+    let doubted = words
+        .split(|part: char| !part.is_alphanumeric() && part != '\'')
+        .any(|word| DOUBTS.contains(&word) || word.ends_with("n't"));
+    doubted || goes_on && words.split_whitespace().count() > 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Status;
+    use gatehost_sdk::{Status, SubmissionVerifier};
 
     #[test]
     fn a_signal_on_its_own_line_passes() {
@@ -70,6 +116,14 @@ mod tests {
             "```cargo test``` passes now.\n\nTASK_COMPLETE",
             "\u{FEFF}TASK_COMPLETE",
             "<!-- a note -->\nTASK_COMPLETE",
+            "- the tests pass\n- it is documented\nTASK_COMPLETE",
+            "All tests pass\n\nTASK_COMPLETE",
+            "## Status\n\nTASK_COMPLETE",
+            "Status:\nTASK_COMPLETE",
+            "**TASK\\_COMPLETE**",
+            "All 5 tests pass ✅\nTASK_COMPLETE",
+            "It did not work at first. It does now.\nTASK_COMPLETE",
+            "| test | result |\n|---|---|\n| a | pass |\n\nTASK_COMPLETE",
         ] {
             assert_eq!(judge(Some(claim), "TASK_COMPLETE").status, Status::Pass, "{claim:?}");
         }
@@ -95,8 +149,21 @@ mod tests {
             (Some("<!--\nTASK_COMPLETE\n-->\nnot done"), "signal-not-alone"),
             (Some("<!--\nTASK_COMPLETE"), "signal-not-alone"),
             (Some("    TASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is not\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is not\n\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This isn’t  \n**TASK_COMPLETE**"), "signal-not-alone"),
+            (Some("This is _not_\\\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is far from\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("When the rest is done I will say:\n\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("- this is not\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("~~TASK_COMPLETE~~"), "signal-not-alone"),
+            (Some("<del>\nTASK_COMPLETE\n</del>"), "signal-not-alone"),
+            (Some("<div hidden>\n\nTASK_COMPLETE\n\n</div>"), "signal-not-alone"),
+            (Some("[a]: /b '\nTASK_COMPLETE\n'\n\nnot done"), "signal-not-alone"),
+            (Some("> the plan says\nTASK_COMPLETE"), "signal-not-alone"),
         ] {
             let verdict = judge(claim, "TASK_COMPLETE");
+            assert_eq!(<TheVerifier as SubmissionVerifier>::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!(verdict.status, Status::Fail, "{claim:?}");
             assert_eq!(verdict.findings[0].code, code, "{claim:?}");
         }
