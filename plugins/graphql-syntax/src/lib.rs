@@ -7,8 +7,9 @@ mod descriptions;
 
 use apollo_parser::cst::CstNode;
 use apollo_parser::{Error, Parser, SyntaxKind, SyntaxNode};
+use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::text::one_line;
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use serde::Deserialize;
 
 /// How deep selections, lists and types may be nested. The stack holds several times as much.
@@ -18,7 +19,41 @@ const MOST_TOKENS: usize = 500_000;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Settings {}
+struct Settings {
+    strict: bool,
+}
+
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
+  },
+  "additionalProperties": false
+}"#
+);
+
+const FORMAT: Format = Format {
+    name: "GraphQL",
+    known_as: &["graphql"],
+    comments: &["#"],
+    quotes: &['"'],
+    has_braces: true,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not GraphQL"),
+    Rule::error("unexpected-end", "the file ends within a definition, or has none"),
+    Rule::note("draft", "the file was not judged: it has syntax of a draft"),
+    Rule::TOO_DEEP,
+    Rule::TOO_LONG,
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 struct GraphqlSyntax;
 
@@ -29,11 +64,13 @@ impl FileVerifier for GraphqlSyntax {
         env!("CARGO_PKG_VERSION"),
         "Every file is a GraphQL document: operations, fragments, or a schema.",
     )
-    .files(&["**/*.graphql", "**/*.gql", "**/*.graphqls"]);
+    .files(&["**/*.graphql", "**/*.gql", "**/*.graphqls"])
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(RULES);
 
-    fn check(file: &File, _: Settings) -> Verdict {
+    fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("GraphQL") {
-            Ok(text) => judge(file, text),
+            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
             Err(finding) => finding.into(),
         }
     }

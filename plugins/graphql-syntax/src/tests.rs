@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8]) -> Verdict {
-    GraphqlSyntax::check(&File::new("a.graphql", bytes), Settings {})
+    let verdict = GraphqlSyntax::check(&File::new("a.graphql", bytes), Settings::default());
+    assert_eq!(GraphqlSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
@@ -76,4 +78,13 @@ fn a_draft_is_not_judged() {
     for text in ["directive @a @b on FIELD", "directive @a on DIRECTIVE_DEFINITION", "extend directive @a @b"] {
         assert_eq!(verdict(text.as_bytes()).status, Status::Abstain, "{text}");
     }
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    let text = "type {{ name }} {\n  a: Int\n}\n";
+    assert_eq!(verdict(text.as_bytes()).status, Status::NotApplicable);
+    let strict = GraphqlSyntax::check(&File::new("a.graphql", text), Settings { strict: true });
+    assert_eq!(strict.status, Status::Fail);
+    assert_eq!(verdict(b"type A {\n  a Int # {{ b }}\n}\n").status, Status::Fail);
 }

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(path: &str, text: &str) -> Verdict {
-    JavascriptSyntax::check(&File::new(path, text), Settings::default())
+    let verdict = JavascriptSyntax::check(&File::new(path, text), Settings::default());
+    assert_eq!(JavascriptSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn first(path: &str, text: &str) -> Option<(String, u32, u32)> {
@@ -90,13 +92,12 @@ fn the_first_error_has_its_code_and_place() {
 #[test]
 fn elements_in_js_can_be_refused() {
     let file = File::new("a.js", "x = <p/>");
-    assert_eq!(JavascriptSyntax::check(&file, Settings { jsx_in_js: false }).status, Status::Fail);
+    assert_eq!(JavascriptSyntax::check(&file, Settings { jsx_in_js: false, strict: false }).status, Status::Fail);
 }
 
 #[test]
 fn what_is_not_for_this_parser_is_not_judged() {
     assert_eq!(verdict("a.vue", "let a").status, Status::Abstain);
-    assert_eq!(verdict("a.js", "// @flow\nopaque type A = {| b: ?string |};\n").status, Status::Abstain);
     let file = File::new("a.js", b"\xFF\xFEa\0");
     assert_eq!(JavascriptSyntax::check(&file, Settings::default()).findings[0].code, "utf-16");
 }
@@ -167,4 +168,25 @@ fn length_alone_is_not_depth() {
     }
     let text = "type A<T> = Map<string, Array<T>>; if (a < b) c()\n".repeat(2_000);
     assert_eq!(verdict("a.ts", &text).status, Status::Pass);
+}
+
+#[test]
+fn a_template_and_another_language_are_not_applicable() {
+    for (text, expected) in [
+        ("import a from '{{ cookiecutter.a }}';\nconst b = {{ cookiecutter.b }};\n", Status::NotApplicable),
+        ("{% if a %}\nb();\n{% endif %}\n", Status::NotApplicable),
+        ("const a = <%= b %>;\n", Status::NotApplicable),
+        ("#!/usr/bin/env python3\ndef f(): pass\n", Status::NotApplicable),
+        ("// @flow\nopaque type A = {| b: ?string |};\n", Status::NotApplicable),
+        ("const A = () => <B style={{ color }} c=></B>;\n", Status::Fail),
+        ("const a = `{{ b }}` c;\n", Status::Fail),
+        ("let a = ; // {{ b }}\n", Status::Fail),
+        ("const A = () => <B style={{ color }}/>;\n", Status::Pass),
+    ] {
+        assert_eq!(verdict("a.js", text).status, expected, "{text}");
+        let settings = Settings { strict: true, ..Settings::default() };
+        let strict = JavascriptSyntax::check(&File::new("a.js", text), settings);
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+        assert_ne!(strict.status, Status::NotApplicable, "{text}");
+    }
 }

@@ -2,7 +2,10 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], version: &str) -> Verdict {
-    PythonSyntax::check(&File::new("a.py", bytes), Settings { version: version.into() })
+    let settings = Settings { version: version.into(), strict: false };
+    let verdict = PythonSyntax::check(&File::new("a.py", bytes), settings);
+    assert_eq!(PythonSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn first(bytes: &[u8], version: &str) -> Option<(String, u32, u32)> {
@@ -191,5 +194,23 @@ fn depth_never_reaches_the_parser() {
         ("x = '".to_owned() + &"(".repeat(many) + "'", Status::Pass),
     ] {
         assert_eq!(verdict(text.as_bytes(), "3.14").status, expected, "{}", &text[..20]);
+    }
+}
+
+#[test]
+fn a_template_and_another_language_are_not_applicable() {
+    for (text, expected) in [
+        ("from {{ cookiecutter.package }} import x\n", Status::NotApplicable),
+        ("x = 1\n{% if cookiecutter.a == 'b' %}\ny = 2\n{% endif %}\n", Status::NotApplicable),
+        ("class <%= name %>:\n    pass\n", Status::NotApplicable),
+        ("#!/usr/bin/env ruby\nputs 'a' if b\n", Status::NotApplicable),
+        ("# -*- mode: ruby -*-\nputs 'a' if b\n", Status::NotApplicable),
+        ("#!/bin/sh\nx = {{y}}\n", Status::Pass),
+        ("x = = '{{ a }}'\n", Status::Fail),
+        ("#!/usr/bin/env python3\nputs 'a' if b\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes(), "3.14").status, expected, "{text}");
+        let strict = PythonSyntax::check(&File::new("a.py", text), Settings { strict: true, ..Settings::default() });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
     }
 }

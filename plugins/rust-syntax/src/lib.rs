@@ -7,7 +7,8 @@ mod codes;
 mod depth;
 mod rules;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use ra_ap_parser::Edition;
 use ra_ap_syntax::SourceFile;
 use serde::Deserialize;
@@ -18,18 +19,43 @@ struct RustSyntax;
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     edition: Option<String>,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "Rust",
+    known_as: &["rust", "rs"],
+    comments: &["//"],
+    quotes: &['"'],
+    has_braces: true,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("expected", "something else stands where a token or a part of the grammar is expected"),
+    Rule::error("unterminated", "a string, a character or a comment is not closed"),
+    Rule::error("literal", "a literal is malformed"),
+    Rule::error("syntax", "the file is not Rust"),
+    Rule::TOO_DEEP,
+    Rule::TOO_LONG,
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 impl FileVerifier for RustSyntax {
     type Settings = Settings;
     const ABOUT: About =
         About::new("rust-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Rust (as rustc parses it).")
             .files(&["**/*.rs"])
-            .settings_schema(include_str!("settings.json"));
+            .settings_schema(include_str!("settings.json"))
+            .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("Rust") {
-            Ok(text) => judge(file, text, editions(settings.edition.as_deref())),
+            Ok(text) => {
+                let verdict = judge(file, text, editions(settings.edition.as_deref()));
+                file.unless_foreign(text, &FORMAT, settings.strict, verdict)
+            }
             Err(finding) => finding.into(),
         }
     }

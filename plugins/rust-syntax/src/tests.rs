@@ -2,7 +2,10 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(text: &str, edition: Option<&str>) -> Verdict {
-    RustSyntax::check(&File::new("a.rs", text), Settings { edition: edition.map(str::to_owned) })
+    let settings = Settings { edition: edition.map(str::to_owned), strict: false };
+    let verdict = RustSyntax::check(&File::new("a.rs", text), settings);
+    assert_eq!(RustSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn first(text: &str) -> Option<(String, u32, u32)> {
@@ -119,5 +122,20 @@ fn length_alone_is_not_depth() {
     ] {
         let text = format!("{start}{}{end}", part.repeat(1_500));
         assert_eq!(verdict(&text, None).status, Status::Pass, "{part}");
+    }
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("use {{crate_name}}::run;\nfn main() { run() }\n", Status::NotApplicable),
+        ("fn main() {\n    {% if a %}\n    b();\n    {% endif %}\n}\n", Status::NotApplicable),
+        ("struct {{ name | upper_camel_case }};\n", Status::NotApplicable),
+        ("fn main() { {{ a }} }\n", Status::Pass),
+        ("fn main() { let x = ; // {{ a }}\n}\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text, None).status, expected, "{text}");
+        let strict = RustSyntax::check(&File::new("a.rs", text), Settings { strict: true, ..Settings::default() });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
     }
 }

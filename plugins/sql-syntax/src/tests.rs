@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict_of(text: &str, dialect: Dialect) -> Verdict {
-    SqlSyntax::check(&File::new("a.sql", text), Settings { dialect })
+    let verdict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: false });
+    assert_eq!(SqlSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn places(text: &str, dialect: Dialect) -> Vec<(String, u32, u32)> {
@@ -68,14 +70,12 @@ fn an_error_among_many_statements_is_found() {
 #[test]
 fn what_may_be_of_another_dialect_is_not_judged() {
     for (text, dialect) in [
-        ("create table `a` (b int) engine=innodb default charset=utf8;", Dialect::Auto),
         ("select 'it\\'s (fine';", Dialect::Auto),
         ("selec 1", Dialect::Auto),
         ("select 1 union;", Dialect::Auto),
         ("\\this is not SQL at all (((", Dialect::Auto),
         ("\\this is not SQL at all (((", Dialect::Postgresql),
         ("select :name from t where a = :'b';", Dialect::Postgresql),
-        ("select * from {{ ref('a') }}", Dialect::Postgresql),
         ("select U&'\\0061'", Dialect::Postgresql),
         ("select 0b11", Dialect::Postgresql),
         ("select 'a'ö", Dialect::Postgresql),
@@ -93,4 +93,25 @@ fn what_is_too_deep_or_too_long_is_not_judged() {
     }
     assert_eq!(verdict_of(&long, Dialect::Postgresql).status, Status::Abstain);
     assert_eq!(verdict_of(&long, Dialect::Auto).status, Status::Pass);
+}
+
+#[test]
+fn a_template_and_another_dialect_are_not_applicable() {
+    let mysql = "create table `a` (b int) engine=innodb default charset=utf8;";
+    for (text, dialect, expected) in [
+        (mysql, Dialect::Auto, Status::NotApplicable),
+        (mysql, Dialect::Postgresql, Status::Fail),
+        ("insert into `a` values ('it\\'s (fine');", Dialect::Auto, Status::NotApplicable),
+        ("select * from {{ ref('a') }}", Dialect::Postgresql, Status::NotApplicable),
+        ("select * from {{ ref('a') }}", Dialect::Sqlite, Status::NotApplicable),
+        ("{{ config(a='b') }}\nselect 1\n", Dialect::Auto, Status::NotApplicable),
+        ("select a\n{% if b %}, c{% endif %}\nfrom d", Dialect::Auto, Status::NotApplicable),
+        ("select '{{ a }}'", Dialect::Postgresql, Status::Pass),
+        ("selec '{{ a }}'", Dialect::Postgresql, Status::Abstain),
+    ] {
+        assert_eq!(verdict_of(text, dialect).status, expected, "{text}");
+        let strict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: true });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+        assert_ne!(strict.status, Status::NotApplicable, "{text}");
+    }
 }

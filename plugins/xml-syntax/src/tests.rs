@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8]) -> Verdict {
-    XmlSyntax::check(&File::new("a.xml", bytes), Settings::default())
+    let verdict = XmlSyntax::check(&File::new("a.xml", bytes), Settings::default());
+    assert_eq!(XmlSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
@@ -118,4 +120,21 @@ fn neither_depth_nor_entities_take_room() {
     assert_eq!(places((bomb + "]><a>&e999;</a>").as_bytes()), []);
     let groups = format!("<!DOCTYPE a [<!ELEMENT a {}b{}>]><a/>", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(places(groups.as_bytes()), []);
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("<a {{ b }}/>", Status::NotApplicable),
+        ("<a>{% if b %}<c>{% else %}<c d=''>{% endif %}</c></a>", Status::NotApplicable),
+        ("<a><% if b %></a>", Status::NotApplicable),
+        ("{% load x %}<a/>", Status::NotApplicable),
+        ("<a>{{ b }}{% if c %}{% endif %}</a>", Status::Pass),
+        ("<a><b>{{ c }}</a>", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes()).status, expected, "{text}");
+        let settings = Settings { strict: true, ..Settings::default() };
+        let strict = XmlSyntax::check(&File::new("a.xml", text), settings);
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+    }
 }

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], settings: Settings) -> Verdict {
-    YamlSyntax::check(&File::new("a.yaml", bytes), settings)
+    let verdict = YamlSyntax::check(&File::new("a.yaml", bytes), settings);
+    assert_eq!(YamlSyntax::ABOUT.undeclared(&verdict), None);
+    verdict
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
@@ -83,16 +85,28 @@ fn an_error_after_many_warnings_is_an_error() {
 }
 
 #[test]
-fn a_template_is_not_judged() {
-    let text = b"{{- if .Values.on }}\na: b\n{{- end }}\n";
-    assert_eq!(verdict(text, Settings::default()).status, Status::Abstain);
-    assert_eq!(verdict(b"a: {{ b }}\n", Settings::default()).status, Status::Pass);
-    assert_eq!(verdict(b"on: ${{ x\n  a: b: c\n", Settings::default()).status, Status::Fail);
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("{{- if .Values.on }}\na: b\n{{- end }}\n", Status::NotApplicable),
+        ("a:\n  {{- toYaml .Values.b | nindent 2 }}\n", Status::NotApplicable),
+        ("a: \"{{ .Values.b | default \"c\" }}\"\n", Status::NotApplicable),
+        ("{% for a in b %}\n- {{ a }}\n{% endfor %}\n", Status::NotApplicable),
+        ("<% if a %>\nb: c\n<% end %>\n", Status::NotApplicable),
+        ("# vim: ft=helm\na: b: c\n", Status::NotApplicable),
+        ("a: {{ b }}\n", Status::Pass),
+        ("on: ${{ x\n  a: b: c\n", Status::Fail),
+        ("a: b: c\n# {{ d }}\n", Status::Fail),
+        ("a: |\n  {{ b }}\nc: d: e\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes(), Settings::default()).status, expected, "{text}");
+        let strict = verdict(text.as_bytes(), Settings { strict: true, ..Settings::default() });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+    }
 }
 
 #[test]
 fn the_settings_weigh_odd_keys() {
-    let settings = || Settings { duplicate_keys: Weight::Error, empty_keys: Weight::Ignore };
+    let settings = || Settings { duplicate_keys: Weight::Error, empty_keys: Weight::Ignore, ..Settings::default() };
     assert_eq!(verdict(b"{a: 1, a: 2}", settings()).status, Status::Fail);
     assert_eq!(verdict(b": 1\n", settings()).status, Status::Pass);
     assert_eq!(verdict(b"{a: 1, a: 2}", Settings::default()).status, Status::Pass);
