@@ -2,9 +2,11 @@
 //!
 //! The parser is Ruff's, with its checks of what Python calls syntax errors although no grammar tells them (`return`
 //! outside a function, `nonlocal` without a binding); those need to know the scopes, which is `scopes.rs`. What Ruff
-//! lets through is `rules.rs` and `jumps.rs`, and what it refuses although Python takes it, `soft.rs`. What is nested too deep for the parser's recursion is found before it runs (`depth.rs`).
+//! lets through is `rules.rs`, `jumps.rs` and `blocks.rs`, and what it refuses although Python takes it, `soft.rs`. What is
+//! nested too deep for the parser's recursion is found before it runs (`depth.rs`).
 
 mod bindings;
+mod blocks;
 mod codes;
 mod depth;
 mod encoding;
@@ -137,6 +139,7 @@ fn errors(text: &str, version: PythonVersion, is_stub: bool) -> Vec<(usize, Find
         errors.extend(found.iter().map(|error| (at(error.range), codes::of_meaning(error))));
         errors.extend(rules::errors(&module.body, text, version));
         errors.extend(jumps::errors(&module.body));
+        errors.extend(blocks::errors(&module.body, version));
     }
     // Taking a deep tree down recurses, and the memory goes with the instance.
     std::mem::forget(parsed);
