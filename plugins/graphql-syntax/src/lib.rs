@@ -104,7 +104,12 @@ fn errors(text: &str) -> Vec<Error> {
     let tree = Parser::new(text).recursion_limit(MOST_NESTING).token_limit(MOST_TOKENS).parse();
     let mut errors: Vec<Error> = tree.errors().cloned().collect();
     if errors.is_empty() {
-        errors.extend(tree.document().syntax().descendants().filter_map(|node| missing_colon(&node)));
+        errors.extend(
+            tree.document()
+                .syntax()
+                .descendants()
+                .filter_map(|node| missing_colon(&node).or_else(|| missing_operations(&node))),
+        );
     }
     errors
 }
@@ -118,6 +123,16 @@ fn missing_colon(node: &SyntaxNode) -> Option<Error> {
     let name = node.to_string();
     let message = "expected a colon and a value behind the name";
     Some(Error::with_loc(message, name.trim().to_owned(), node.text_range().start().into()))
+}
+
+/// The parser takes `schema` without its operations.
+fn missing_operations(node: &SyntaxNode) -> Option<Error> {
+    let is_open = || node.children_with_tokens().any(|part| part.kind() == SyntaxKind::L_CURLY);
+    if node.kind() != SyntaxKind::SCHEMA_DEFINITION || is_open() {
+        return None;
+    }
+    let message = "expected `{` and the operations of the schema";
+    Some(Error::with_loc(message, String::new(), node.text_range().start().into()))
 }
 
 /// `directive @a @b on C`, `on DIRECTIVE_DEFINITION` and `extend directive`: some readers take them already.

@@ -42,6 +42,8 @@ fn the_first_error_has_its_place() {
         (b"{ a(b: {c false}) }", "syntax", 1, 9),
         (b"enum A { true }", "syntax", 1, 10),
         (b"{ a\0 }", "syntax", 1, 4),
+        (b"type A { b: C }\nschema", "syntax", 2, 1),
+        (b"schema @a # b\n", "syntax", 1, 1),
         ("# ö\n{ a(b: \"ö) }".as_bytes(), "syntax", 2, 8),
         (b"\"a\" { b }", "syntax", 1, 1),
         (b"query a(\"b\" $c: D) { e(f: \"g\" $c) }", "syntax", 1, 31),

@@ -3,6 +3,7 @@
 //! The parser is granit-parser's (YAML 1.2): it hands out events and expands no alias. Where it takes more than libyaml,
 //! which most programs read YAML with, `stream.rs` looks closer. After an error the next document is read as well.
 
+mod continued;
 mod kind;
 mod stream;
 
@@ -129,6 +130,13 @@ impl FileVerifier for YamlSyntax {
 gatehost_sdk::export_file_verifier!(YamlSyntax);
 
 fn judge(path: &str, text: &str, settings: &Settings) -> Verdict {
+    let (indented, findings) = continued::read(text, |text| findings(text, settings));
+    let findings = findings.into_iter().map(|found| Found { at: indented.in_file(found.at), ..found });
+    findings.map(|found| found.at(path, text)).collect::<Vec<_>>().into()
+}
+
+/// What is wrong with a text, document by document.
+fn findings(text: &str, settings: &Settings) -> Vec<Found> {
     let mut findings = Vec::new();
     let mut start = 0;
     while let Some(at) = stream::read(text, start, settings, &mut findings) {
@@ -141,7 +149,7 @@ fn judge(path: &str, text: &str, settings: &Settings) -> Verdict {
             None => break,
         }
     }
-    findings.into_iter().map(|found| found.at(path, text)).collect::<Vec<_>>().into()
+    findings
 }
 
 /// The next line from `at` on that starts a document, whatever was open.
@@ -163,6 +171,8 @@ struct Found {
     message: String,
     hint: Option<&'static str>,
     at: usize,
+    /// A string goes on in a line that is not indented.
+    is_continued: bool,
 }
 
 impl Found {

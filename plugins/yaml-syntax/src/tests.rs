@@ -128,3 +128,32 @@ fn an_alias_is_not_expanded() {
     }
     assert_eq!(places(text.as_bytes()), []);
 }
+
+/// As libyaml says.
+#[test]
+fn a_string_may_go_on_at_its_keys_indentation() {
+    for text in [
+        "msg: \"x\ny\"\n",
+        "a:\n  msg: \"x\n  y\"\n",
+        "a:\n  msg: 'x\n y'\n  b: c\n",
+        "a:\n  msg: 'x\ny\nz'\n",
+        "msg: 'x\n\ny'\nb: c\n",
+        "- - 'x\ny'\n",
+        "msg: \"x\ny: z\"\nb: 1\n",
+        "msg: 'x\n---y'\n",
+        "a: 'x\r\ny'\r\n",
+    ] {
+        assert_eq!(places(text.as_bytes()), [], "{text:?}");
+    }
+    for (text, code, line, column) in [
+        ("'x\ny': z\n", "syntax", 2, 3),
+        ("msg: 'x\n--- y'\n", "unclosed-string", 2, 1),
+        ("msg: 'x\n... y'\n", "unclosed-string", 2, 1),
+        ("msg: 'x\ny\n", "unclosed-string", 3, 1),
+        ("msg: 'x\ny' z\n", "syntax", 2, 4),
+        ("msg: 'x\ny'\na: b: c\n", "unexpected-colon", 3, 5),
+    ] {
+        let found = places(text.as_bytes());
+        assert_eq!(found.first(), Some(&(code.to_owned(), line, column)), "{text:?}");
+    }
+}
