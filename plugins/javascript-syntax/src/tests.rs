@@ -190,3 +190,46 @@ fn a_template_and_another_language_are_not_applicable() {
         assert_ne!(strict.status, Status::NotApplicable, "{text}");
     }
 }
+
+/// As acorn and tsc say.
+#[test]
+fn what_the_references_take_passes() {
+    for (path, text) in [
+        ("a.js", "let: 1"),
+        ("a.cjs", "x = let => let + 1"),
+        ("a.js", "var let = 1; let; let(); let.x = 2; for (let in {}) ; let\nlet2"),
+        ("a.js", "(let) => 1; let ? 1 : 2; let++"),
+        ("a.mjs", "await using x = y;"),
+        ("a.ts", "async () => { await using x = y }"),
+        ("a.js", "async function f() { for (await using x of y) ; }"),
+        ("a.js", "export { a } from 'b'; export { from }; var from"),
+        ("a.ts", "export { from }\nfrom\nvar from"),
+        ("a.ts", "declare function f(): void; declare class A {}"),
+        ("a.d.ts", "export default function (): void;"),
+        ("a.ts", "x = 0 + 0.1 + 0o10 + 0x10 + 0n + 0e1"),
+        ("a.js", "x = 010"),
+    ] {
+        assert_eq!(first(path, text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_the_references_refuse_fails() {
+    for (path, text, code, line, column) in [
+        ("a.js", "let let = 1", "early-error", 1, 5),
+        ("a.mjs", "let: 1", "unexpected-token", 1, 4),
+        ("a.js", "'use strict'; let: 1", "unexpected-token", 1, 18),
+        ("a.js", "let[0] = 1", "unexpected-token", 1, 5),
+        ("a.ts", "export { a } from;", "expected-token", 1, 13),
+        ("a.js", "function f() { await using x = y; }", "early-error", 1, 16),
+        ("a.ts", "() => { await using x = y }", "early-error", 1, 9),
+        ("a.js", "async () => { function g() { await using x = y } }", "early-error", 1, 30),
+        ("a.ts", "declare function (): void;", "expected-token", 1, 1),
+        ("a.ts", "export declare function (): void", "expected-token", 1, 8),
+        ("a.ts", "declare class {}", "expected-token", 1, 1),
+        ("a.ts", "x = 010", "early-error", 1, 5),
+        ("a.tsx", "x = 08.5", "early-error", 1, 5),
+    ] {
+        assert_eq!(first(path, text), Some((code.to_owned(), line, column)), "{text}");
+    }
+}

@@ -5,6 +5,7 @@
 //! settings, a file that neither takes may be of a third: then it fails only for what is wrong in all of them
 //! (`lexed.rs`).
 
+mod actions;
 mod dialects;
 mod lexed;
 mod postgresql;

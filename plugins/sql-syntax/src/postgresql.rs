@@ -1,7 +1,7 @@
 //! PostgreSQL, statement by statement.
 
 use crate::lexed::{Fault, Lexed, Statement, lexed};
-use crate::{Answer, FORMAT, MOST_FINDINGS, MOST_NESTING};
+use crate::{Answer, FORMAT, MOST_FINDINGS, MOST_NESTING, actions};
 use gatehost_sdk::foreign;
 use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
@@ -71,7 +71,10 @@ fn batches<'s, 'a>(statements: &'s [Statement<'a>]) -> Vec<&'s [Statement<'a>]> 
 /// Whether a group of statements is right for certain. What is not sure is looked at one by one.
 fn are_right(batch: &[Statement]) -> bool {
     let odd = |statement: &Statement| {
-        statement.depth > MOST_NESTING || statement.stray.is_some() || beyond_the_lexer(statement).is_some()
+        statement.depth > MOST_NESTING
+            || statement.stray.is_some()
+            || beyond_the_lexer(statement).is_some()
+            || actions::refused(statement.text).is_some()
     };
     let texts: Vec<&str> = batch.iter().map(|statement| statement.text).collect();
     !batch.iter().any(odd) && problem(&texts.join("\n;\n")).is_none()
@@ -89,7 +92,11 @@ fn judge(text: &str, statement: &Statement) -> Answer {
     }
     // On such a mark the parser would panic.
     let stray = statement.stray.map(|at| (at, near(&statement.text[at..at + 1])));
-    let Some((at, message)) = stray.or_else(|| problem(statement.text)) else { return Answer::Right };
+    let refused = || actions::refused(statement.text).map(|(at, word)| (at, near(word)));
+    let Some((at, message)) = stray.or_else(|| problem(statement.text)).or_else(refused) else { return Answer::Right };
+    if let Some(what) = actions::newer(statement.text) {
+        return Answer::Unsure(format!("the parser knows PostgreSQL 17, and a statement may have {what} of 18"));
+    }
     if let Some(reason) = foreign::reason(text, &FORMAT, statement.at + at) {
         return Answer::Template(reason);
     }

@@ -115,3 +115,42 @@ fn a_template_and_another_dialect_are_not_applicable() {
         assert_ne!(strict.status, Status::NotApplicable, "{text}");
     }
 }
+
+/// As SQLite and PostgreSQL say.
+#[test]
+fn the_references_agree() {
+    for (text, dialect, expected) in [
+        ("create table a (b int references t(id) not null unique)", Dialect::Sqlite, None),
+        (
+            "create table a (b int(10) references t not null default 1, c int references t(id) not null)",
+            Dialect::Sqlite,
+            None,
+        ),
+        ("create table a (b int references t on delete set null not null)", Dialect::Sqlite, None),
+        ("create table a (b int references t(id) not deferrable not null)", Dialect::Sqlite, None),
+        ("create table a (b int references t(id), c not nul)", Dialect::Sqlite, Some(("syntax", 1, 47))),
+        ("create table a (b int, foreign key (b) references t(id) not null)", Dialect::Sqlite, Some(("syntax", 1, 61))),
+        ("select coalesce(a, b, )", Dialect::Sqlite, Some(("syntax", 1, 23))),
+        ("select 1 where 1 in (1,)", Dialect::Sqlite, Some(("syntax", 1, 24))),
+        ("create virtual table a using fts5(x,)", Dialect::Sqlite, None),
+        ("select ',)' /* ,) */", Dialect::Sqlite, None),
+        ("select $2147483647", Dialect::Postgresql, None),
+        ("select $2147483648", Dialect::Postgresql, Some(("syntax", 1, 8))),
+        ("select $99999999999999999999", Dialect::Postgresql, Some(("syntax", 1, 8))),
+        ("create function f() returns int begin atomic select 1;", Dialect::Postgresql, Some(("unexpected-end", 1, 1))),
+        ("create function f() returns int begin atomic select 1; end;", Dialect::Postgresql, None),
+        ("select 1; create role a nonsense", Dialect::Postgresql, Some(("syntax", 1, 25))),
+        ("create table a (b int) partition by magic (b)", Dialect::Postgresql, Some(("syntax", 1, 37))),
+    ] {
+        let expected = expected.map(|(code, line, column)| (code.to_owned(), line, column));
+        assert_eq!(places(text, dialect).into_iter().next(), expected, "{text}");
+    }
+    for text in ["select coalesce(a, b, )", "select 1 where 1 in (1,)"] {
+        assert_ne!(verdict_of(text, Dialect::Auto).status, Status::Pass, "{text}");
+    }
+    for text in
+        ["create table a (b int generated always as (c * 2) virtual)", "alter table a add check (b > 0) not enforced"]
+    {
+        assert_eq!(verdict_of(text, Dialect::Postgresql).status, Status::Abstain, "{text}");
+    }
+}
