@@ -88,7 +88,7 @@ fn a_cache_that_cannot_be_used_is_told() {
     let why = "cannot use the cache folder `[HOME]/cache`";
     let (code, _, stderr) = output(home.path(), "run --verifier json-syntax");
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.starts_with(&format!("note: nothing is kept for later runs: {why}: ")), "{stderr}");
+    assert!(stderr.starts_with(&format!("note: the cache is disabled: {why}: ")), "{stderr}");
     assert_eq!(output(home.path(), "run --verifier json-syntax -q").2, "");
     let (code, stdout, stderr) = output(home.path(), "compile ./guest.wasm");
     assert_eq!((code, stdout.as_str()), (Some(3), ""));

@@ -1,5 +1,7 @@
 //! What git is asked, and what it is kept from: repositories that would run something, and places to be called from.
 
+mod since;
+
 use crate::cases::quiet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -103,7 +105,7 @@ fn nothing_is_fetched() {
         test -z \"$(git cat-file --batch-all-objects --batch-check | grep blob)\"",
     );
     let (exit, text) = home.gate(&partial, &["run", "--staged"], &[]);
-    assert_eq!(exit, 2, "{text}");
+    assert_eq!(exit, 3, "{text}");
     assert!(text.contains("the content of `b.json`") && text.contains("partial clone"), "{text}");
     assert!(!ran.exists());
 }
@@ -138,7 +140,7 @@ fn what_git_could_not_see_is_an_error() {
     let path = home.git_is(&format!("case \"$*\" in *status*|*ls-files*) {warning};; esac\nexec {real} \"$@\""));
     for args in [&["run"][..], &["run", "--all-files"], &["run", "--files", "."]] {
         let (exit, text) = home.gate(&home.work(), args, &[("PATH", &path)]);
-        assert_eq!(exit, 2, "{text}");
+        assert_eq!(exit, 3, "{text}");
         assert!(text.contains("could not see everything: warning: could not open directory 'x/'"), "{text}");
     }
 }
@@ -169,7 +171,7 @@ fn a_git_that_was_killed_is_told() {
     let home = Home::new();
     let path = home.git_is(&format!("case \"$*\" in *status*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
     let (exit, text) = home.gate(&home.work(), &["run"], &[("PATH", &path)]);
-    assert_eq!(exit, 2, "{text}");
+    assert_eq!(exit, 3, "{text}");
     assert!(text.contains("`git status` failed: it ended without a word (signal: 9"), "{text}");
 }
 
@@ -200,7 +202,7 @@ fn a_base_that_was_not_fetched_is_told() {
     let partial = home.path().join("partial");
     fs::write(partial.join("gate.toml"), "[gate.main]\nall = [\"a\"]\n[check.a]\nverifier = \"patterns\"\nsettings = { rules = [{ id = \"todo\", kind = \"forbid\", pattern = \"TODO\", in = \"added-lines\" }] }\n").expect("written");
     let (exit, text) = home.gate(&partial, &["run", "--from-ref", "HEAD~1"], &[]);
-    assert_eq!(exit, 2, "{text}");
+    assert_eq!(exit, 3, "{text}");
     assert!(text.contains("partial clone") && text.contains("git fetch --refetch --no-filter"), "{text}");
 }
 

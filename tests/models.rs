@@ -12,6 +12,7 @@ use gatehost::commands::Commands;
 use gatehost::config::{self, Model};
 use gatehost::models::{Answer, Models, NoAnswer, Part, Question, Tape};
 use gatehost::outcome::ModelUse;
+use gatehost::environment::Environment;
 use gatehost::submission::Executor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ fn model(api: &str, url: &str, more: &str) -> Model {
 
 fn models(model: Model, executor: Executor, tape: Option<Tape>) -> Models {
     let commands = Arc::new(Commands::new(BTreeMap::new(), ".".into()));
-    Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape)
+    let models = Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape);
+    models.with_environment(Environment::of_process())
 }
 
 fn tokio() -> tokio::runtime::Runtime {

@@ -4,7 +4,7 @@ use crate::asking::{Host, Question};
 use crate::guests;
 use gatehost::limits::Limits;
 use gatehost::runtime::{Runtime, Severity, Source};
-use gatehost::verdict::{ErrorKind, Level, Status};
+use gatehost::verdict::{Class, ErrorKind, Level, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -83,9 +83,9 @@ fn what_a_program_reads_follows_its_schema() {
         document
     };
     let contract = "gatehost:verifier@0.1.0";
-    let file = json!({ "path": "src/main.rs", "text": "text" });
+    let file = json!({ "path": "src/main.rs", "text": "text", "executable": false });
     assert_eq!(read(b"text"), json!({ "contract": contract, "settings": { "a": 1 }, "file": file }));
-    let file = json!({ "path": "src/main.rs", "base64": "/wA=" });
+    let file = json!({ "path": "src/main.rs", "base64": "/wA=", "executable": false });
     assert_eq!(read(b"\xff\0"), json!({ "contract": contract, "settings": { "a": 1 }, "file": file }));
 }
 
@@ -93,10 +93,7 @@ fn what_a_program_reads_follows_its_schema() {
 fn what_a_program_finds_is_kept() {
     let answer = Host::new().ask(&program("fail"), Question::default()).expect("loaded");
     let verdict = answer.verdict;
-    assert_eq!(
-        (verdict.confidence, &*verdict.summary, verdict.class.as_deref()),
-        (Some(0.5), "no good", Some("malformed"))
-    );
+    assert_eq!((verdict.confidence, &*verdict.summary, verdict.class), (Some(0.5), "no good", Some(Class::Malformed)));
     let [finding] = &verdict.findings[..] else { panic!("one finding") };
     assert_eq!(
         (&*finding.code, finding.level, finding.hint.as_deref()),

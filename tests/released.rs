@@ -6,9 +6,9 @@
 use crate::asking::{Host, Question};
 use crate::guests;
 use gatehost::config::Grant;
-use gatehost::runtime::{CONTRACT, Severity};
+use gatehost::runtime::{CONTRACT, Rule, Severity, Source};
 use gatehost::submission::{Claim, Submission};
-use gatehost::verdict::{Finding, Level, Place, Status};
+use gatehost::verdict::{Category, Class, Edit, Finding, Fix, Level, Metric, Place, Status};
 use gatehost::workspace::Workspace;
 use std::fs;
 use std::sync::Arc;
@@ -28,22 +28,45 @@ fn file_verifiers_of_every_released_contract_answer() {
             end_line: Some(3),
             end_column: Some(4),
         };
+        let edit = Edit { start_line: 1, start_column: 2, end_line: 3, end_column: 4, replacement: "other".into() };
         let finding = Finding {
-            code: "the-code".into(),
-            level: Level::Warning,
-            message: "found a thing".into(),
             place: Some(place),
             hint: Some("mend that".into()),
+            category: Category::Specification,
+            key: Some("the key".into()),
+            url: Some("https://a.example/the-code".into()),
+            fix: Some(Fix { description: "mend it".into(), edits: vec![edit] }),
+            ..Finding::new("the-code", Level::Warning, "found a thing")
         };
         assert_eq!(answer.verdict.findings, [finding], "{version}");
         assert_eq!((answer.verdict.status, answer.verdict.confidence), (Status::Abstain, Some(0.5)), "{version}");
         assert_eq!(
-            (&*answer.verdict.summary, answer.verdict.class.as_deref()),
-            ("{\"a\":1}", Some("blocked")),
+            (&*answer.verdict.summary, answer.verdict.class),
+            ("{\"a\":1}", Some(Class::Other("waiting".into()))),
             "{version}"
         );
+        let metric = Metric { name: "tests-run".into(), value: 3.0 };
+        assert_eq!((answer.verdict.needs_person, answer.verdict.metrics), (true, vec![metric]), "{version}");
         let log: Vec<_> = answer.log.iter().map(|line| (line.severity, &*line.message)).collect();
         assert_eq!(log, [(Severity::Warn, "content")], "{version}");
+    }
+}
+
+#[test]
+fn verifiers_of_every_released_contract_describe_themselves() {
+    for version in RELEASED {
+        let source = Source::from_bytes(guests::component(&format!("released/{version}-file")));
+        let about = Host::new().describe(&source).expect(version);
+        assert_eq!((&*about.name, &*about.version, &*about.summary), ("released", "1.0.0", "Stays as it was."));
+        assert_eq!((&*about.files, &*about.settings_schema), (&["**/*.txt".to_owned()][..], "{\"type\":\"object\"}"));
+        let rule = Rule {
+            code: "the-code".into(),
+            level: Level::Warning,
+            summary: "Finds one.".into(),
+            help: "Mend it all.".into(),
+            url: Some("https://a.example/the-code".into()),
+        };
+        assert_eq!((about.rules, about.url.as_deref()), (vec![rule], Some("https://a.example")), "{version}");
     }
 }
 
@@ -58,13 +81,22 @@ fn submission_verifiers_of_every_released_contract_answer() {
         let question = Question {
             grants: [Grant::Workspace].into_iter().collect(),
             workspace: Some(Arc::clone(&workspace)),
-            submission: Submission { claim: Some(claim), ..Submission::default() },
+            submission: Submission {
+                claim: Some(claim),
+                tree_digest: Some("sha256:0123".into()),
+                ..Submission::default()
+            },
             ..Question::default()
         };
         let answer = Host::new().ask(&component, question).expect(version);
         assert_eq!((answer.verdict.status, &*answer.verdict.summary), (Status::Pass, "all done"), "{version}");
         let log: Vec<_> = answer.log.iter().map(|line| (line.severity, &*line.message)).collect();
-        let expected = [(Severity::Error, "abcdef"), (Severity::Debug, "cde"), (Severity::Info, "notes.txt")];
+        let expected = [
+            (Severity::Error, "abcdef"),
+            (Severity::Debug, "cde"),
+            (Severity::Info, "notes.txt"),
+            (Severity::Warn, "sha256:0123"),
+        ];
         assert_eq!(log, expected, "{version}");
     }
 }

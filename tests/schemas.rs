@@ -20,7 +20,9 @@ fn the_published_schemas_are_the_programs() {
     for (name, schema) in [
         ("gate", schema::gate_toml()),
         ("submission", schema::submission()),
-        ("report", schema::report()),
+        ("record", schema::record()),
+        ("mistake", schema::mistake()),
+        ("event", schema::event()),
         ("program-input", schema::program_input()),
         ("program-output", schema::program_output()),
     ] {
@@ -57,7 +59,7 @@ fn an_editor_accepts_every_gate_toml_that_the_program_accepts() {
 
 #[test]
 fn every_report_follows_its_schema() {
-    let validator = jsonschema::validator_for(&schema::report()).expect("a schema");
+    let validator = jsonschema::validator_for(&schema::record()).expect("a schema");
     let mut seen = 0;
     for case in cases() {
         let Ok(text) = fs::read_to_string(case.join("stdout")) else { continue };

@@ -33,3 +33,17 @@ impl Mistake {
         Self { hint: Some(hint.into()), ..self }
     }
 }
+
+/// Something of a project must be changed.
+impl From<Vec<Mistake>> for crate::error::Error {
+    fn from(mistakes: Vec<Mistake>) -> Self {
+        let problems = mistakes.into_iter().map(|mistake| (mistake.message, mistake.hint));
+        Self::several(crate::error::Kind::Input, problems)
+    }
+}
+
+impl From<Mistake> for crate::error::Error {
+    fn from(mistake: Mistake) -> Self {
+        vec![mistake].into()
+    }
+}

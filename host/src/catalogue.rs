@@ -4,11 +4,10 @@ use crate::config;
 use crate::plan::{Catalogue, Refusal, Resolved};
 use crate::runtime::{Anatomy, Description, Grants, Runtime, Source};
 use crate::settings;
-use crate::verdict::Failure;
+use crate::verdict::{ErrorKind, Failure};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::runtime::Handle;
 
 /// Told of a verifier, by its name, that has to be compiled.
 type Compiling = dyn Fn(&str, &Source) + Send + Sync;
@@ -16,8 +15,6 @@ type Compiling = dyn Fn(&str, &Source) + Send + Sync;
 /// Finds verifiers, and keeps what it found for whoever runs the plan.
 pub struct Verifiers {
     runtime: Arc<Runtime>,
-    /// Where components describe themselves.
-    tokio: Handle,
     /// What paths are relative to.
     folder: PathBuf,
     /// Told before something is compiled, which can take long.
@@ -34,15 +31,13 @@ struct Known {
 }
 
 impl Verifiers {
-    /// A catalogue for a configuration in `folder`. Components that it has to ask, it asks on `tokio`; `compiling` is
-    /// told of those that have to be compiled first.
+    /// A catalogue for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
     pub fn new(
         runtime: Arc<Runtime>,
-        tokio: Handle,
         folder: PathBuf,
         compiling: impl Fn(&str, &Source) + Send + Sync + 'static,
     ) -> Self {
-        Self { runtime, tokio, folder, compiling: Box::new(compiling), known: Mutex::default() }
+        Self { runtime, folder, compiling: Box::new(compiling), known: Mutex::default() }
     }
 
     /// The component with this digest, if a check of the plan uses it.
@@ -56,21 +51,32 @@ impl Verifiers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, name: &str) -> Result<Arc<Known>, Failure> {
-        if let Some(known) = self.known().get(name) {
-            return known.clone();
+    /// Find every verifier of a configuration, and ask each what it is. What cannot be found is told by the plan, at the
+    /// check that names it.
+    pub async fn load(&self, config: &config::Config) {
+        for check in config.checks.values() {
+            self.load_one(&check.verifier).await;
         }
-        let known = self.look(name).map(Arc::new);
-        self.known().insert(name.to_owned(), known.clone());
-        known
     }
 
-    fn look(&self, name: &str) -> Result<Known, Failure> {
+    async fn load_one(&self, name: &str) {
+        if !self.known().contains_key(name) {
+            let known = self.look(name).await.map(Arc::new);
+            self.known().insert(name.to_owned(), known);
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<Known>, Failure> {
+        let not_loaded = || Failure::new(ErrorKind::HostFailed, format!("the verifier `{name}` was not loaded"));
+        self.known().get(name).cloned().unwrap_or_else(|| Err(not_loaded()))
+    }
+
+    async fn look(&self, name: &str) -> Result<Known, Failure> {
         let source = Source::named(name, &self.folder)?;
         if self.runtime.needs_compiling(&source) {
             (self.compiling)(name, &source);
         }
-        let about = self.tokio.block_on(self.runtime.describe(&source))?;
+        let about = self.runtime.describe(&source).await?;
         let anatomy = self.runtime.anatomy_of(&source)?;
         Ok(Known { source: Arc::new(source), anatomy, about })
     }
@@ -125,10 +131,11 @@ mod tests {
         std::fs::write(&file, json.wasm).expect("written");
         let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
         let runtime = Arc::new(Runtime::new(None).expect("a runtime"));
-        let verifiers = Verifiers::new(runtime, tokio.handle().clone(), folder.path().to_owned(), |_, _| {});
+        let verifiers = Verifiers::new(runtime, folder.path().to_owned(), |_, _| {});
         let text = "[gate.g]\nall = [\"a\", \"b\", \"c\"]\n[check.a]\nverifier = \"./one.wasm\"\n\
                     [check.b]\nverifier = \"./one.wasm\"\n[check.c]\nverifier = \"./two.wasm\"\n";
         let config = config::parse(text.as_bytes()).expect("a configuration");
+        tokio.block_on(verifiers.load(&config));
         let first = verifiers.verifier(&config.checks["a"]).expect("found");
         std::fs::remove_file(file).expect("removed");
         assert_eq!(verifiers.verifier(&config.checks["b"]).expect("known"), first);

@@ -29,6 +29,9 @@ pub enum Selection {
     All,
     /// These, relative to the folder that the caller is in.
     Files(Vec<PathBuf>),
+    /// What differs between a commit and the working tree: later commits, the index, unstaged and untracked files in
+    /// one subject. If the commit is not an ancestor of `HEAD`, their merge base takes its place.
+    Since(String),
     /// What differs between two commits, from where they parted. Judged are the bytes of the second.
     Between {
         /// The first.
@@ -41,7 +44,7 @@ pub enum Selection {
 impl Selection {
     /// Whether the files are judged where they are, and not as a copy that nobody else knows.
     pub fn is_live(&self) -> bool {
-        matches!(self, Self::Changed | Self::All | Self::Files(_))
+        matches!(self, Self::Changed | Self::All | Self::Files(_) | Self::Since(_))
     }
 }
 
@@ -136,6 +139,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the machine is at fault, and not the caller: there is no space, or git did not answer in time.
+    pub fn is_of_the_machine(&self) -> bool {
+        match self {
+            Self::Snapshot(_) | Self::Git { .. } => true,
+            Self::Folder { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -229,6 +241,7 @@ fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
             named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside))?
         }
         Selection::Staged => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
+        Selection::Since(_) => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--since`" }),
         Selection::Between { .. } => {
             return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }
@@ -255,6 +268,7 @@ fn in_repository(
             named(folder, root, &workspace, paths, &below)?.into()
         }
         Selection::Staged => repository.staged(needs)?,
+        Selection::Since(name) => repository.since(name, &workspace, needs.hunks)?,
         Selection::Between { from, to } => repository.between(from, to, needs)?,
     };
     if let Some(snapshot) = &found.snapshot {
@@ -301,7 +315,7 @@ fn named(
 
 /// A file that is judged whole, because there is nothing to compare it with.
 fn whole_file(path: String, state: ChangeState) -> Change {
-    Change { path, kind: ChangeKind::Added, state, old_path: None, size: None, hunks: None }
+    Change { path, kind: ChangeKind::Added, state, old_path: None, size: None, hunks: None, old_mode: None, new_mode: None }
 }
 
 /// In order, each once, with their sizes.

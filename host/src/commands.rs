@@ -42,7 +42,7 @@ pub use script::Script;
 use crate::config::{Command, Sandbox};
 use crate::submission::{CommandEvidence, Printed};
 use crate::text;
-use crate::vault::Vault;
+use crate::environment::Environment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -54,6 +54,7 @@ pub struct Commands {
     root: PathBuf,
     configuration: Option<PathBuf>,
     cache: Option<PathBuf>,
+    environment: Environment,
     at_most: Sandbox,
     reserve: u64,
     /// Where nothing is run, and these are the answers.
@@ -120,7 +121,8 @@ impl Commands {
             declared,
             root,
             configuration: None,
-            cache: Vault::default_folder(),
+            cache: None,
+            environment: Environment::default(),
             at_most: Sandbox::Namespaces,
             reserve: RESERVE,
             script: None,
@@ -140,6 +142,11 @@ impl Commands {
     /// The folder of the vault, which no command may see, where that is not the default one.
     pub fn with_cache(self, cache: PathBuf) -> Self {
         Self { cache: Some(cache), ..self }
+    }
+
+    /// The environment that commands inherit from, and that says where the folder of the cache is, which no command may see.
+    pub fn with_environment(self, environment: Environment) -> Self {
+        Self { cache: self.cache.or_else(|| environment.cache_folder()), environment, ..self }
     }
 
     /// Confine no better than this, whatever the machine offers.
@@ -196,6 +203,8 @@ impl From<&Ran> for CommandEvidence {
             started: text::timestamp(ran.started),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
             sandbox: ran.sandbox.as_str().to_owned(),
+            on_base: false,
+            replayed: false,
         }
     }
 }

@@ -52,6 +52,8 @@ pub const MAX_DEADLINE: Duration = Duration::from_secs(30 * 60);
 /// A valid `gate.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// Whether a pass may rest on nothing that only the author of the change says.
+    pub require_trusted: bool,
     /// How long the whole gate may take.
     pub deadline: Duration,
     /// `[gate.*]`, at least one.
@@ -108,7 +110,8 @@ fn read(mut root: Table<'_>) -> Config {
     let models = named(&mut root, "model", |_, table| model::read(table, &commands));
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
-    let config = Config { deadline, gates, checks, commands, models, places: Places::default() };
+    let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
+    let config = Config { deadline, require_trusted, gates, checks, commands, models, places: Places::default() };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));

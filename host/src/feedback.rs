@@ -64,7 +64,11 @@ fn collect(node: &Node, parts: &mut Vec<Part>) {
         Outcome::Fail => 0,
         Outcome::Error => 1,
         Outcome::Abstain => 2,
-        Outcome::Pass | Outcome::Skipped | Outcome::NotReached | Outcome::NotNeeded => return,
+        Outcome::Pass
+        | Outcome::Skipped
+        | Outcome::NotApplicable
+        | Outcome::NotReached
+        | Outcome::NotNeeded => return,
     };
     if node.shadow {
         return;
@@ -173,7 +177,11 @@ mod tests {
 
     fn check_node(name: &str, verdict: Verdict) -> Node {
         let mut node = Node::new(name, NodeKind::Check, verdict.status.into());
-        node.verifier = Some(VerifierId { name: "verifier".to_owned(), digest: "sha256:d".to_owned() });
+        node.verifier = Some(VerifierId {
+            name: "verifier".to_owned(),
+            digest: "sha256:d".to_owned(),
+            ..VerifierId::default()
+        });
         node.verdict = Some(verdict);
         node
     }
@@ -181,7 +189,7 @@ mod tests {
     fn found(level: Level, path: &str, line: u32, message: &str) -> Finding {
         let place =
             Place { path: path.to_owned(), line: Some(line), column: Some(9), end_line: None, end_column: None };
-        Finding { code: "code".to_owned(), level, message: message.to_owned(), place: Some(place), hint: None }
+        Finding { place: Some(place), ..Finding::new("code", level, message) }
     }
 
     fn failed(summary: &str, findings: Vec<Finding>) -> Verdict {

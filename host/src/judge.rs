@@ -1,21 +1,24 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
 mod files;
+mod reads;
 mod witness;
 
 use crate::catalogue::Verifiers;
 use crate::commands::Commands;
 use crate::config::FileSet;
+use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, Event, Judge};
 use crate::memory::Memory;
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
-use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime};
+use crate::runtime::{Answer, AskModels, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
+use reads::{Reads, TracedReads};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,6 +40,9 @@ pub struct Subject {
     pub paths: Vec<String>,
 }
 
+/// Told of a check how many of how many of its files are done.
+pub type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
+
 /// Asks the verifiers about one subject.
 pub struct Bench<'a> {
     runtime: Arc<Runtime>,
@@ -45,6 +51,8 @@ pub struct Bench<'a> {
     services: Services,
     /// The files that were judged.
     witness: Arc<Witness>,
+    /// What verifiers read through `workspace`.
+    reads: Arc<Reads>,
     /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
     shown: Witness,
     shown_was_judged: AtomicBool,
@@ -52,6 +60,8 @@ pub struct Bench<'a> {
     asked: Mutex<Vec<FileSet>>,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
+    /// Told how many files of a check are done.
+    done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(Event<'_>) + Sync),
 }
@@ -68,11 +78,19 @@ pub struct Services {
 impl Services {
     /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it; no command may
     /// change the file `configuration`.
-    pub fn new(plan: &Plan, subject: &Subject, tape: Option<Tape>, configuration: Option<PathBuf>) -> Self {
+    pub fn new(
+        plan: &Plan,
+        subject: &Subject,
+        tape: Option<Tape>,
+        configuration: Option<PathBuf>,
+        environment: &Environment,
+    ) -> Self {
         let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
-        let commands = Arc::new(commands.with_configuration(configuration));
+        let commands = commands.with_configuration(configuration).with_environment(environment.clone());
+        let commands = Arc::new(commands);
         let executor = subject.submission.executor.clone();
-        let models = Arc::new(Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape));
+        let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);
+        let models = Arc::new(models.with_environment(environment.clone()));
         Self { commands, models }
     }
 }
@@ -108,14 +126,21 @@ impl<'a> Bench<'a> {
             subject: Arc::new(subject),
             services,
             witness: Arc::default(),
+            reads: Arc::default(),
             shown,
             shown_was_judged: AtomicBool::new(false),
             asked: Mutex::default(),
             added: None,
             forgetful: false,
+            done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
         }
+    }
+
+    /// Tell how many of how many files of a check are done.
+    pub fn telling(self, done: Arc<FilesDone>) -> Self {
+        Self { done, ..self }
     }
 
     /// Ask every verifier anew, whatever it passed before.
@@ -144,6 +169,22 @@ impl<'a> Bench<'a> {
         let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
         log.sort_by(|a, b| a.check.cmp(&b.check));
         log
+    }
+
+    /// What stands behind these grants.
+    fn capabilities(&self, grants: &Grants) -> Capabilities {
+        let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
+        let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
+        let reads = TracedReads { work: Arc::clone(&self.subject.workspace), reads: Arc::clone(&self.reads) };
+        Capabilities {
+            workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
+            commands: (!commands.is_empty()).then(|| Granted {
+                names: commands,
+                by: Arc::clone(&self.services.commands) as Arc<dyn RunCommands>,
+            }),
+            models: (!models.is_empty())
+                .then(|| Granted { names: models, by: Arc::clone(&self.services.models) as Arc<dyn AskModels> }),
+        }
     }
 
     /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
@@ -186,9 +227,7 @@ impl<'a> Bench<'a> {
         let work = Arc::new(Work {
             memory: vault.map(|vault| Memory::of(vault, &check.digest, &settings, &check.limits)),
             source,
-            workspace_granted: grants.workspace(),
-            commands: granted(grants.commands(), &self.services.commands),
-            models: granted(grants.models(), &self.services.models),
+            capabilities: self.capabilities(&grants),
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
@@ -199,12 +238,15 @@ impl<'a> Bench<'a> {
             paths,
             check: check.check.clone(),
             on_not_applicable: check.on_not_applicable,
+            member: check.member.clone(),
+            done: Arc::clone(&self.done),
+            finished: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
         });
         let judged = match check.shape {
             Shape::Submission => {
                 // Who runs a command judges what that says, and may be what changes the files.
-                if work.commands.is_none() {
+                if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
                 let mut submission = self.subject.submission.clone();
@@ -246,6 +288,7 @@ impl Judge for Bench<'_> {
 
     fn confirm(&self) -> Result<(), Failure> {
         self.witness.confirm(&self.subject.workspace)?;
+        self.reads.confirm(&self.subject.workspace)?;
         if self.shown_was_judged.load(Ordering::Relaxed) {
             self.shown.confirm(&self.subject.workspace)?;
         }
@@ -255,9 +298,4 @@ impl Judge for Bench<'_> {
     fn observe(&self, event: Event<'_>) {
         (self.observer)(event);
     }
-}
-
-fn granted<'n, T>(names: impl Iterator<Item = &'n str>, by: &Arc<T>) -> Option<Granted<T>> {
-    let names: Vec<String> = names.map(str::to_owned).collect();
-    (!names.is_empty()).then(|| Granted { names, by: Arc::clone(by) })
 }

@@ -6,6 +6,7 @@
 // Data.
 pub mod text;
 pub mod limits;
+pub mod environment;
 mod random;
 mod temporary;
 pub mod vault;
@@ -13,6 +14,8 @@ pub mod verdict;
 mod fingerprint;
 pub mod submission;
 pub mod outcome;
+pub mod event;
+pub mod record;
 
 // What is to be done: the file as written, what it means, and the rules by which it is decided.
 pub mod config;
@@ -24,6 +27,7 @@ pub mod feedback;
 pub mod workspace;
 pub mod input;
 pub mod changes;
+pub mod error;
 
 // What a verifier can be granted besides.
 pub mod commands;
@@ -35,6 +39,9 @@ mod memory;
 pub mod settings;
 pub mod catalogue;
 pub mod judge;
+
+// One call that does it all.
+pub mod session;
 
 // For those who write verifiers.
 pub mod author;

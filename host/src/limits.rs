@@ -9,6 +9,8 @@ use std::time::Duration;
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Time from the start of the call, the host's share included (`limit.time`).
+    #[serde(rename = "time_ms", with = "milliseconds")]
+    #[schemars(with = "u64")]
     pub time: Duration,
     /// Bytes of all linear memories together (`limit.memory`).
     pub memory: usize,
@@ -28,6 +30,27 @@ pub struct Limits {
     pub log: usize,
     /// Findings that are kept; more are counted and dropped, which is no error.
     pub findings: usize,
+}
+
+/// Durations in whole milliseconds.
+mod milliseconds {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    pub(super) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
+}
+
+impl Limits {
+    /// Whether these are the limits that hold where nobody says anything else.
+    pub fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Limits {

@@ -99,8 +99,10 @@ pub enum SkipReason {
     NotDue,
     /// It is not due for this task, by the word of the author of the change.
     NotDueByAuthor,
-    /// It is above the tier that was asked for.
+    /// It is above the tier that the caller asked for.
     AboveTier,
+    /// It is above the tier that the author of the change asked for.
+    AboveTierByAuthor,
     /// The configuration disables it.
     Disabled,
     /// The caller left it out by a flag.
@@ -113,6 +115,11 @@ impl SkipReason {
     /// Whether it was skipped because nothing of the change concerns it, and nobody but the caller had a part in that.
     pub fn is_unconcerned(self) -> bool {
         matches!(self, Self::NoFile | Self::NoChangedFile | Self::NotDue)
+    }
+
+    /// Whether it was skipped by the word of the author of the change.
+    pub fn is_authors_word(self) -> bool {
+        matches!(self, Self::NotDueByAuthor | Self::AboveTierByAuthor)
     }
 }
 
@@ -157,8 +164,8 @@ pub struct VerifierId {
     /// What it was granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
-    /// What one call may use.
-    #[serde(default)]
+    /// What one call may use, where that is not the default.
+    #[serde(default, skip_serializing_if = "Limits::are_default")]
     pub limits: Limits,
 }
 

@@ -32,6 +32,8 @@ pub struct Plan {
     /// How long the whole gate may take.
     #[serde(rename = "deadline_ms", serialize_with = "milliseconds")]
     pub deadline: Duration,
+    /// Whether a pass may rest on nothing that only the author of the change says.
+    pub require_trusted: bool,
     /// The gate.
     pub root: Node,
     /// The commands that its checks may run.

@@ -1,6 +1,7 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
-use crate::report::Document;
+use crate::event::Event;
+use crate::record::{MistakeDocument, Record};
 use crate::runtime::{ProgramInput, ProgramOutput};
 use crate::submission::Submission;
 use schemars::generate::SchemaSettings;
@@ -14,20 +15,32 @@ pub fn submission() -> Value {
     schema
 }
 
-/// The schema of the report that `--format json` prints.
-pub fn report() -> Value {
+/// The schema of the record that `--format json` prints.
+pub fn record() -> Value {
+    written::<Record>("Gatehost record")
+}
+
+/// The schema of what `--format json` prints where the caller made a mistake.
+pub fn mistake() -> Value {
+    written::<MistakeDocument>("Gatehost mistake")
+}
+
+/// The schema of one line of `--events`.
+pub fn event() -> Value {
+    written::<Event>("Gatehost event")
+}
+
+/// The schema of what is written as this type.
+fn written<T: schemars::JsonSchema>(title: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<Document<'_>>().to_value();
-    schema["title"] = json!("Gatehost report");
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    schema["title"] = json!(title);
     schema
 }
 
 /// The schema of what a program reads that is used as a verifier.
 pub fn program_input() -> Value {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<ProgramInput<'_>>().to_value();
-    schema["title"] = json!("Gatehost program input");
-    schema
+    written::<ProgramInput<'_>>("Gatehost program input")
 }
 
 /// The schema of what such a program prints.
@@ -67,6 +80,11 @@ pub fn gate_toml() -> Value {
     let mut root = table(
         json!({
             "deadline": { "description": "How long the whole gate may take.", "$ref": "#/$defs/duration" },
+            "require_trusted": {
+                "description": "Refuse a pass for which a check was skipped by the word of the author of the change.",
+                "type": "boolean",
+                "default": false
+            },
             "gate": named("Gates: rules over checks and other gates.", "#/$defs/gate"),
             "check": named("Checks: uses of verifiers.", "#/$defs/check"),
             "command": named("Commands that checks can be granted.", "#/$defs/command"),

@@ -262,14 +262,19 @@ pub enum ExecutorEnd {
 #[serde(deny_unknown_fields, default)]
 pub struct Executor {
     /// A name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The model's family.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// The session.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// How it ended, where somebody observed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<ExecutorEnd>,
 }
 

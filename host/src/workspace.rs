@@ -149,6 +149,11 @@ impl Workspace {
         }
     }
 
+    /// Whether the owner of a file may execute it.
+    pub fn is_executable(&self, path: &str) -> Result<bool, Error> {
+        Ok(self.open_file(path)?.0.metadata()?.mode() & 0o100 != 0)
+    }
+
     /// Read at most `length` bytes from `offset`.
     pub fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
         let (mut file, size) = self.open_file(path)?;

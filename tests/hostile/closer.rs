@@ -2,7 +2,7 @@
 
 use super::*;
 use gatehost::runtime::{Severity, Source};
-use gatehost::verdict::Level;
+use gatehost::verdict::{Class, Level};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -94,9 +94,11 @@ fn what_is_refused_is_named_with_what_would_help() {
 #[test]
 fn a_description_has_limits_too() {
     let host = Host::new();
-    let source = Source::from_bytes(guests::component("greedy-description"));
-    let failure = host.describe(&source).expect_err("greedy");
-    assert_eq!(failure.kind, LimitMemory);
+    for (name, kind) in [("greedy-description", LimitMemory), ("aliased-rules", LimitTransfer)] {
+        let source = Source::from_bytes(guests::component(name));
+        let failure = host.describe(&source).expect_err(name);
+        assert_eq!(failure.kind, kind, "{name}");
+    }
 }
 
 #[test]
@@ -151,6 +153,19 @@ fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
 fn what_a_guest_says_is_escaped() {
     let verdict = verdict(&Host::new(), "hidden-characters", Question::default());
     assert_eq!(verdict.summary, "a\\u{0}b\\u{1b}[31mc\\u{202e}d\\u{200b}e\\n");
+}
+
+#[test]
+fn only_the_host_says_that_a_verifier_broke() {
+    let verdict = verdict(&Host::new(), "class-infra", Question::default());
+    assert_eq!(verdict.class, Some(Class::Other("other".to_owned())));
+}
+
+#[test]
+fn a_person_who_is_asked_for_is_not_forgotten() {
+    for name in ["pass-that-needs-a-person", "not-applicable-that-needs-a-person"] {
+        assert!(verdict(&Host::new(), name, Question::default()).needs_person, "{name}");
+    }
 }
 
 #[test]

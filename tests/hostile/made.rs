@@ -104,10 +104,10 @@ pub(super) fn doubling_instances() -> Vec<u8> {
 
 /// A9: a verifier whose enum `status` begins with `pass`, so that its 0 would be our `fail` and its 1 our `pass`.
 pub(super) fn pass_before_fail() -> Vec<u8> {
-    let ours = r#"(enum "fail" "pass" "abstain")"#;
+    let ours = r#"(enum "fail" "pass" "abstain" "not-applicable")"#;
     let text = guests::text("import-env").replace("(import \"launch-missiles\" (func))", "");
     assert!(text.contains(ours), "the contract has changed");
-    assemble(&text.replace(ours, r#"(enum "pass" "fail" "abstain")"#))
+    assemble(&text.replace(ours, r#"(enum "pass" "fail" "abstain" "not-applicable")"#))
 }
 
 /// A12: 10,000 imports.

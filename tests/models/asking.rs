@@ -5,7 +5,7 @@ use super::*;
 use crate::guests;
 use gatehost::limits::Limits;
 use gatehost::models::Stop;
-use gatehost::runtime::{Granted, Grants, Runtime, Source, Terms};
+use gatehost::runtime::{AskModels, Capabilities, Granted, Grants, Runtime, Source, Terms};
 use gatehost::submission::Submission;
 use gatehost::verdict::{ErrorKind, Status};
 
@@ -22,7 +22,7 @@ fn both_apis_are_asked_as_they_want_to_be() {
         let answer = answer.unwrap_or_else(|why| panic!("{api}: {why}"));
         assert_eq!((answer.text.as_str(), answer.stop), ("It is good.", Stop::End), "{api}");
         assert_eq!((used.input_tokens, used.output_tokens, used.requests), (Some(100), Some(10), 1));
-        assert_eq!((used.model.as_deref(), used.ended), (Some("small-1"), "end"));
+        assert_eq!((used.model.as_deref(), used.ended.as_str()), (Some("small-1"), "end"));
         let asked = &server.asked()[0];
         assert_eq!((asked.system(), asked.prompt()), ("You are a reviewer.", "Is it good?"));
         assert_eq!((asked.body["model"].as_str(), asked.body["max_tokens"].as_u64()), (Some("small"), Some(77)));
@@ -129,7 +129,7 @@ fn the_time_of_all_questions_together_is_bounded() {
     let server = Server::doing(vec![Act::Drip]);
     let models = models(model("openai", &server.url, "max_run_time = \"150ms\""), Executor::default(), None);
     let answers = ask_all(&models, 2);
-    assert_eq!(answers[0].1, Err(NoAnswer::Unreachable("no answer within 150 ms".to_owned())));
+    assert_eq!(answers[0].1, Err(NoAnswer::Timeout("150 ms".to_owned())));
     assert_eq!(answers[1].1, Err(NoAnswer::Budget("time".to_owned())));
 }
 
@@ -193,11 +193,12 @@ fn a_guest_cannot_pass_on_a_question_without_an_answer() {
     ] {
         let server = Server::doing(vec![act.clone()]);
         let by = Arc::new(models(model("openai", &server.url, ""), Executor::default(), None));
-        let granted = Granted { names: vec![granted.to_owned()], by };
+        let granted = Granted { names: vec![granted.to_owned()], by: by as Arc<dyn AskModels> };
+        let capabilities = Capabilities { models: Some(granted), ..Capabilities::default() };
         let grants = Grants::from_iter(["model:m".parse().expect("a grant")]);
         let verifier = runtime.load(&guest, &grants).expect("loaded");
         let limits = Limits::default();
-        let terms = Terms { models: Some(&granted), ..Terms::new("{}", &limits) };
+        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new("{}", &limits) };
         let answer = tokio().block_on(runtime.check_submission(&verifier, &terms, &Submission::default()));
         let expected_status = if expected.is_some() { Status::Error } else { Status::Pass };
         assert_eq!(answer.verdict.status, expected_status, "{act:?}");

@@ -100,7 +100,7 @@ fn planted(text: &str, place: &str, bench: &Bench) -> Submission {
     }
     if at("finding") {
         let finding =
-            Finding { code: "x".into(), level: Level::Error, message: text.to_owned(), place: None, hint: None };
+            Finding::new("x", Level::Error, text);
         submission.prior_findings = vec![PriorFinding { attempt: 1, check: "review".into(), finding }];
     }
     submission

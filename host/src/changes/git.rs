@@ -15,6 +15,7 @@ use snapshot::Contents;
 pub(super) use snapshot::Snapshot;
 use status::Status;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -121,17 +122,40 @@ impl Repository {
         Ok(Found { changes, base, snapshot })
     }
 
+    /// What differs between a commit and the working tree, untracked files included.
+    pub(super) fn since(&self, name: &str, work: &Workspace, hunks: bool) -> Result<Found, Error> {
+        let git = self.git()?;
+        let first = commit(git, name)?;
+        let now = self.changed(work, false)?;
+        let base = match now.base {
+            Some(head) => parted(git, (name, &first), ("HEAD", &head))?,
+            None => first,
+        };
+        let mut found: BTreeMap<String, Change> =
+            now.changes.into_iter().map(|change| (change.path.clone(), change)).collect();
+        let revisions = ["--no-renames", &base];
+        for change in compared(git, &revisions, ChangeState::Committed, false)? {
+            let kind = match status::is_there(work, &change.path, true) {
+                true if change.kind == ChangeKind::Deleted => ChangeKind::Modified,
+                true => change.kind,
+                false => ChangeKind::Deleted,
+            };
+            let path = change.path.clone();
+            found.entry(path).or_insert(change).kind = kind;
+        }
+        let mut changes: Vec<Change> = found.into_values().collect();
+        if hunks {
+            add_untracked(&mut changes, work);
+            add_hunks(git, &mut changes, &revisions)?;
+        }
+        Ok(Found { base: Some(base), ..changes.into() })
+    }
+
     /// What differs between two commits, from where they parted.
     pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<Found, Error> {
         let git = self.git()?;
         let (first, second) = (commit(git, from)?, commit(git, to)?);
-        let question = ["merge-base", &first, &second];
-        let parted = git.ask(&question)?;
-        if parted.status.code() == Some(1) {
-            let (from, to) = (shown_text(from), shown_text(to));
-            return Err(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow });
-        }
-        let base = text(&parted.succeeded(&question)?);
+        let base = parted(git, (from, &first), (to, &second))?;
         let contents = Contents::of(git, Some(&second))?;
         let changes = compared(git, &["-M", &base, &second], ChangeState::Committed, needs.hunks)?;
         let snapshot = Some(snapshot(git, contents, &changes, needs)?);
@@ -187,6 +211,17 @@ impl Repository {
 fn snapshot(git: &Git, contents: Contents, changes: &[Change], needs: Needs) -> Result<Snapshot, Error> {
     let contents = if needs.unchanged { contents } else { contents.only(&super::present(changes).collect()) };
     Snapshot::of(git, &contents)
+}
+
+/// The merge base of two commits, each told as its name and its id.
+fn parted(git: &Git, (from, first): (&str, &str), (to, second): (&str, &str)) -> Result<String, Error> {
+    let question = ["merge-base", first, second];
+    let parted = git.ask(&question)?;
+    if parted.status.code() == Some(1) {
+        let (from, to) = (shown_text(from), shown_text(to));
+        return Err(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow });
+    }
+    Ok(text(&parted.succeeded(&question)?))
 }
 
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.

@@ -31,11 +31,20 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     let gate = Gate { rule: Rule::All(members), terms: Terms::default() };
     Config {
         deadline: MAX_DEADLINE,
+        require_trusted: false,
         gates: BTreeMap::from([("command-line".to_owned(), gate)]),
         checks,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
         places: Places::default(),
+    }
+}
+
+impl Config {
+    /// The same under another name, for a configuration of one gate.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.gates = self.gates.into_values().map(|gate| (name.to_owned(), gate)).collect();
+        self
     }
 }
 

@@ -135,7 +135,7 @@ impl Places {
 
 /// The hint that names the valid name nearest to this one, or all of them while they are few.
 pub(crate) fn nearest<'n>(name: &str, valid: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    const FEW: usize = 12;
+    const FEW: usize = 16;
     let valid: Vec<&str> = valid.into_iter().collect();
     // Comparing long names, or with very many, costs more than a hint is worth.
     let near = Some(name).filter(|name| name.len() <= 64 && valid.len() <= 1_000).and_then(|name| {

@@ -85,7 +85,8 @@ impl Skip {
 /// Whether something of this tier is above what the task asks for.
 pub fn above_tier(tier: Option<u32>, facts: &Facts) -> Option<Skip> {
     let (tier, asked) = tier.zip(facts.tier)?;
-    (asked < tier).then(|| Skip::new(SkipReason::AboveTier, format!("of tier {tier}; the task asks for tier {asked}")))
+    let word = if facts.is_vouched_for { SkipReason::AboveTier } else { SkipReason::AboveTierByAuthor };
+    (asked < tier).then(|| Skip::new(word, format!("of tier {tier}; the task asks for tier {asked}")))
 }
 
 /// Whether something that runs for these tasks is not due for this one.

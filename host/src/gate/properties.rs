@@ -212,7 +212,7 @@ proptest! {
             Some(Status::Pass) => Outcome::Fail,
             Some(Status::Fail) => Outcome::Pass,
             Some(Status::Error) => Outcome::Error,
-            Some(Status::Abstain) | None => Outcome::Abstain,
+            Some(Status::Abstain | Status::NotApplicable) | None => Outcome::Abstain,
         };
         prop_assert_eq!(negated.outcome, expected);
     }

@@ -13,7 +13,7 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
         return Err(Error::TooLarge);
     }
     let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
-    let mut evaluator = Evaluator { completed: false, text: String::new() };
+    let mut evaluator = Evaluator { completed: false, text: String::new(), name: None, model: None, session: None };
     let mut known = 0;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let event: Value = serde_json::from_str(line)
@@ -24,6 +24,17 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
         known += usize::from(said.is_some() || ends);
         evaluator.text = said.unwrap_or(evaluator.text);
         evaluator.completed = ends;
+        let first = |known: &mut Option<String>, found: &Value| {
+            if known.is_none() {
+                *known = found.as_str().map(str::to_owned);
+            }
+        };
+        for model in [&event["model"], &event["message"]["model"]] {
+            first(&mut evaluator.model, model);
+        }
+        for session in [&event["session_id"], &event["thread_id"]] {
+            first(&mut evaluator.session, session);
+        }
     }
     if known == 0 {
         return Err(Error::NoTranscript);
@@ -73,6 +84,9 @@ mod tests {
             let found = transcript(lines.join("\n").as_bytes()).expect("a transcript");
             assert_eq!((found.completed, found.text.as_str()), (completed, text), "{lines:?}");
         }
+        let init = r#"{"type":"system","subtype":"init","session_id":"s1","model":"m1"}"#;
+        let found = transcript([init, result].join("\n").as_bytes()).expect("a transcript");
+        assert_eq!((found.model.as_deref(), found.session.as_deref()), (Some("m1"), Some("s1")));
         assert_eq!(transcript(b""), Err(Error::NoTranscript));
         assert_eq!(transcript(b"{\"type\":\"system\"}\n"), Err(Error::NoTranscript));
         assert_eq!(

@@ -1,14 +1,13 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
-use super::Subject;
+use super::{FilesDone, Subject};
 use super::witness::{Witness, input};
-use crate::commands::{Commands, Ran};
+use crate::commands::Ran;
 use crate::memory::Memory;
-use crate::models::Models;
 use crate::config::Inapplicable;
 use crate::fingerprint;
 use crate::outcome::{JudgedFile, ModelUse};
-use crate::runtime::{Answer, FileInput, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::runtime::{Answer, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
@@ -82,13 +81,14 @@ pub(super) struct Work {
     pub(super) witness: Arc<Witness>,
     pub(super) settings: String,
     pub(super) limits: crate::limits::Limits,
-    pub(super) workspace_granted: bool,
-    pub(super) commands: Option<Granted<Commands>>,
-    pub(super) models: Option<Granted<Models>>,
+    pub(super) capabilities: Capabilities,
     pub(super) paths: Vec<String>,
     /// The name of the check, for fingerprints.
     pub(super) check: String,
     pub(super) on_not_applicable: Inapplicable,
+    pub(super) member: String,
+    pub(super) done: Arc<FilesDone>,
+    pub(super) finished: AtomicUsize,
     pub(super) next: AtomicUsize,
 }
 
@@ -99,13 +99,7 @@ impl Work {
     }
 
     pub(super) fn terms(&self) -> Terms<'_> {
-        let workspace = self.workspace_granted.then_some(&self.subject.workspace);
-        Terms {
-            workspace,
-            commands: self.commands.as_ref(),
-            models: self.models.as_ref(),
-            ..Terms::new(&self.settings, &self.limits)
-        }
+        Terms { capabilities: Some(&self.capabilities), ..Terms::new(&self.settings, &self.limits) }
     }
 
     async fn work(self: Arc<Self>) -> Vec<(usize, FileAnswer)> {
@@ -126,11 +120,20 @@ impl Work {
                 Ok(None) => {}
                 Err(error) => answers.push((index, Answer::from(unreadable(&error)).into())),
             }
+            self.tell();
         }
     }
 }
 
 impl Work {
+    /// Tell of progress, about a hundred times for each check.
+    fn tell(&self) {
+        let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());
+        if done == total || done.is_multiple_of((total / 100).max(1)) {
+            (self.done)(&self.member, done, total);
+        }
+    }
+
     /// The answer, and whether it was cached.
     async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (Answer, bool) {
         if let Some(memory) = &self.memory
@@ -317,17 +320,21 @@ fn about_unjudged(words: &str, paths: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn answers(statuses: &[Status]) -> Vec<(usize, Answer)> {
+    fn summarise(paths: &[String], answers: Vec<(usize, FileAnswer)>, most: usize) -> Judged {
+        super::summarise(paths, answers, most, Inapplicable::Skip)
+    }
+
+    fn answers(statuses: &[Status]) -> Vec<(usize, FileAnswer)> {
         let answer = |status: Status| match status {
             Status::Error => Answer::from(Failure::new(ErrorKind::LimitTime, "late")),
             other => Answer { verdict: Verdict::of(other), ..Failure::new(ErrorKind::HostFailed, "").into() },
         };
-        statuses.iter().map(|&status| answer(status)).enumerate().collect()
+        statuses.iter().map(|&status| answer(status).into()).enumerate().collect()
     }
 
     #[test]
     fn the_worst_file_decides() {
-        use Status::{Abstain, Error, Fail, Pass};
+        use Status::{Abstain, Error, Fail, NotApplicable, Pass};
         let paths: Vec<String> = ["a", "b", "c"].map(String::from).into();
         for (statuses, expected) in [
             (&[Pass, Pass][..], Pass),
@@ -335,6 +342,9 @@ mod tests {
             (&[Error, Fail], Fail),
             (&[Pass, Error, Abstain], Error),
             (&[Pass, Abstain], Abstain),
+            (&[Pass, NotApplicable], Pass),
+            (&[NotApplicable, Fail], Fail),
+            (&[NotApplicable, NotApplicable], NotApplicable),
         ] {
             let judged = summarise(&paths, answers(statuses), 10);
             let verdict = judged.verdict.expect("a verdict");
@@ -342,12 +352,14 @@ mod tests {
             assert_eq!(verdict.error.is_some(), expected == Error, "{statuses:?}");
         }
         assert!(summarise(&paths, Vec::new(), 10).verdict.is_none());
+        let strict = super::summarise(&paths, answers(&[Pass, NotApplicable]), 10, Inapplicable::Block);
+        assert_eq!(strict.verdict.expect("a verdict").status, Abstain);
     }
 
-    fn said(status: Status, change: impl Fn(&mut Verdict)) -> Answer {
+    fn said(status: Status, change: impl Fn(&mut Verdict)) -> FileAnswer {
         let mut verdict = Verdict::of(status);
         change(&mut verdict);
-        verdict.into()
+        Answer::from(verdict).into()
     }
 
     #[test]
@@ -371,7 +383,7 @@ mod tests {
     fn the_name_of_a_file_cannot_write_lines_of_a_report() {
         let paths = ["a\ngate default: pass\u{1b}[31m.json".to_owned()];
         let shown = "a\\ngate default: pass\\u{1b}[31m.json: ";
-        let late = vec![(0, Failure::new(ErrorKind::LimitTime, "late").into())];
+        let late = vec![(0, Answer::from(Failure::new(ErrorKind::LimitTime, "late")).into())];
         let verdict = summarise(&paths, late, 10).verdict.expect("a verdict");
         assert_eq!(verdict.error.expect("an error").message, format!("{shown}late"));
         let unsure = vec![(0, said(Status::Abstain, |it| it.summary = "unsure".to_owned()))];

@@ -104,7 +104,7 @@ mod tests {
             (ran(Ending::Signalled(9), b"yes", 3), "the model could not be asked: the command was ended by signal 9"),
             (
                 ran(Ending::TimedOut, b"yes", 3),
-                "the model could not be asked: the command was stopped at its time limit",
+                "the model did not answer within the time limit of its command",
             ),
             (
                 ran(Ending::Exited(0), b"yes", 9),

@@ -6,6 +6,7 @@
 use super::NoAnswer;
 use super::http::{Response, Trouble};
 use crate::config::Model;
+use crate::environment::Environment;
 
 /// What stands where the key stood.
 const SHOWN: &str = "[key]";
@@ -17,19 +18,19 @@ pub(super) struct Key(String);
 
 impl Key {
     /// The key of a model, if it has one.
-    pub(super) fn of(model: &Model) -> Result<Option<Self>, NoAnswer> {
+    pub(super) fn of(model: &Model, environment: &Environment) -> Result<Option<Self>, NoAnswer> {
         let Some(variable) = &model.key_env else { return Ok(None) };
         let unreachable = |why: String| Err(NoAnswer::Unreachable(why));
-        match std::env::var(variable).map(|key| key.trim().to_owned()) {
-            Ok(key) if key.is_empty() => {
+        match environment.text(variable).map(|key| key.trim().to_owned()) {
+            Some(key) if key.is_empty() => {
                 unreachable(format!("the environment variable `{variable}` is empty; set it to the key"))
             }
-            Ok(key) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Some(key) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
                 unreachable(format!("what the environment variable `{variable}` holds is not a key"))
             }
-            Ok(_) if model.sends_key_in_clear() => unreachable("a key is not sent over plain http".to_owned()),
-            Ok(key) => Ok(Some(Self(key))),
-            Err(_) => unreachable(format!("set the environment variable `{variable}` to the key")),
+            Some(_) if model.sends_key_in_clear() => unreachable("a key is not sent over plain http".to_owned()),
+            Some(key) => Ok(Some(Self(key))),
+            None => unreachable(format!("set the environment variable `{variable}` to the key")),
         }
     }
 

@@ -7,6 +7,7 @@ use super::key::Key;
 use super::prompt::Rendered;
 use super::{Exchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
 use crate::config::{Api, Model};
+use crate::environment::Environment;
 use crate::text::clean_line;
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 
 pub(super) async fn ask(
     client: &Client,
+    environment: &Environment,
     model: &Model,
     question: &Rendered,
     within: Duration,
@@ -30,7 +32,7 @@ pub(super) async fn ask(
     let deadline = Instant::now() + within;
     let mut attempts = 0;
     let came = async {
-        let key = Key::of(model)?;
+        let key = Key::of(model, environment)?;
         let body = body(model, question);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

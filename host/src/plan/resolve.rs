@@ -23,7 +23,7 @@ pub fn resolve(config: &Config, gate: Option<&str>, catalogue: &dyn Catalogue) -
     // Without a problem there is a root.
     let root = root.ok_or_else(|| Problem::new(place, "expected a gate that can be resolved"))?;
     let mut plan =
-        Plan { format: FORMAT, deadline: config.deadline, root, commands: BTreeMap::new(), models: BTreeMap::new() };
+        Plan { format: FORMAT, deadline: config.deadline, require_trusted: config.require_trusted, root, commands: BTreeMap::new(), models: BTreeMap::new() };
     let grants: BTreeSet<Grant> = plan.checks().flat_map(|check| check.grants.iter().cloned()).collect();
     for grant in &grants {
         if let Grant::Model(name) = grant

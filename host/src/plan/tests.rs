@@ -294,13 +294,13 @@ fn the_shape_of_a_plan_is_fixed() {
         let keys: BTreeSet<String> = value.as_object().expect("an object").keys().cloned().collect();
         keys.into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(keys(&json).join(" "), "commands deadline_ms format models root");
+    assert_eq!(keys(&json).join(" "), "commands deadline_ms format models require_trusted root");
     let root = &json["root"];
-    assert_eq!(keys(root).join(" "), "enabled gate mode name on_abstain on_error tier weight when");
+    assert_eq!(keys(root).join(" "), "enabled gate mode name on_abstain on_error on_nothing tier weight when");
     assert_eq!(keys(&root["gate"]).join(" "), "exclude files members rule timeout_ms");
     let vote = r#"{"vote":{"absences":0,"gone_are_missing":false,"on_divergence":"escalate","threshold":{"at-least":1},"voices":[0]}}"#;
     assert_eq!(canonical(&root["gate"]["rule"]), vote);
     let check =
-        "attempts check digest exclude files flaky grants limits min_confidence settings shape timeout_ms verifier";
+        "attempts check digest exclude files flaky grants limits min_confidence on_not_applicable settings shape timeout_ms verifier";
     assert_eq!(keys(&root["gate"]["members"][0]["check"]).join(" "), check);
 }

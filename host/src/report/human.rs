@@ -3,8 +3,9 @@
 //! Every text of a verifier was bounded and cleaned when it arrived; here its lines are indented, so that it cannot
 //! pass for a line of ours.
 
-use super::Report;
-use crate::outcome::{ModelUse, NO_FILE, Node, NodeKind, Outcome};
+use super::counts;
+use crate::outcome::{ModelUse, Node, NodeKind, Outcome, SkipReason};
+use crate::record::{Mark, Record};
 use crate::submission::CommandEvidence;
 use crate::text::clean_line;
 use crate::verdict::{Failure, Finding, Level, Status};
@@ -26,15 +27,15 @@ pub struct Style {
 const MAX_SHOWN: usize = 20;
 
 /// Write the report.
-pub fn human(out: &mut dyn Write, report: &Report<'_>, style: Style) -> io::Result<()> {
-    let shown =
-        if report.gate.kind == NodeKind::Check { std::slice::from_ref(report.gate) } else { &report.gate.children };
+pub fn human(out: &mut dyn Write, record: &Record, style: Style) -> io::Result<()> {
+    let gate = &record.gate;
+    let shown = if gate.kind == NodeKind::Check { std::slice::from_ref(gate) } else { &gate.children };
     let width = shown.iter().map(|member| widest(member, style)).max().unwrap_or(0).min(40);
     let mut lines = Lines { out, style, width };
     for member in shown {
         lines.member(member, 0)?;
     }
-    lines.conclusion(report)
+    lines.conclusion(record)
 }
 
 /// How wide the shown names of a member and of those below it are, each with its indentation.
@@ -45,8 +46,8 @@ fn widest(node: &Node, style: Style) -> usize {
 
 /// What had nothing to do is counted at the end: a list of all the languages that are not there helps nobody.
 fn is_shown(node: &Node, style: Style) -> bool {
-    let idle = node.outcome == Outcome::Skipped && node.reason == NO_FILE && !style.verbose;
-    !idle && (!style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped))
+    let idle = node.skipped == Some(SkipReason::NoFile) && !style.verbose;
+    !idle && (!style.quiet || !matches!(node.outcome, Outcome::Pass | Outcome::Skipped | Outcome::NotApplicable))
 }
 
 struct Lines<'a> {
@@ -58,12 +59,13 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn member(&mut self, node: &Node, depth: usize) -> io::Result<()> {
         if is_shown(node, self.style) {
-            let word = paint(self.style, colour(node.outcome), node.outcome.as_str());
+            let word = if node.outcome == Outcome::NotApplicable { "n/a" } else { node.outcome.as_str() };
             // Padded by hand: colours have no width.
-            let padding = " ".repeat(12usize.saturating_sub(node.outcome.as_str().len()));
+            let padding = " ".repeat(12usize.saturating_sub(word.len()));
+            let word = paint(self.style, colour(node.outcome), word);
             let indent = "  ".repeat(depth);
             let width = self.width.saturating_sub(indent.len());
-            let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node));
+            let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node, self.style.verbose));
             writeln!(self.out, "{}", line.trim_end())?;
             self.explain(node)?;
         }
@@ -141,30 +143,37 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn conclusion(&mut self, report: &Report<'_>) -> io::Result<()> {
-        let status = report.status();
+    fn conclusion(&mut self, record: &Record) -> io::Result<()> {
+        let gate = &record.gate;
+        let status = record.status;
         let word = paint(self.style, colour(status.into()), status.as_str());
         let counts: Vec<String> =
-            report.counts().iter().map(|(outcome, count)| format!("{count} {}", plural(*outcome))).collect();
+            counts(record).iter().map(|(outcome, count)| format!("{count} {}", plural(*outcome))).collect();
         let counts = if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") };
-        let files = if report.files == 1 { "1 file".to_owned() } else { format!("{} files", report.files) };
-        let time = duration(report.duration);
-        writeln!(self.out, "gate {}: {word} ({counts}; {files}; {time})", report.gate.name)?;
-        if let Some(failure) = report.gate.verdict.as_ref().and_then(|verdict| verdict.error.as_ref())
-            && report.gate.kind != NodeKind::Check
+        let files = if record.files == 1 { "1 file".to_owned() } else { format!("{} files", record.files) };
+        let time = duration(record.duration);
+        writeln!(self.out, "gate {}: {word} ({counts}; {files}; {time})", gate.name)?;
+        if let Some(failure) = gate.verdict.as_ref().and_then(|verdict| verdict.error.as_ref())
+            && gate.kind != NodeKind::Check
         {
             self.failure(2, failure)?;
         }
-        if !report.gate.reason.is_empty() {
-            self.text(2, &report.gate.reason)?;
+        if !gate.reason.is_empty() {
+            self.text(2, &gate.reason)?;
         }
-        if report.gate.escalated {
-            self.text(2, "asks for a person")?;
+        if gate.escalated {
+            self.text(2, "needs human review")?;
         }
-        if report.replayed {
+        if record.marks.contains(&Mark::Replayed) {
             self.text(2, "the models' answers are not of this run: they were recorded before")?;
         }
-        for relaxation in &report.gate.relaxed {
+        if self.style.verbose && !record.unjudged.is_empty() {
+            self.text(2, "not judged:")?;
+            for file in &record.unjudged {
+                self.text(4, &format!("{}: {}", clean_line(&file.path, 300), clean_line(&file.reason, 300)))?;
+            }
+        }
+        for relaxation in &gate.relaxed {
             let text =
                 format!("rests on a relaxation: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
             self.text(2, &text)?;
@@ -194,15 +203,15 @@ fn asked(used: &ModelUse) -> String {
 }
 
 /// What stands behind a member's name.
-fn detail(node: &Node) -> String {
+fn detail(node: &Node, verbose: bool) -> String {
     let mut parts = Vec::new();
-    match (node.files, node.outcome) {
+    match (node.files.as_ref().map(Vec::len), node.outcome) {
         (Some(1), Outcome::Pass) => parts.push("1 file".to_owned()),
         (Some(files), Outcome::Pass) => parts.push(format!("{files} files")),
         _ => {}
     }
-    if let Some(reused @ 1..) = node.reused {
-        parts.push(format!("{reused} remembered"));
+    if verbose && node.cached() > 0 {
+        parts.push(format!("{} cached", node.cached()));
     }
     if let Some(verdict) = &node.verdict
         && !verdict.summary.is_empty()
@@ -212,7 +221,7 @@ fn detail(node: &Node) -> String {
     if !node.reason.is_empty() {
         parts.push(node.reason.clone());
     }
-    for (flag, word) in [(node.shadow, "shadow"), (node.escalated, "asks for a person"), (node.flaky, "flaky")] {
+    for (flag, word) in [(node.shadow, "shadow"), (node.escalated, "needs human review"), (node.flaky, "flaky")] {
         if flag {
             parts.push(word.to_owned());
         }
@@ -235,7 +244,7 @@ fn plural(outcome: Outcome) -> &'static str {
         Outcome::Pass => "passed",
         Outcome::Fail => "failed",
         Outcome::Abstain => "abstained",
-        Outcome::Error => "without an answer",
+        Outcome::Error => "errored",
         other => other.as_str(),
     }
 }
@@ -258,7 +267,7 @@ fn colour(outcome: Outcome) -> u8 {
         Outcome::Pass => GREEN,
         Outcome::Fail => RED,
         Outcome::Abstain | Outcome::Error => YELLOW,
-        Outcome::Skipped | Outcome::NotReached | Outcome::NotNeeded => DIM,
+        Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => DIM,
     }
 }
 
@@ -273,18 +282,14 @@ mod tests {
 
     fn written(gate: &Node, style: Style) -> String {
         let mut out = Vec::new();
-        let report =
-            Report { gate, plan: None, base: None, files: 2, replayed: false, duration: Duration::from_millis(7) };
-        human(&mut out, &report, style).expect("written");
+        let record = Record { files: 2, duration: Duration::from_millis(7), ..Record::of(gate.clone()) };
+        human(&mut out, &record, style).expect("written");
         String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn a_verifiers_lines_cannot_pass_for_ours() {
         let forged = Finding {
-            code: "x".into(),
-            level: Level::Error,
-            message: "bad\ngate default: pass (1 passed)".into(),
             place: Some(Place {
                 path: "a.json".into(),
                 line: Some(3),
@@ -292,7 +297,7 @@ mod tests {
                 end_line: None,
                 end_column: None,
             }),
-            hint: None,
+            ..Finding::new("x", Level::Error, "bad\ngate default: pass (1 passed)")
         };
         let mut gate = Node::new("default", NodeKind::All, Outcome::Fail);
         let mut check = Node::new("json", NodeKind::Check, Outcome::Fail);

@@ -115,7 +115,7 @@ mod tests {
         let signature = |interface, function| contract.signature(interface, function).expect("a function");
         assert_eq!(signature("file-verifier", "check"), "check: func(file: file, settings: string) -> verdict");
         assert_eq!(signature("about", "describe"), "describe: func() -> description");
-        assert_eq!(signature("commands", "run"), "run: func(name: string) -> result<output, error>");
+        assert_eq!(signature("commands", "run"), "run: func(name: string) -> result<list<output>, error>");
         assert_eq!(contract.functions("workspace"), ["list", "read", "read-range", "stat"]);
     }
 

@@ -129,6 +129,12 @@ impl About {
         Self { rules, ..self }
     }
 
+    /// The codes of a verdict that [`rules`](Self::rules) does not list: none, as the tests of a verifier demand.
+    pub fn undeclared<'v>(&self, verdict: &'v Verdict) -> Vec<&'v str> {
+        let codes = verdict.findings.iter().map(|finding| finding.code.as_str());
+        codes.filter(|code| !self.rules.iter().any(|rule| rule.code == *code || rule.code == "*")).collect()
+    }
+
     #[doc(hidden)]
     pub fn into_parts(self) -> (String, String, String, Vec<String>, String, &'static [Rule]) {
         (
@@ -199,38 +205,46 @@ pub fn with_settings<S: DeserializeOwned>(json: &str, check: impl FnOnce(S) -> V
 
 /// Make a function the file verifier that this component exports, under the package's name and version.
 ///
-/// `file_verifier!(check, summary: "…", files: ["**/*.txt"], settings: Settings)`, where `check` is
-/// `fn(&File, Settings) -> Verdict`; without settings, they are `()`.
+/// `file_verifier!(check, summary: "…", files: ["**/*.txt"], settings: Settings, rules: [Rule::error(…)])`, where `check`
+/// is `fn(&File, Settings) -> Verdict`; without settings, they are `()`.
 #[macro_export]
 macro_rules! file_verifier {
-    ($check:path, summary: $summary:expr, files: $files:expr $(,)?) => {
-        $crate::file_verifier!($check, summary: $summary, files: $files, settings: ());
-    };
-    ($check:path, summary: $summary:expr, files: $files:expr, settings: $settings:ty $(,)?) => {
-        $crate::__verifier!(FileVerifier, $crate::File, $check, $summary, &$files, $settings);
+    (
+        $check:path, summary: $summary:expr, files: $files:expr
+        $(, settings: $settings:ty)? $(, rules: $rules:expr)? $(,)?
+    ) => {
+        $crate::__verifier!(
+            FileVerifier, $crate::File, $check, $summary, &$files, $crate::__or_none!($($settings)?), [$($rules)?]
+        );
         $crate::export_file_verifier!(TheVerifier);
     };
 }
 
 /// Make a function the submission verifier that this component exports, under the package's name and version.
 ///
-/// `submission_verifier!(check, summary: "…", settings: Settings)`, where `check` is
+/// `submission_verifier!(check, summary: "…", settings: Settings, rules: [Rule::error(…)])`, where `check` is
 /// `fn(&Submission, Settings) -> Verdict`; without settings, they are `()`.
 #[macro_export]
 macro_rules! submission_verifier {
-    ($check:path, summary: $summary:expr $(,)?) => {
-        $crate::submission_verifier!($check, summary: $summary, settings: ());
-    };
-    ($check:path, summary: $summary:expr, settings: $settings:ty $(,)?) => {
-        $crate::__verifier!(SubmissionVerifier, $crate::Submission, $check, $summary, &[], $settings);
+    ($check:path, summary: $summary:expr $(, settings: $settings:ty)? $(, rules: $rules:expr)? $(,)?) => {
+        $crate::__verifier!(
+            SubmissionVerifier, $crate::Submission, $check, $summary, &[], $crate::__or_none!($($settings)?), [$($rules)?]
+        );
         $crate::export_submission_verifier!(TheVerifier);
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
+macro_rules! __or_none {
+    () => { () };
+    ($settings:ty) => { $settings };
+}
+
+#[doc(hidden)]
+#[macro_export]
 macro_rules! __verifier {
-    ($shape:ident, $input:ty, $check:path, $summary:expr, $files:expr, $settings:ty) => {
+    ($shape:ident, $input:ty, $check:path, $summary:expr, $files:expr, $settings:ty, [$($rules:expr)?]) => {
         struct TheVerifier;
 
         impl $crate::$shape for TheVerifier {
@@ -238,7 +252,8 @@ macro_rules! __verifier {
             const ABOUT: $crate::About =
                 $crate::About::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), $summary)
                     .files($files)
-                    .settings::<$settings>();
+                    .settings::<$settings>()
+                    $(.rules(const { &$rules }))?;
 
             fn check(input: &$input, settings: $settings) -> $crate::Verdict {
                 $check(input, settings)

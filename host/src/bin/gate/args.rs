@@ -46,7 +46,7 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
     pub(crate) color: Color,
-    /// Say more: every finding, what was remembered, and what the verifiers logged
+    /// Say more: every finding, what was cached or not judged, and what the verifiers logged
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
     /// Say less: only what did not pass
@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Show what the configuration means, and its digest
     Plan(Plan),
-    /// Write a gate.toml for the repository that this is
+    /// Write a gate.toml for this repository
     Init(Init),
     /// Print a JSON Schema
     Schema(Schema),
@@ -113,6 +113,7 @@ Examples:
   gate run                                   what changed since the last commit
   gate run commit --staged                   the gate `commit`, for what is about to be committed
   gate run --from-ref main --to-ref HEAD     what a branch changed
+  gate run --since main                      what a branch changed, with what is not committed yet
   gate run --all-files --format json         everything, as one JSON document
   gate run --submission done.json            a task, a claim and what was done
   gate run --verifier ./mine.wasm --files a  try a verifier")]
@@ -123,15 +124,19 @@ pub(crate) struct Run {
     #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
     pub(crate) config: Option<PathBuf>,
     /// Judge these files or folders; of a folder in a repository, what git tracks or would track
-    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "from_ref"])]
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "since", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,
     /// Judge every file that git tracks or would track
-    #[arg(long, conflicts_with_all = ["staged", "from_ref"])]
+    #[arg(long, conflicts_with_all = ["staged", "since", "from_ref"])]
     pub(crate) all_files: bool,
     /// Judge what is in the index
-    #[arg(long, conflicts_with = "from_ref")]
+    #[arg(long, conflicts_with_all = ["since", "from_ref"])]
     pub(crate) staged: bool,
-    /// Judge what changed from where this commit and `--to-ref` parted
+    /// Judge every difference between this commit and the working tree: later commits, staged, unstaged and untracked
+    /// files; if the commit is not an ancestor of HEAD, their merge base is used
+    #[arg(long, value_name = "REF", conflicts_with = "from_ref")]
+    pub(crate) since: Option<String>,
+    /// Judge what changed since the merge base with `--to-ref`
     #[arg(long, value_name = "REF")]
     pub(crate) from_ref: Option<String>,
     /// The commit whose files are judged
@@ -156,7 +161,7 @@ pub(crate) struct Run {
     /// Stop at the first check that fails
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Ask every verifier anew, whatever it passed before
+    /// Ignore cached results
     #[arg(long)]
     pub(crate) no_cache: bool,
     /// Show the plan, as `gate plan` does, and run nothing
@@ -171,15 +176,35 @@ pub(crate) struct Run {
     /// Grant the verifiers a capability: `workspace`
     #[arg(long, value_name = "GRANT", requires = "verifier")]
     pub(crate) grant: Vec<Grant>,
-    /// Write down what models are asked and what they answer, to this new file
+    /// Record model requests and responses to this new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
     pub(crate) record_models: Option<PathBuf>,
-    /// Ask no model: answer from a file that `--record-models` wrote
+    /// Answer model requests from a file that `--record-models` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) replay_models: Option<PathBuf>,
+    /// Write what happens while the gate runs, a JSON document a line, to this file; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
     /// How to print the verdict
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: RunFormat,
+}
+
+/// Where events are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EventsTo {
+    /// To standard output.
+    Stdout,
+    /// To a file.
+    File(PathBuf),
+}
+
+impl std::str::FromStr for EventsTo {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if text == "-" { Self::Stdout } else { Self::File(text.into()) })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -225,7 +250,11 @@ pub(crate) enum SchemaOf {
     /// The document of `gate run --submission`
     Submission,
     /// The document that `gate run --format json` prints
-    Report,
+    Record,
+    /// The document that it prints where the caller made a mistake
+    Mistake,
+    /// A line of `gate run --events`
+    Event,
     /// What a program reads that is used as a verifier
     ProgramInput,
     /// What such a program prints
@@ -264,12 +293,13 @@ workspace) or `submission.json`; optional are `settings.json`, `commands.json` a
 answer); `expected.json` is what must come of it. A verifier is granted what it imports.
 
 Examples:
-  gate test .                             the project in this folder
-  gate test . --bless                     expect from now on what it says now
+  gate test                               the project in this folder
+  gate test --bless                       expect from now on what it says now
   gate test . comma                       only the cases with `comma` in their names
   gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
 pub(crate) struct Test {
     /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
     /// Only the cases with this in their names
     pub(crate) name: Option<String>,
@@ -328,10 +358,11 @@ Times are medians with the interval in which the true median lies with 95 % conf
 all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
 
 Examples:
-  gate bench .
+  gate bench
   gate bench ./mine.wasm --cases ./cases --format json")]
 pub(crate) struct Bench {
     /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
     /// Only the cases with this in their names
     pub(crate) name: Option<String>,

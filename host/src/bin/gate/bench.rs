@@ -1,7 +1,7 @@
 //! `gate bench`: what a verifier costs for its own cases.
 
 use crate::args::{Bench, Format, Global};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::{Exit, prepare, terminal};
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
 use gatehost::runtime::{Runtime, Source};

@@ -1,7 +1,7 @@
 //! `gate compile`: compile components ahead.
 
 use crate::args::{Compile, Global};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::{Exit, prepare, terminal};
 use anyhow::anyhow;
 use gatehost::runtime::{Code, Runtime, Source};
@@ -24,7 +24,7 @@ pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Complaint>
             Err(complaint) => {
                 let complaint = complaint.context(&format!("cannot compile `{name}` ahead"));
                 complaint.print(terminal::color(global.color, &std::io::stderr()));
-                worst = worst.max(complaint.exit);
+                worst = worst.max(complaint.exit());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `gate init`: a gate.toml for the repository that this is.
 
 use crate::args::{Global, Init};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Needs, Selection};

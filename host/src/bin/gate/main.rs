@@ -6,7 +6,6 @@ mod build;
 mod compile;
 mod complaint;
 mod completions;
-mod configuration;
 mod init;
 mod inspect;
 mod languages;
@@ -24,21 +23,9 @@ mod test;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
-use complaint::Complaint;
+use complaint::{Complaint, Make as _};
+use gatehost::error::Exit;
 use std::process::ExitCode;
-
-/// How the program ends. README and `gate --help` say the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Exit {
-    /// The gate passed, or the command did what it was asked.
-    Pass = 0,
-    /// The gate failed.
-    Fail = 1,
-    /// The caller's mistake: usage, configuration, input.
-    Mistake = 2,
-    /// There is no verdict: an error, an abstention, or a person is needed.
-    NoVerdict = 3,
-}
 
 fn main() -> ExitCode {
     let arguments = match arguments() {
@@ -46,7 +33,8 @@ fn main() -> ExitCode {
         Err(said) => {
             // Help, or a mistake. Where it cannot be written, there is nobody to tell.
             let _ = said.print();
-            return ExitCode::from(if said.use_stderr() { Exit::Mistake } else { Exit::Pass } as u8);
+            let exit = if said.use_stderr() { Exit::Mistake } else { Exit::Pass };
+            return ExitCode::from(exit.code());
         }
     };
     let global = &arguments.global;
@@ -65,9 +53,9 @@ fn main() -> ExitCode {
     };
     let exit = exit.unwrap_or_else(|complaint: Complaint| {
         complaint.print(terminal::color(global.color, &std::io::stderr()));
-        complaint.exit
+        complaint.exit()
     });
-    ExitCode::from(exit as u8)
+    ExitCode::from(exit.code())
 }
 
 /// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.

@@ -1,7 +1,7 @@
 //! `gate new`: a complete little project for a verifier.
 
 use crate::args::{Global, New, ShapeOf};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::languages::Language;
 use crate::{Exit, templates, terminal};
 use anyhow::{Context, anyhow};
@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
     if let Some(missing) = language.missing(&folder) {
         writeln!(out, "  {}", missing.install)?;
     }
-    writeln!(out, "  gate build\n  gate test .")?;
+    writeln!(out, "  gate build\n  gate test")?;
     Ok(Exit::Pass)
 }
 

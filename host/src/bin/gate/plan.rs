@@ -2,18 +2,23 @@
 
 use crate::args::{Format, Global, Plan};
 use crate::complaint::Complaint;
-use crate::{Exit, configuration, prepare};
+use crate::run::{Watcher, announce};
+use crate::{Exit, prepare};
 use gatehost::config::Threshold;
 use gatehost::plan::{self, Node, Rule, What};
+use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::{self, Write};
 
 pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Complaint> {
-    let configured = configuration::find(global, command.config.as_deref())?;
-    let prepared = prepare::plan(global, &configured, command.gate.as_deref())?;
-    show(&prepared.plan, command.format)?;
-    configured.announce(global, "is");
+    let mut request = Request::new(&global.directory);
+    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    request.gate.clone_from(&command.gate);
+    let host = prepare::host(global, &request.environment)?;
+    let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
+    show(&planned.plan, command.format)?;
+    announce(global, &planned.policy, "is");
     Ok(Exit::Pass)
 }
 

@@ -1,16 +1,16 @@
 //! What a person sees while a gate runs: how far it is, and each step of it.
 //!
 //! ```text
-//! gate commit [#####-----------] step 1/3  cargo-test
+//! gate commit [#####-----------] step 1/3  cargo-test  120/400 files  3s
 //!   [x] syntax  pass
 //!   [~] tests   running
 //!   [ ] review  pending
 //! ```
 
-use gatehost::gate::Event;
-use gatehost::outcome::Outcome;
-use gatehost::plan::{Plan, What};
+use gatehost::event::What;
+use gatehost::outcome::{NodeKind, Outcome};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The most steps that are listed; more would fill the terminal.
@@ -18,7 +18,13 @@ const MOST_LISTED: usize = 12;
 
 /// Lines on standard error; nothing where nobody watches.
 pub(crate) struct Progress {
+    watched: bool,
     lines: MultiProgress,
+    shown: Mutex<Option<Shown>>,
+}
+
+/// What is shown of a run that began.
+struct Shown {
     bar: ProgressBar,
     steps: Vec<Step>,
 }
@@ -30,65 +36,83 @@ struct Step {
 }
 
 impl Progress {
-    pub(crate) fn new(plan: &Plan, watched: bool) -> Self {
+    pub(crate) fn new(watched: bool) -> Self {
         let target = if watched { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let lines = MultiProgress::with_draw_target(target);
-        let root = &plan.root;
-        let names: Vec<&str> = match root.members() {
-            [] => vec![&root.name],
-            members => members.iter().map(|member| member.name.as_str()).collect(),
-        };
-        let bar = lines.add(ProgressBar::new(names.len() as u64));
-        if let Ok(style) = ProgressStyle::with_template("gate {prefix} [{bar:16}] step {pos}/{len}  {msg}") {
+        Self { watched, lines: MultiProgress::with_draw_target(target), shown: Mutex::default() }
+    }
+
+    pub(crate) fn observe(&self, what: &What) {
+        if !self.watched {
+            return;
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match (what, shown.as_mut()) {
+            (What::RunStarted { gate, members, .. }, _) => *shown = Some(self.begin(gate, members)),
+            (What::RunEnded { .. }, Some(shown)) => shown.bar.finish_and_clear(),
+            (what, Some(shown)) => shown.observe(what),
+            (_, None) => {}
+        }
+    }
+
+    fn begin(&self, gate: &str, members: &[String]) -> Shown {
+        let own = [gate.to_owned()];
+        let names = if members.is_empty() { &own[..] } else { members };
+        let bar = self.lines.add(ProgressBar::new(names.len() as u64));
+        if let Ok(style) = ProgressStyle::with_template("gate {prefix} [{bar:16}] step {pos}/{len}  {msg}  {elapsed}") {
             bar.set_style(style.progress_chars("##-"));
         }
-        bar.set_prefix(root.name.clone());
+        bar.set_prefix(gate.to_owned());
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
-        let step = |(number, name): (usize, &&str)| {
-            let line = if number < MOST_LISTED { lines.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
+        let step = |(number, name): (usize, &String)| {
+            let listed = number < MOST_LISTED;
+            let line = if listed { self.lines.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
             if let Ok(style) = ProgressStyle::with_template("  [{prefix}] {msg}") {
                 line.set_style(style);
             }
-            let path = if root.members().is_empty() { (*name).to_owned() } else { format!("{}/{name}", root.name) };
+            let path = if members.is_empty() { name.clone() } else { format!("{gate}/{name}") };
             let step = Step { path, line };
             step.show(' ', &format!("{name:width$}  pending"));
             step
         };
         let steps = names.iter().enumerate().map(step).collect();
-        if watched {
-            bar.enable_steady_tick(Duration::from_millis(100));
-        }
-        Self { lines, bar, steps }
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Shown { bar, steps }
     }
 
-    pub(crate) fn observe(&self, event: Event<'_>) {
-        match event {
-            Event::Started { path, node } => {
-                if let What::Check(_) = &node.what {
-                    self.bar.set_message(node.name.clone());
+    pub(crate) fn finish(&self) {
+        if let Some(shown) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            shown.bar.finish_and_clear();
+        }
+        let _ = self.lines.clear();
+    }
+}
+
+impl Shown {
+    fn observe(&self, what: &What) {
+        match what {
+            What::CheckStarted { path, kind } => {
+                if *kind == NodeKind::Check {
+                    self.bar.set_message(path.rsplit('/').next().unwrap_or(path).to_owned());
                 }
                 if let Some(step) = self.step(path) {
                     step.becomes('~', "running");
                 }
             }
-            Event::Finished { path, node } => {
+            What::FilesDone { check, done, total } => self.bar.set_message(format!("{check}  {done}/{total} files")),
+            What::CheckEnded { path, outcome, .. } => {
                 // What was cut short may be told again.
                 if let Some(step) = self.step(path).filter(|step| !step.line.is_finished()) {
-                    step.becomes(mark(node.outcome), node.outcome.as_str());
+                    step.becomes(mark(*outcome), outcome.as_str());
                     step.line.abandon();
                     self.bar.inc(1);
                 }
             }
+            _ => {}
         }
     }
 
     fn step(&self, path: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.path == path)
-    }
-
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
-        let _ = self.lines.clear();
     }
 }
 
@@ -111,6 +135,6 @@ fn mark(outcome: Outcome) -> char {
         Outcome::Pass => 'x',
         Outcome::Fail => '!',
         Outcome::Abstain | Outcome::Error => '?',
-        Outcome::Skipped | Outcome::NotReached | Outcome::NotNeeded => '-',
+        Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => '-',
     }
 }

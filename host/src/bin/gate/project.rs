@@ -1,6 +1,6 @@
 //! A verifier's project: the folder with `gate-verifier.toml`.
 
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use crate::languages::Language;
 use crate::terminal;
 use anyhow::{Context, anyhow};

@@ -1,127 +1,160 @@
-//! `gate run`: from files or a submission to a verdict.
+//! `gate run`: arguments in, a record out.
 
-use crate::args::{Format, Global, Run, RunFormat};
-use crate::complaint::Complaint;
-use crate::prepare::{self, Prepared};
+use crate::args::{EventsTo, Format, Global, Run, RunFormat};
+use crate::complaint::{Complaint, Make as _};
 use crate::progress::Progress;
 use crate::terminal::say;
-use crate::{Exit, configuration, plan, said, terminal};
-use gatehost::changes::{self, Changes, Needs, Selection};
-use gatehost::feedback::feedback;
-use gatehost::gate::{self, Circumstances};
-use gatehost::judge::{Bench, Logged, Services};
-use gatehost::models::{BadTape, Tape};
-use gatehost::plan::Shape;
-use gatehost::report::{self, Report, Style};
-use gatehost::verdict::{ErrorKind, Failure, Status};
-use std::collections::BTreeSet;
+use crate::{Exit, plan, prepare, said, terminal};
+use anyhow::{Context, anyhow};
+use gatehost::event::{Event, Observer, What};
+use gatehost::record::{PolicyRecord, Record};
+use gatehost::report::{self, Style};
+use gatehost::session::{Policy, Recording, Request};
+use gatehost::verdict::Status;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
-    let start = Instant::now();
-    let configured = match command.verifier.as_slice() {
-        [] => configuration::find(global, command.config.as_deref())?,
-        _ => configuration::ad_hoc(global, command)?,
-    };
-    // What was said is read before anything runs.
-    let said = said::submission(global, command)?;
-    let prepared = prepare::plan(global, &configured, command.gate.as_deref())?;
+    let ran = run_gate(global, command);
+    if let (Err(complaint), RunFormat::Json) = (&ran, command.format) {
+        report::mistake(&mut io::stdout().lock(), complaint)?;
+    }
+    ran
+}
+
+fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
+    let request = request(global, command)?;
+    let host = prepare::host(global, &request.environment)?;
     if command.dry_run {
+        let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
         let format = if command.format == RunFormat::Json { Format::Json } else { Format::Human };
-        plan::show(&prepared.plan, format)?;
-        configured.announce(global, "is");
+        plan::show(&planned.plan, format)?;
+        announce(global, &planned.policy, "is");
         return Ok(Exit::Pass);
     }
-    let tape = tape(global, command)?;
-    let needs = Needs {
-        hunks: prepared.plan.checks().any(|check| check.shape == Shape::Submission),
-        unchanged: prepared.plan.checks().any(|check| !check.grants.is_empty()),
-    };
-    let selection = said::selection(command).1;
-    let changes = changes::collect(&global.directory, &selection, needs)?;
-    let subject = said::subject(&changes, said);
-    let files = subject.paths.len();
-    let mut circumstances = Circumstances::of(&subject.submission);
-    circumstances.fail_fast = command.fail_fast;
-
-    let Prepared { plan, runtime, verifiers, tokio } = prepared;
-    let progress = Progress::new(&plan, io::stderr().is_terminal() && !global.quiet);
-    let observe = |event: gate::Event<'_>| progress.observe(event);
-    let replayed = tape.as_ref().is_some_and(Tape::is_replayed);
-    let services = Services::new(&plan, &subject, tape, configured.path.clone());
-    let added = || added(&global.directory, &selection, &changes);
-    let mut bench = Bench::new(runtime, &verifiers, subject, services, &observe).forgetful(command.no_cache);
-    if !plan.commands.is_empty() && selection.is_live() {
-        bench = bench.looking_again(&added);
-    }
-    let mut gate = tokio.block_on(gate::run(&plan, &circumstances, &bench));
+    let watcher = Watcher::new(global, command)?;
+    let progress = Arc::clone(&watcher.progress);
+    let record = prepare::wait(host.run(request, watcher));
     progress.finish();
-    if global.verbose {
-        print_log(&bench.into_log());
-    } else {
-        gate.hide_reuse();
-    }
-    // What still runs, runs for nobody.
-    tokio.shutdown_timeout(Duration::ZERO);
+    let record = record?;
+    print(global, command, &record)?;
+    announce(global, &record.policy, "was");
+    Ok(record.status.into())
+}
 
-    let digest = plan.digest();
-    let base = changes.base.as_deref();
-    let report = Report { gate: &gate, plan: Some(&digest), base, files, replayed, duration: start.elapsed() };
+fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
+    let mut request = Request::new(&global.directory);
+    request.policy = match (command.verifier.as_slice(), &command.config) {
+        ([], None) => Policy::Nearest,
+        ([], Some(path)) => Policy::File(path.clone()),
+        (verifiers, _) => Policy::Verifiers {
+            verifiers: verifiers.to_vec(),
+            settings: settings(command.settings.as_deref())?,
+            grants: command.grant.clone(),
+        },
+    };
+    request.gate.clone_from(&command.gate);
+    request.submission = said::submission(global, command)?;
+    request.selection = said::selection(command).1;
+    request.models = match (&command.record_models, &command.replay_models) {
+        (Some(path), _) => Recording::Record(path.clone()),
+        (None, Some(path)) => Recording::Replay(path.clone()),
+        (None, None) => Recording::Off,
+    };
+    request.use_cache = !command.no_cache;
+    request.fail_fast = command.fail_fast;
+    Ok(request)
+}
+
+fn settings(text: Option<&str>) -> Result<serde_json::Value, Complaint> {
+    let Some(text) = text else { return Ok(serde_json::json!({})) };
+    let settings: serde_json::Value =
+        serde_json::from_str(text).context("expected `--settings` to be a JSON object").map_err(Complaint::mistake)?;
+    if !settings.is_object() {
+        return Err(Complaint::mistake(anyhow!("expected `--settings` to be a JSON object, found `{settings}`")));
+    }
+    Ok(settings)
+}
+
+fn print(global: &Global, command: &Run, record: &Record) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match command.format {
-        RunFormat::Json => report::json(&mut out, &report)?,
-        RunFormat::Feedback if report.status() == Status::Pass => {}
-        RunFormat::Feedback => write!(out, "{}", feedback(&gate))?,
+        RunFormat::Json => report::json(&mut out, record)?,
+        RunFormat::Feedback if record.status == Status::Pass => {}
+        RunFormat::Feedback => write!(out, "{}", record.feedback.as_deref().unwrap_or_default())?,
+        // Where the events go, nothing else does.
+        RunFormat::Human if command.events == Some(EventsTo::Stdout) => {}
         RunFormat::Human => {
             let color = terminal::color(global.color, &out);
-            report::human(&mut out, &report, Style { color, verbose: global.verbose, quiet: global.quiet })?;
+            report::human(&mut out, record, Style { color, verbose: global.verbose, quiet: global.quiet })?;
         }
     }
-    out.flush()?;
-    configured.announce(global, "was");
-    Ok(match report.status() {
-        Status::Pass => Exit::Pass,
-        Status::Fail => Exit::Fail,
-        Status::Abstain | Status::Error => Exit::NoVerdict,
-    })
+    out.flush()
 }
 
-/// The files that there are to judge now and were not before.
-fn added(folder: &Path, selection: &Selection, before: &Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
-        Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
-    })?;
-    let before: BTreeSet<&str> = before.paths().into_iter().collect();
-    Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())
+/// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
+    let name = &policy.name;
+    match policy.source.as_str() {
+        _ if global.quiet => {}
+        "above" => say(format_args!("note: this {verb} the gate of `{name}`")),
+        "default" => say(format_args!(
+            "note: there is no gate.toml, so this {verb} the default gate; `gate init` writes one to start from"
+        )),
+        _ => {}
+    }
 }
 
-/// What models are recorded on, or answer from.
-fn tape(global: &Global, command: &Run) -> Result<Option<Tape>, Complaint> {
-    let seen = |path| terminal::seen(&global.directory, path);
-    let tape = match (&command.record_models, &command.replay_models) {
-        (Some(path), _) => Some(Tape::record(&seen(path))),
-        (None, Some(path)) => Some(Tape::replay(&seen(path))),
-        (None, None) => None,
-    };
-    tape.transpose().map_err(|error| {
-        let hint = match &error {
-            BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
-            BadTape::Invalid { .. } => Some("record it anew with `--record-models`".to_owned()),
-            _ => None,
+/// Shows what happens, and writes it down where it was asked to.
+pub(crate) struct Watcher {
+    progress: Arc<Progress>,
+    /// Whether a person watches.
+    watched: bool,
+    /// Whether log lines of verifiers are shown.
+    verbose: bool,
+    events: Option<Mutex<Box<dyn Write + Send>>>,
+}
+
+impl Watcher {
+    fn new(global: &Global, command: &Run) -> Result<Self, Complaint> {
+        let events: Option<Box<dyn Write + Send>> = match &command.events {
+            None => None,
+            Some(EventsTo::Stdout) => Some(Box::new(io::stdout())),
+            Some(EventsTo::File(path)) => {
+                let path = global.directory.join(path);
+                let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()));
+                Some(Box::new(file.map_err(Complaint::mistake)?))
+            }
         };
-        Complaint::mistake(error).hint(hint)
-    })
+        Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
+    }
+
+    /// Writes nothing down.
+    pub(crate) fn silent(global: &Global) -> Self {
+        let watched = io::stderr().is_terminal() && !global.quiet;
+        Self { progress: Arc::new(Progress::new(watched)), watched, verbose: global.verbose, events: None }
+    }
 }
 
-fn print_log(log: &[Logged]) {
-    for Logged { check, lines, dropped } in log {
-        for line in lines {
-            say(format_args!("{check}: {}: {}", line.severity, line.message));
+impl Observer for Watcher {
+    fn event(&self, event: &Event) {
+        if let Some(events) = &self.events
+            && let Ok(line) = serde_json::to_string(event)
+        {
+            // Where nobody reads, there is nobody to tell.
+            let _ = events.lock().map(|mut events| writeln!(events, "{line}"));
         }
-        if *dropped > 0 {
-            say(format_args!("{check}: {dropped} more lines were dropped"));
+        match &event.what {
+            What::Compiling { verifier, bytes } if self.watched => {
+                let size = bytes / 1024;
+                say(format_args!("compiling {verifier} ({size} KiB), this once; `gate compile` does it ahead"));
+            }
+            What::Logged { check, severity, message } if self.verbose => {
+                self.progress.finish();
+                say(format_args!("{check}: {severity}: {message}"));
+            }
+            what => self.progress.observe(what),
         }
     }
 }

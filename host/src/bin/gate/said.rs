@@ -1,18 +1,14 @@
-//! What was said of the work, in a document or in flags, and what is judged because of it.
+//! What the flags of `gate run` say of the work, and which files they ask for.
 
 use crate::args::{Global, Run};
-use crate::complaint::Complaint;
+use crate::complaint::{Complaint, Make as _};
 use anyhow::{Context, anyhow};
-use gatehost::changes::{self, Changes, Selection};
+use gatehost::changes::Selection;
 use gatehost::input;
-use gatehost::judge::Subject;
-use gatehost::submission::{ChangeKind, Claim, Submission, Task};
-use std::collections::BTreeSet;
+use gatehost::submission::{Claim, Submission, Task, TaskSource};
 use std::fs::File;
 use std::io::{self, Read};
-use std::mem;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The submission as far as it was said.
 pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, Complaint> {
@@ -59,6 +55,7 @@ fn flags(global: &Global, command: &Run) -> Result<Submission, Complaint> {
     let task = (command.task.is_some() || command.tier.is_some()).then(|| Task {
         description: command.task.clone().unwrap_or_default(),
         tier: command.tier,
+        source: TaskSource::Caller,
         ..Task::default()
     });
     Ok(Submission { task, claim, ..Submission::default() })
@@ -84,28 +81,11 @@ pub(crate) fn selection(command: &Run) -> (Option<&'static str>, Selection) {
         (Some("--all-files"), Selection::All)
     } else if command.staged {
         (Some("--staged"), Selection::Staged)
+    } else if let Some(since) = &command.since {
+        (Some("--since"), Selection::Since(since.clone()))
     } else if let Some(from) = &command.from_ref {
         (Some("--from-ref"), Selection::Between { from: from.clone(), to: command.to_ref.clone() })
     } else {
         (None, Selection::Changed)
     }
-}
-
-/// What is judged: what was said, of what changed.
-///
-/// A document is mostly written by whoever did the work, who does not choose what is judged of it: in a repository, git
-/// alone says what changed, and the files that a document names are judged besides. Elsewhere nobody knows what changed,
-/// and a document that says so is believed.
-pub(crate) fn subject(found: &Changes, mut said: Submission) -> Subject {
-    let besides = if found.from_git { mem::take(&mut said.changes) } else { Vec::new() };
-    if said.changes.is_empty() {
-        said.changes = found.changes.clone();
-    }
-    said.base = found.base.clone().or(said.base);
-    let gone = said.changes.iter().filter(|change| change.kind == ChangeKind::Deleted);
-    let gone: BTreeSet<&str> = gone.map(|change| change.path.as_str()).collect();
-    let besides = changes::present(&besides).filter(|path| !gone.contains(path));
-    let paths: BTreeSet<&str> = changes::present(&said.changes).chain(besides).collect();
-    let paths = paths.into_iter().map(str::to_owned).collect();
-    Subject { paths, submission: said, workspace: Arc::clone(&found.workspace) }
 }

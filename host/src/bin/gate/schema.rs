@@ -10,7 +10,9 @@ pub(crate) fn run(command: &Schema) -> Result<Exit, Complaint> {
     let schema = match command.of {
         SchemaOf::Gate => schema::gate_toml(),
         SchemaOf::Submission => schema::submission(),
-        SchemaOf::Report => schema::report(),
+        SchemaOf::Record => schema::record(),
+        SchemaOf::Mistake => schema::mistake(),
+        SchemaOf::Event => schema::event(),
         SchemaOf::ProgramInput => schema::program_input(),
         SchemaOf::ProgramOutput => schema::program_output(),
     };

@@ -25,11 +25,7 @@ pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Complaint> {
         Format::Human => tried.human(&mut out, color, global)?,
         Format::Json => writeln!(out, "{:#}", tried.json(&source))?,
     }
-    Ok(match tried.status() {
-        Status::Pass => Exit::Pass,
-        Status::Fail => Exit::Fail,
-        Status::Abstain | Status::Error => Exit::NoVerdict,
-    })
+    Ok(tried.status().into())
 }
 
 async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried, Complaint> {

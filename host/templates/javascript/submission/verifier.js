@@ -1,12 +1,12 @@
 // {{name}}: the claim mentions every file that changed.
-import { abstain, defineSubmissionVerifier, error, place, verdict } from './gatehost.js';
+import { defineSubmissionVerifier, error, notApplicable, place, rule, verdict } from './gatehost.js';
 
 /**
  * @param {import('./gatehost.js').Submission} submission
  * @param {{ ignore?: string }} settings
  */
 function check({ claim, changes }, { ignore }) {
-  if (changes.length === 0) return abstain('no file changed');
+  if (changes.length === 0) return notApplicable('no file changed');
   if (claim == null) return verdict([error('no-claim', 'there is no claim', undefined, 'say what was done')]);
   const missing = changes
     .map((change) => change.path)
@@ -21,6 +21,10 @@ export const { about, submissionVerifier } = defineSubmissionVerifier({
   name: '{{name}}',
   version: '0.1.0',
   summary: 'The claim mentions every file that changed.',
+  rules: [
+    rule('no-claim', 'There is no claim.'),
+    rule('not-mentioned', 'The claim does not mention a changed file.'),
+  ],
   settings: {
     ignore: { description: 'Paths that start with this need no mention.', type: 'string', minLength: 1 },
   },

@@ -23,6 +23,7 @@ About, FileVerifier = gatehost.file_verifier(
     version="0.1.0",
     summary="No text contains a word that marks unfinished work.",
     files=["**/*.md", "**/*.txt"],
+    rules=[gatehost.rule("word-found", "A text contains the word.")],
     settings={
         "word": {
             "description": "The word that no file may contain.",

@@ -5,7 +5,7 @@ import gatehost
 
 def check(submission, settings):
     if not submission.changes:
-        return gatehost.abstain("no file changed")
+        return gatehost.not_applicable("no file changed")
     if submission.claim is None:
         return gatehost.verdict([gatehost.error("no-claim", "there is no claim", hint="say what was done")])
     ignore = settings.get("ignore")
@@ -30,6 +30,10 @@ About, SubmissionVerifier = gatehost.submission_verifier(
     name="{{name}}",
     version="0.1.0",
     summary="The claim mentions every file that changed.",
+    rules=[
+        gatehost.rule("no-claim", "There is no claim."),
+        gatehost.rule("not-mentioned", "The claim does not mention a changed file."),
+    ],
     settings={
         "ignore": {
             "description": "Paths that start with this need no mention.",

@@ -1,6 +1,6 @@
 //! `{{name}}`: no text contains a word that marks unfinished work.
 
-use gatehost_sdk::{File, Finding, Verdict};
+use gatehost_sdk::{File, Finding, Rule, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -14,6 +14,7 @@ gatehost_sdk::file_verifier!(
     summary: "No text contains a word that marks unfinished work.",
     files: ["**/*.md", "**/*.txt"],
     settings: Settings,
+    rules: [Rule::error("word-found", "A text contains the word.")],
 );
 
 fn check(file: &File, settings: Settings) -> Verdict {
@@ -30,11 +31,10 @@ fn check(file: &File, settings: Settings) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Content;
 
     #[test]
     fn every_occurrence_is_found_at_its_place() {
-        let file = File { path: "a.txt".into(), content: Content::Text("ö TODO\nTODO".into()) };
+        let file = File::new("a.txt", "ö TODO\nTODO");
         let verdict = check(&file, Settings { word: "TODO".into() });
         let places = verdict.findings.iter().filter_map(|finding| finding.place.as_ref());
         assert_eq!(places.map(|place| (place.line, place.column)).collect::<Vec<_>>(), [

@@ -1,6 +1,6 @@
 //! `{{name}}`: the claim mentions every file that changed.
 
-use gatehost_sdk::{Finding, Place, Submission, Verdict};
+use gatehost_sdk::{Finding, Place, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -13,11 +13,15 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The claim mentions every file that changed.",
     settings: Settings,
+    rules: [
+        Rule::error("no-claim", "There is no claim."),
+        Rule::error("not-mentioned", "The claim does not mention a changed file."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
     if submission.changes.is_empty() {
-        return Verdict::abstain("no file changed");
+        return Verdict::not_applicable("no file changed");
     }
     let Some(claim) = &submission.claim else {
         return Finding::error("no-claim", "there is no claim").hint("say what was done").into();
@@ -39,6 +43,6 @@ mod tests {
     #[test]
     fn without_a_change_there_is_nothing_to_judge() {
         let verdict = check(&Submission::default(), Settings { ignore: None });
-        assert_eq!(verdict.status, gatehost_sdk::Status::Abstain);
+        assert_eq!(verdict.status, gatehost_sdk::Status::NotApplicable);
     }
 }

@@ -1,5 +1,5 @@
 // {{name}}: no text contains a word that marks unfinished work.
-import { abstain, defineFileVerifier, error, place, textOf, verdict } from './gatehost.js';
+import { abstain, defineFileVerifier, error, place, rule, textOf, verdict } from './gatehost.js';
 import type { File, Finding, Verdict } from './gatehost.js';
 
 interface Settings {
@@ -21,6 +21,7 @@ export const { about, fileVerifier } = defineFileVerifier<Settings>({
   version: '0.1.0',
   summary: 'No text contains a word that marks unfinished work.',
   files: ['**/*.md', '**/*.txt'],
+  rules: [rule('word-found', 'A text contains the word.')],
   settings: {
     word: { description: 'The word that no file may contain.', type: 'string', minLength: 1, default: 'TODO' },
   },

@@ -1,5 +1,5 @@
 // {{name}}: the claim mentions every file that changed.
-import { abstain, defineSubmissionVerifier, error, place, verdict } from './gatehost.js';
+import { defineSubmissionVerifier, error, notApplicable, place, rule, verdict } from './gatehost.js';
 import type { Submission, Verdict } from './gatehost.js';
 
 interface Settings {
@@ -7,7 +7,7 @@ interface Settings {
 }
 
 function check({ claim, changes }: Submission, { ignore }: Settings): Verdict {
-  if (changes.length === 0) return abstain('no file changed');
+  if (changes.length === 0) return notApplicable('no file changed');
   if (claim == null) return verdict([error('no-claim', 'there is no claim', undefined, 'say what was done')]);
   const missing = changes
     .map((change) => change.path)
@@ -22,6 +22,10 @@ export const { about, submissionVerifier } = defineSubmissionVerifier<Settings>(
   name: '{{name}}',
   version: '0.1.0',
   summary: 'The claim mentions every file that changed.',
+  rules: [
+    rule('no-claim', 'There is no claim.'),
+    rule('not-mentioned', 'The claim does not mention a changed file.'),
+  ],
   settings: {
     ignore: { description: 'Paths that start with this need no mention.', type: 'string', minLength: 1 },
   },

@@ -1,18 +1,19 @@
 //! The `workspace` interface: reads of the work, bounded.
 
+use super::ReadFiles;
 use crate::runtime::bindings::gatehost::verifier::workspace as wit;
 use crate::runtime::ending::Ended;
 use crate::runtime::sandbox::Sandbox;
 use crate::text;
 use crate::verdict::ErrorKind;
-use crate::workspace::{Entry, Error, Kind, Workspace};
+use crate::workspace::{Entry, Error, Kind};
 
 /// The largest file that is handed over at once.
 const MAX_READ: u64 = 16 << 20;
 
 impl Sandbox {
     /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
-    fn work(&self) -> wasmtime::Result<&Workspace> {
+    fn work(&self) -> wasmtime::Result<&dyn ReadFiles> {
         self.workspace
             .as_deref()
             .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `workspace`"))

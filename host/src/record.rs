@@ -1,0 +1,310 @@
+//! The record of a run: the one result that is stored, printed as JSON, and rendered by every report. Data only.
+//!
+//! Its field names are frozen, and its shape has a version: within a version, fields are added and never changed. What was
+//! cached, relaxed, skipped or replayed is in it, whatever is shown of it.
+
+use crate::outcome::{Node, NodeKind, Outcome, Severity, SkipReason};
+use crate::submission::{Executor, Task, TaskSource};
+use crate::verdict::{Class, Level, Status};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The version of the shape of a record.
+pub const VERSION: u32 = 1;
+
+/// Everything about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Record {
+    /// The version of this shape.
+    pub version: u32,
+    /// The identifier of the run, in the order of time.
+    pub run: String,
+    /// What the run came to.
+    pub status: Status,
+    /// Which kind of failure it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// How bad it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    /// How sure the status is, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// What must be known of the status besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// When the run began, in UTC.
+    pub started: String,
+    /// How long it took.
+    #[serde(
+        rename = "duration_ms",
+        serialize_with = "crate::outcome::milliseconds",
+        deserialize_with = "crate::outcome::from_milliseconds"
+    )]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// The program that ran it.
+    pub host: HostBuild,
+    /// Which files were asked for.
+    pub selection: SelectionRecord,
+    /// The commit that the changes are relative to.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// The digest of what was judged: `sha256:` and hexadecimal digits, over the path, mode and SHA-256 of every file.
+    #[serde(default)]
+    pub tree: Option<String>,
+    /// Where the configuration came from.
+    pub policy: PolicyRecord,
+    /// The digest of the plan that decided the run.
+    pub plan: String,
+    /// The task, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRecord>,
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// How many attempts there may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_allowed: Option<u32>,
+    /// Who did the work.
+    pub executor: Executor,
+    /// How many files were there to be judged.
+    pub files: usize,
+    /// The files that no check judged, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<Unjudged>,
+    /// What goes back to whoever did the work; nothing after a pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
+    /// The gate and all its members.
+    pub gate: Node,
+}
+
+/// Something that must be known of a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Mark {
+    /// It passed with warnings, or with less than full confidence.
+    Weak,
+    /// It rests on a relaxation of the configuration.
+    Relaxed,
+    /// A member in shadow would have decided otherwise.
+    Shadowed,
+    /// Runs of a check disagreed.
+    Flaky,
+    /// Answers of models or commands were recorded in another run.
+    Replayed,
+    /// Nothing of the change concerned any check.
+    NothingToCheck,
+    /// A check was skipped by the word of the author of the change.
+    AuthorsWord,
+    /// A check was left out by a flag of the caller.
+    LeftOut,
+    /// A person is asked to decide.
+    NeedsPerson,
+}
+
+impl Mark {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Weak => "weak",
+            Self::Relaxed => "relaxed",
+            Self::Shadowed => "shadowed",
+            Self::Flaky => "flaky",
+            Self::Replayed => "replayed",
+            Self::NothingToCheck => "nothing-to-check",
+            Self::AuthorsWord => "authors-word",
+            Self::LeftOut => "left-out",
+            Self::NeedsPerson => "needs-person",
+        }
+    }
+}
+
+/// The program that ran a gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostBuild {
+    /// Its version.
+    pub version: String,
+    /// A digest of the sources that it was built from.
+    pub build: String,
+    /// The contract that it speaks.
+    pub contract: String,
+}
+
+/// Which files were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SelectionRecord {
+    /// `changed`, `staged`, `all`, `files`, `between` or `since`.
+    pub kind: String,
+    /// The first commit, as the caller named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The second commit, as the caller named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The files, as the caller named them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+}
+
+/// Where a configuration came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PolicyRecord {
+    /// `file`, `above` (a file of a folder above), `default` (the default gate), `flags` (verifiers that the caller
+    /// named) or `base` (the base commit).
+    pub source: String,
+    /// Its name, as messages call it.
+    pub name: String,
+    /// SHA-256 of its bytes, where it is a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// A task, in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskRecord {
+    /// Its identifier.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// One line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Its phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Its group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Its position in the plan, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// How many tasks the plan has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
+    /// Who vouches for it: `author`, `caller` or `plan`.
+    pub source: String,
+}
+
+impl From<&Task> for TaskRecord {
+    fn from(task: &Task) -> Self {
+        let source = match task.source {
+            TaskSource::Author => "author",
+            TaskSource::Caller => "caller",
+            TaskSource::Plan => "plan",
+        };
+        Self {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            phase: task.phase.clone(),
+            group: task.group.clone(),
+            index: task.index,
+            total: task.total,
+            source: source.to_owned(),
+        }
+    }
+}
+
+/// A file that no check judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unjudged {
+    /// The path.
+    pub path: String,
+    /// Why: `no check matches it`, or what the verifiers that matched it said.
+    pub reason: String,
+}
+
+/// What `--format json` prints where the caller made a mistake, so that there was no run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MistakeDocument {
+    /// The version of this shape.
+    pub version: u32,
+    /// Always `mistake`, or `error` where the machine is at fault.
+    pub status: String,
+    /// The exit code that follows.
+    pub exit: u8,
+    /// What is wrong.
+    pub errors: Vec<MistakeEntry>,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MistakeEntry {
+    /// What kind of mistake it is: `usage`, `configuration`, `input`, `component` or `host`.
+    pub kind: String,
+    /// What is wrong.
+    pub message: String,
+    /// What caused it, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What must be known of the status of this gate.
+pub fn marks(gate: &Node) -> Vec<Mark> {
+    let checks = || gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow);
+    let warned = |node: &Node| {
+        node.verdict.iter().flat_map(|verdict| &verdict.findings).any(|finding| finding.level == Level::Warning)
+    };
+    let passed = gate.outcome == Outcome::Pass;
+    let unsure = gate.confidence.is_some_and(|confidence| confidence < 1.0);
+    let shadowed = |node: &Node| node.shadow && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
+    let by_author = |node: &Node| node.skipped.is_some_and(SkipReason::is_authors_word);
+    let left_out = |node: &Node| node.skipped == Some(SkipReason::LeftOut);
+    let replayed = gate.walk().any(|node| {
+        node.models.iter().any(|model| model.replayed) || node.commands.iter().any(|command| command.replayed)
+    });
+    let marks = [
+        (Mark::Weak, passed && (unsure || checks().any(warned))),
+        (Mark::Relaxed, !gate.relaxed.is_empty()),
+        (Mark::Shadowed, passed && gate.walk().any(shadowed)),
+        (Mark::Flaky, gate.walk().any(|node| node.flaky)),
+        (Mark::Replayed, replayed),
+        (Mark::NothingToCheck, gate.nothing_to_check),
+        (Mark::AuthorsWord, gate.walk().any(by_author)),
+        (Mark::LeftOut, gate.walk().any(left_out)),
+        (Mark::NeedsPerson, gate.escalated),
+    ];
+    marks.into_iter().filter(|(_, holds)| *holds).map(|(mark, _)| mark).collect()
+}
+
+impl Record {
+    /// The record of a run that came to this, of which nothing else is known yet.
+    pub(crate) fn of(gate: Node) -> Self {
+        Self {
+            version: VERSION,
+            run: String::new(),
+            // A gate in which nothing ran has not passed.
+            status: gate.outcome.status().unwrap_or(Status::Abstain),
+            class: gate.class.clone(),
+            severity: gate.severity,
+            confidence: gate.confidence,
+            marks: marks(&gate),
+            started: String::new(),
+            duration: Duration::ZERO,
+            host: HostBuild::default(),
+            selection: SelectionRecord::default(),
+            base: None,
+            tree: None,
+            policy: PolicyRecord::default(),
+            plan: String::new(),
+            task: None,
+            attempt: 1,
+            attempts_allowed: None,
+            executor: Executor::default(),
+            files: 0,
+            unjudged: Vec::new(),
+            feedback: None,
+            gate,
+        }
+    }
+
+    /// The checks, in the order of the gate.
+    pub fn checks(&self) -> impl Iterator<Item = &Node> {
+        self.gate.walk().filter(|node| node.kind == NodeKind::Check)
+    }
+}

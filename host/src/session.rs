@@ -1,0 +1,393 @@
+//! One library call that runs a gate: from a [`Request`] to a [`Record`].
+//!
+//! Every rule about *what* is judged and *whose* configuration counts is here, so that no caller can forget one: the command
+//! line, an agent's hook and a server are adapters that fill in a request and render a record.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), gatehost::error::Error> {
+//! use gatehost::session::{Host, Request};
+//!
+//! let host = Host::new(&gatehost::environment::Environment::of_process())?;
+//! let record = host.run(Request::new("."), ()).await?;
+//! println!("{}: {}", record.gate.name, record.status);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Host`] is made once and serves many requests at the same time: it holds the engine, what was compiled, and threads of
+//! its own on which verifiers compute, so that a caller's executor is never blocked.
+
+mod emit;
+mod policy;
+mod subject;
+
+pub use policy::{Policy, PolicyOrigin};
+
+use crate::vault::Vault;
+use crate::catalogue::Verifiers;
+use crate::changes::{self, Needs, Selection};
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::event::{Observer, What};
+use crate::feedback::feedback;
+use crate::gate::{self, Circumstances};
+use crate::judge::{Bench, Logged, Services};
+use crate::models::{BadTape, Tape};
+use crate::plan::{self, Plan, Shape};
+use crate::random::random;
+use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
+use crate::runtime::{CONTRACT, Runtime, Source};
+use crate::submission::Submission;
+use crate::text;
+use crate::verdict::{ErrorKind, Failure, Status};
+use emit::Emitter;
+use policy::Found;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+/// What is to be judged, by which gate.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// Where to work; relative paths of the request are relative to it.
+    pub folder: PathBuf,
+    /// Which files are judged.
+    pub selection: Selection,
+    /// Where the configuration comes from.
+    pub policy: Policy,
+    /// The gate; without a name, the only one, the one named `default`, or the only one that is not part of another.
+    pub gate: Option<String>,
+    /// What is said of the work: the task, the claim, the tool calls.
+    pub submission: Submission,
+    /// Whether the answers of models are recorded, or come from an earlier recording.
+    pub models: Recording,
+    /// Whether passes of earlier runs may be reused.
+    pub use_cache: bool,
+    /// Whether the members of `all` run one after the other, and none after the first that fails.
+    pub fail_fast: bool,
+    /// The environment that commands, git and models see.
+    pub environment: Environment,
+}
+
+impl Request {
+    /// Judge what changed in this folder by its own gate, in the environment of the process.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            selection: Selection::default(),
+            policy: Policy::default(),
+            gate: None,
+            submission: Submission::default(),
+            models: Recording::default(),
+            use_cache: true,
+            fail_fast: false,
+            environment: Environment::of_process(),
+        }
+    }
+}
+
+/// Whether answers are recorded, or come from an earlier recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Recording {
+    /// Neither.
+    #[default]
+    Off,
+    /// They are recorded to this new file.
+    Record(PathBuf),
+    /// They come from this file.
+    Replay(PathBuf),
+}
+
+/// A gate that was resolved and not run.
+#[derive(Debug)]
+pub struct Planned {
+    /// What the configuration means.
+    pub plan: Plan,
+    /// Where the configuration came from.
+    pub policy: PolicyRecord,
+}
+
+/// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
+pub struct Host {
+    runtime: Arc<Runtime>,
+    /// Why nothing is kept for later runs.
+    uncached: Option<String>,
+    /// `None` only while it is dropped.
+    workers: Option<tokio::runtime::Runtime>,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("uncached", &self.uncached).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // What still runs, runs for nobody. Waiting for it would block, which a caller's executor does not allow.
+        if let Some(workers) = self.workers.take() {
+            workers.shutdown_background();
+        }
+    }
+}
+
+impl Host {
+    /// Start the engine, with the cache folder of this environment. Where that cannot be used, there is no cache, which
+    /// costs time and nothing else; [`Host::uncached`] says why.
+    pub fn new(environment: &Environment) -> Result<Self, Error> {
+        let opened = match environment.cache_folder() {
+            Some(folder) => Vault::open(&folder)
+                .map_err(|error| format!("cannot use the cache folder `{}`: {error}", folder.display())),
+            None => Err("there is no cache folder: set `GATE_CACHE_DIR`".to_owned()),
+        };
+        let (vault, uncached) = match opened {
+            Ok(vault) => (Some(Arc::new(vault)), None),
+            Err(why) => (None, Some(why)),
+        };
+        // Guests that compute keep every worker busy, and yield only from tick to tick: after each of them the timers are
+        // looked at, and not, as usual, after every sixty-first.
+        let mut workers = tokio::runtime::Builder::new_multi_thread();
+        let workers = workers.enable_time().event_interval(1).thread_name("gate").build();
+        let workers = workers.map_err(|error| Error::host("cannot start threads").because(error))?;
+        Ok(Self { runtime: Arc::new(Runtime::new(vault)?), uncached, workers: Some(workers) })
+    }
+
+    /// Why the cache is disabled, if it is.
+    pub fn uncached(&self) -> Option<&str> {
+        self.uncached.as_deref()
+    }
+
+    /// Run a gate. An error means that the caller must change something, or that the machine failed; whatever verifiers do
+    /// is in the record. When the future is dropped, the run is cancelled.
+    pub async fn run(&self, request: Request, observer: impl Observer + 'static) -> Result<Record, Error> {
+        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
+        self.on_workers(session.run()).await
+    }
+
+    /// Resolve a gate, and run nothing.
+    pub async fn plan(&self, request: Request, observer: impl Observer + 'static) -> Result<Planned, Error> {
+        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
+        self.on_workers(async move {
+            let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
+            let (found, plan, _) = session.plan(&emitter).await?;
+            Ok(Planned { plan, policy: found.record() })
+        })
+        .await
+    }
+
+    /// Run a future on threads of our own; dropping what is returned ends it.
+    async fn on_workers<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        struct AbortOnDrop(tokio::task::AbortHandle);
+        impl Drop for AbortOnDrop {
+            fn drop(&mut self) {
+                self.0.abort();
+            }
+        }
+        let gone = || Error::host("the host is shutting down");
+        let task = self.workers.as_ref().ok_or_else(gone)?.spawn(future);
+        let _guard = AbortOnDrop(task.abort_handle());
+        task.await.map_err(|error| Error::host("the host could not go on").because(error))?
+    }
+}
+
+/// One request, being served.
+struct Session {
+    runtime: Arc<Runtime>,
+    request: Request,
+    observer: Arc<dyn Observer>,
+}
+
+impl Session {
+    /// Find the configuration, load its verifiers, and resolve the gate.
+    async fn plan(&self, emitter: &Arc<Emitter>) -> Result<(Arc<Found>, Plan, Verifiers), Error> {
+        let request = self.request.clone();
+        let found = Arc::new(blocking(move || policy::find(&request)).await?);
+        let compiling = {
+            let emitter = Arc::clone(emitter);
+            move |name: &str, source: &Source| {
+                emitter.emit(What::Compiling { verifier: name.to_owned(), bytes: source.bytes().len() });
+            }
+        };
+        let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), compiling);
+        verifiers.load(&found.config).await;
+        let plan = plan::resolve(&found.config, self.request.gate.as_deref(), &verifiers)
+            .map_err(|problems| Error::configuration(&found.name, &problems))?;
+        Ok((found, plan, verifiers))
+    }
+
+    async fn run(self) -> Result<Record, Error> {
+        let (start, started) = (Instant::now(), SystemTime::now());
+        let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
+        let (found, plan, verifiers) = self.plan(&emitter).await?;
+        self.refuse_unread(&plan)?;
+        let tape = self.tape()?;
+        let needs = Needs {
+            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
+            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
+        };
+        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
+        let changes = Arc::new(blocking(move || Ok(changes::collect(&folder, &selection, needs)?)).await?);
+        let subject = subject::of(&changes, self.request.submission.clone());
+        let files = subject.paths.len();
+        let mut circumstances = Circumstances::of(&subject.submission);
+        circumstances.changed = subject::changed(&changes, &subject.submission);
+        circumstances.fail_fast = self.request.fail_fast;
+
+        let digest = plan.digest();
+        emitter.run_started(&plan, &digest, files);
+        let environment = &self.request.environment;
+        let services = Services::new(&plan, &subject, tape, found.path.clone(), environment);
+        let told = subject.clone();
+        let observe = |event: gate::Event<'_>| emitter.gate_event(event);
+        let done = {
+            let emitter = Arc::clone(&emitter);
+            move |check: &str, done, total| {
+                emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
+            }
+        };
+        let added = || added(&self.request.folder, &self.request.selection, &changes);
+        let bench = Bench::new(Arc::clone(&self.runtime), &verifiers, subject, services, &observe);
+        let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
+        if !plan.commands.is_empty() && self.request.selection.is_live() {
+            bench = bench.looking_again(&added);
+        }
+        let gate = gate::run(&plan, &circumstances, &bench).await;
+        emit_log(&emitter, bench.into_log());
+
+        let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
+        let mut record = Record::of(gate);
+        record.run = emitter.run().to_owned();
+        record.started = text::timestamp(started);
+        record.host = HostBuild {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            build: env!("GATEHOST_BUILD").to_owned(),
+            contract: CONTRACT.to_owned(),
+        };
+        record.selection = selection_record(&self.request.selection);
+        record.base = changes.base.clone();
+        record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
+        record.policy = found.record();
+        record.plan = digest;
+        record.task = told.submission.task.as_ref().map(TaskRecord::from);
+        record.attempt = told.submission.attempt.max(1);
+        record.attempts_allowed = told.submission.attempts_allowed;
+        record.executor = told.submission.executor.clone();
+        record.files = files;
+        record.unjudged = subject::unjudged(&record.gate, &told.paths);
+        record.feedback = feedback;
+        record.duration = start.elapsed();
+        emitter.run_ended(record.status);
+        Ok(record)
+    }
+
+    /// What is handed over and read by no check would look as if it had been judged.
+    fn refuse_unread(&self, plan: &Plan) -> Result<(), Error> {
+        let said = &self.request.submission;
+        let what = [
+            ("a claim", said.claim.is_some()),
+            ("an evaluator's answer", said.evaluator.is_some()),
+            ("tool calls", !said.tool_calls.is_empty()),
+        ];
+        let what = what.iter().find(|(_, is_there)| *is_there);
+        match what.filter(|_| plan.checks().all(|check| check.shape == Shape::File)) {
+            None => Ok(()),
+            Some((what, _)) => {
+                let gate = &plan.root.name;
+                let message = format!("{what} was handed over, and no check of the gate `{gate}` reads submissions");
+                let hint = "name a gate that does, or add such a check; `gate inspect` lists the bundled verifiers";
+                Err(Error::usage(message).hint(hint.to_owned()))
+            }
+        }
+    }
+
+    fn tape(&self) -> Result<Option<Tape>, Error> {
+        let seen = |path: &Path| self.request.folder.join(path);
+        let tape = match &self.request.models {
+            Recording::Off => return Ok(None),
+            Recording::Record(path) => Tape::record(&seen(path)),
+            Recording::Replay(path) => Tape::replay(&seen(path)),
+        };
+        tape.map(Some).map_err(|error| {
+            let hint = match &error {
+                BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
+                BadTape::Invalid { .. } => Some("record it again with `--record-models`".to_owned()),
+                _ => None,
+            };
+            Error::input(&error).hint(hint)
+        })
+    }
+}
+
+/// Do something that blocks where that is allowed.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Error::host("the host could not go on").because(error))?
+}
+
+/// The files that there are to judge now and were not before.
+fn added(folder: &Path, selection: &Selection, before: &changes::Changes) -> Result<Vec<String>, Failure> {
+    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
+        Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
+    })?;
+    let before: BTreeSet<&str> = before.paths().into_iter().collect();
+    Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())
+}
+
+fn emit_log(emitter: &Emitter, log: Vec<Logged>) {
+    for Logged { check, lines, dropped } in log {
+        let logged = |severity: String, message: String| What::Logged { check: check.clone(), severity, message };
+        for line in lines {
+            emitter.emit(logged(line.severity.to_string(), line.message));
+        }
+        if dropped > 0 {
+            emitter.emit(logged("warn".to_owned(), format!("{dropped} more lines were dropped")));
+        }
+    }
+}
+
+fn selection_record(selection: &Selection) -> SelectionRecord {
+    let of = |kind: &str| SelectionRecord { kind: kind.to_owned(), ..SelectionRecord::default() };
+    match selection {
+        Selection::Changed => of("changed"),
+        Selection::Staged => of("staged"),
+        Selection::All => of("all"),
+        Selection::Files(paths) => {
+            let paths = paths.iter().map(|path| text::clean_line(&path.to_string_lossy(), 1_000)).collect();
+            SelectionRecord { paths, ..of("files") }
+        }
+        Selection::Since(from) => SelectionRecord { from: Some(from.clone()), ..of("since") },
+        Selection::Between { from, to } => {
+            SelectionRecord { from: Some(from.clone()), to: Some(to.clone()), ..of("between") }
+        }
+    }
+}
+
+/// An identifier that sorts by time: 48 bits of milliseconds and 80 random bits, as 26 letters and digits.
+fn run_id(now: SystemTime) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let milliseconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let random = random::<10>().unwrap_or_default();
+    let random = random.iter().fold(0u128, |bits, byte| bits << 8 | u128::from(*byte));
+    let bits = (milliseconds & ((1 << 48) - 1)) << 80 | random;
+    (0..26).rev().map(|digit| char::from(DIGITS[(bits >> (5 * digit) & 31) as usize])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn identifiers_sort_by_time_and_never_repeat() {
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let ids: BTreeSet<String> = (0..1_000).map(|_| run_id(then)).collect();
+        assert_eq!(ids.len(), 1_000);
+        let later = run_id(then + Duration::from_millis(1));
+        assert!(ids.iter().all(|id| *id < later && id.len() == 26));
+    }
+}

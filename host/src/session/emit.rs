@@ -1,0 +1,71 @@
+//! Turns what happens inside a run into numbered events.
+
+use crate::event::{Event, Observer, What};
+use crate::gate;
+use crate::outcome::Node;
+use crate::plan::Plan;
+use crate::verdict::Status;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Numbers events, and hands them to the observer.
+pub(super) struct Emitter {
+    run: String,
+    start: Instant,
+    /// The number of the last event. Held while the observer is told, so that events arrive in their order.
+    seq: Mutex<u64>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Emitter {
+    pub(super) fn new(run: String, observer: Arc<dyn Observer>) -> Self {
+        Self { run, start: Instant::now(), seq: Mutex::new(0), observer }
+    }
+
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(super) fn emit(&self, what: What) {
+        let mut seq = self.seq.lock().unwrap_or_else(PoisonError::into_inner);
+        *seq += 1;
+        let at_ms = milliseconds(self.start.elapsed());
+        self.observer.event(&Event { seq: *seq, at_ms, run: self.run.clone(), what });
+    }
+
+    pub(super) fn run_started(&self, plan: &Plan, digest: &str, files: usize) {
+        let members = plan.root.members().iter().map(|member| member.name.clone()).collect();
+        self.emit(What::RunStarted { gate: plan.root.name.clone(), plan: digest.to_owned(), files, members });
+    }
+
+    pub(super) fn run_ended(&self, status: Status) {
+        self.emit(What::RunEnded { status, duration_ms: milliseconds(self.start.elapsed()) });
+    }
+
+    pub(super) fn gate_event(&self, event: gate::Event<'_>) {
+        match event {
+            gate::Event::Started { path, node } => {
+                self.emit(What::CheckStarted { path: path.to_owned(), kind: node.kind() });
+            }
+            gate::Event::Finished { path, node } => self.finished(path, node),
+        }
+    }
+
+    fn finished(&self, path: &str, node: &Node) {
+        if let Some(vote) = &node.vote {
+            self.emit(What::VoteSettled { path: path.to_owned(), vote: vote.clone() });
+        }
+        self.emit(What::CheckEnded {
+            path: path.to_owned(),
+            kind: node.kind,
+            outcome: node.outcome,
+            reason: node.reason.clone(),
+            findings: node.verdict.as_ref().map_or(0, |verdict| verdict.findings.len()),
+            duration_ms: milliseconds(node.duration),
+        });
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,250 @@
+//! Which configuration counts: the one that was named, the nearest gate.toml, the verifiers of the caller, or the default
+//! gate.
+
+use super::Request;
+use crate::changes;
+use crate::config::{self, Config, Grant};
+use crate::environment::Environment;
+use crate::error::{Error, Kind};
+use crate::record::PolicyRecord;
+use crate::runtime::BUNDLED;
+use crate::text::hex;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const FILE: &str = "gate.toml";
+
+/// Where a configuration comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Policy {
+    /// The gate.toml in the folder, or else above it in its repository; without one, the default gate.
+    #[default]
+    Nearest,
+    /// This file, relative to the folder of the request.
+    File(PathBuf),
+    /// No file: these verifiers, all of which must pass.
+    Verifiers {
+        /// Bundled names or paths of components, with `@sha256:HEX` to pin one.
+        verifiers: Vec<String>,
+        /// Their settings: a JSON object.
+        settings: serde_json::Value,
+        /// What they may do. Only `workspace` can be granted so: anything else is declared in a file.
+        grants: Vec<Grant>,
+    },
+}
+
+/// Who chose a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyOrigin {
+    /// The caller named it, or it is in the folder itself.
+    File,
+    /// It is above the folder, in the same repository.
+    Above,
+    /// Nobody wrote one.
+    Default,
+    /// The caller named verifiers instead.
+    Flags,
+}
+
+impl PolicyOrigin {
+    /// The word used in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Above => "above",
+            Self::Default => "default",
+            Self::Flags => "flags",
+        }
+    }
+}
+
+/// A configuration, and where it came from.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) config: Config,
+    /// Its name in messages.
+    pub(super) name: String,
+    /// The file, if it was read from one.
+    pub(super) path: Option<PathBuf>,
+    /// What its paths are relative to.
+    pub(super) folder: PathBuf,
+    origin: PolicyOrigin,
+    digest: Option<String>,
+}
+
+impl Found {
+    pub(super) fn record(&self) -> PolicyRecord {
+        PolicyRecord {
+            source: self.origin.as_str().to_owned(),
+            name: self.name.clone(),
+            digest: self.digest.clone(),
+        }
+    }
+}
+
+/// Find and read the configuration of a request.
+pub(super) fn find(request: &Request) -> Result<Found, Error> {
+    match &request.policy {
+        Policy::Nearest => nearest(&request.folder, &request.environment),
+        Policy::File(named) => {
+            let (path, name) = (request.folder.join(named), named.display().to_string());
+            let folder = path.parent().unwrap_or(&request.folder).to_owned();
+            written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
+        }
+        Policy::Verifiers { verifiers, settings, grants } => of_verifiers(request, verifiers, settings, grants),
+    }
+}
+
+fn nearest(folder: &Path, environment: &Environment) -> Result<Found, Error> {
+    let Some(Entry { path, above, owner }) = nearest_entry(folder)? else {
+        let config = config::of_verifiers(&default_verifiers(), &serde_json::json!({}), &[]).named("default");
+        let (name, origin) = ("the default gate".to_owned(), PolicyOrigin::Default);
+        return Ok(Found { config, name, path: None, folder: folder.to_owned(), origin, digest: None });
+    };
+    let name = format!("{}{FILE}", "../".repeat(above));
+    let file = open(&path, &name)?;
+    let metadata = file.metadata().map_err(|error| unreadable(&name).because(error))?;
+    for owner in [owner, metadata.uid()] {
+        must_be_ours(owner, &name, environment)?;
+    }
+    let folder = path.parent().unwrap_or(folder).to_owned();
+    let origin = if above == 0 { PolicyOrigin::File } else { PolicyOrigin::Above };
+    written(read(file, &name)?, name, Some(path), folder, origin)
+}
+
+fn unreadable(name: &str) -> Error {
+    Error::new(Kind::Configuration, format_args!("cannot read `{name}`"))
+}
+
+fn open(path: &Path, name: &str) -> Result<File, Error> {
+    config::open_regular(path).map_err(|error| match path.is_symlink() && !path.exists() {
+        true => Error::new(
+            Kind::Configuration,
+            format_args!("`{name}` is a link, and what it leads to cannot be read"),
+        )
+        .because(error),
+        false => unreadable(name).because(error),
+    })
+}
+
+fn read(file: File, name: &str) -> Result<Vec<u8>, Error> {
+    // One byte more than is accepted, so that what is too long is seen to be.
+    let mut bytes = Vec::new();
+    let read = file.take(config::MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(name).because(error))?;
+    Ok(bytes)
+}
+
+fn written(
+    bytes: Vec<u8>,
+    name: String,
+    path: Option<PathBuf>,
+    folder: PathBuf,
+    origin: PolicyOrigin,
+) -> Result<Found, Error> {
+    let mut config = config::parse(&bytes).map_err(|problems| Error::configuration(&name, &problems))?;
+    config.read_settings_files(&folder).map_err(|problems| Error::configuration(&name, &problems))?;
+    let digest = Some(format!("sha256:{}", hex(&Sha256::digest(&bytes))));
+    Ok(Found { config, name, path, folder, origin, digest })
+}
+
+/// A gate.toml that nobody named.
+struct Entry {
+    path: PathBuf,
+    /// How many folders above.
+    above: usize,
+    /// Whose entry it is in its folder: of a link, whose link.
+    owner: u32,
+}
+
+/// `gate.toml` in the folder, or else above it in its repository. Outside of one, what is above may be anybody's. Whatever
+/// has the name is the one, so that none is passed over for a weaker gate because it cannot be read.
+fn nearest_entry(folder: &Path) -> Result<Option<Entry>, Error> {
+    let real = folder
+        .canonicalize()
+        .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
+    let root = changes::repository(&real)?.filter(|root| real.starts_with(root)).unwrap_or_else(|| real.clone());
+    for (above, folder) in real.ancestors().take_while(|folder| folder.starts_with(&root)).enumerate() {
+        let path = folder.join(FILE);
+        match path.symlink_metadata() {
+            Ok(entry) => return Ok(Some(Entry { path, above, owner: entry.uid() })),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                let what = format!("cannot tell whether there is a `{}`", path.display());
+                return Err(Error::new(Kind::Configuration, what).because(error));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What a gate.toml says can run commands, so that of another user counts only if it is named.
+fn must_be_ours(owner: u32, name: &str, environment: &Environment) -> Result<(), Error> {
+    let user = rustix::process::geteuid().as_raw();
+    let sudo = environment.text("SUDO_UID").and_then(|user| user.parse().ok());
+    if is_trusted(owner, user, sudo) {
+        return Ok(());
+    }
+    let foreign = format!("`{name}` belongs to another user (its owner is {owner}, you are {user})");
+    let hint = format!("if you trust what it says, name it: `-c {name}`");
+    Err(Error::new(Kind::Configuration, foreign).hint(hint))
+}
+
+/// The user's own, the system's, and for root that of whoever became root: as git does it with repositories.
+fn is_trusted(owner: u32, user: u32, sudo: Option<u32>) -> bool {
+    owner == user || owner == 0 || (user == 0 && sudo == Some(owner))
+}
+
+/// Every bundled syntax verifier, over the files that it is for.
+fn default_verifiers() -> Vec<String> {
+    let names = BUNDLED.iter().map(|bundled| bundled.name.to_owned());
+    names.filter(|name| name.ends_with("-syntax")).collect()
+}
+
+/// A gate of the verifiers that the caller named.
+fn of_verifiers(
+    request: &Request,
+    verifiers: &[String],
+    settings: &serde_json::Value,
+    grants: &[Grant],
+) -> Result<Found, Error> {
+    if !settings.is_object() {
+        return Err(Error::usage(format_args!("expected the settings to be a JSON object, found `{settings}`")));
+    }
+    if let Some(other) = grants.iter().find(|grant| **grant != Grant::Workspace) {
+        return Err(Error::usage(format_args!("`--grant {other}` names what only a gate.toml can declare"))
+            .hint("`--grant workspace` can be given here; for all others, declare it in a gate.toml".to_owned()));
+    }
+    Ok(Found {
+        config: config::of_verifiers(verifiers, settings, grants),
+        name: "the command line".to_owned(),
+        path: None,
+        folder: request.folder.clone(),
+        origin: PolicyOrigin::Flags,
+        digest: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_trusted;
+
+    #[test]
+    fn a_gate_of_another_user_is_not_trusted() {
+        for (owner, user, sudo, trusted) in [
+            (1000, 1000, None, true),
+            (0, 1000, None, true),
+            (1001, 1000, None, false),
+            (1001, 1000, Some(1001), false),
+            (1000, 0, None, false),
+            (1000, 0, Some(1000), true),
+            (1001, 0, Some(1000), false),
+        ] {
+            assert_eq!(is_trusted(owner, user, sudo), trusted, "{owner} {user} {sudo:?}");
+        }
+    }
+}
