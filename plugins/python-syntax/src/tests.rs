@@ -4,7 +4,7 @@ use gatehost_sdk::Status;
 fn verdict(bytes: &[u8], version: &str) -> Verdict {
     let settings = Settings { version: version.into(), strict: false };
     let verdict = PythonSyntax::check(&File::new("a.py", bytes), settings);
-    assert_eq!(PythonSyntax::ABOUT.undeclared(&verdict), None);
+    assert!(PythonSyntax::ABOUT.undeclared(&verdict).is_empty());
     verdict
 }
 

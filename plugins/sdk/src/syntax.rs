@@ -1,7 +1,7 @@
 //! What every syntax verifier does alike: order and bound what was found, and say that a file is deeper or longer than
 //! the verifier can judge.
 
-use crate::{About, File, Finding, Rule, Status, Verdict};
+use crate::{File, Finding, Rule, Status, Verdict};
 
 /// The most findings that are worth reading; behind the first, most are its consequences.
 const MOST: usize = 50;
@@ -16,14 +16,6 @@ impl Rule {
     pub const TOO_DEEP: Self = Self::note("too-deep", "the file is nested deeper than the verifier can follow");
     /// The file was not judged; see [`File::too_long`].
     pub const TOO_LONG: Self = Self::note("too-long", "the file has more tokens than the verifier can judge");
-}
-
-impl About {
-    /// The first code of a verdict that no rule declares, for the tests of a verifier.
-    pub fn undeclared<'v>(&self, verdict: &'v Verdict) -> Option<&'v str> {
-        let is_declared = |code: &str| self.rules.iter().any(|rule| rule.code == code || rule.code == "*");
-        verdict.findings.iter().map(|finding| &*finding.code).find(|code| !is_declared(code))
-    }
 }
 
 impl File {
@@ -73,15 +65,6 @@ mod tests {
         assert_eq!((verdict.status, verdict.findings.len()), (Status::Fail, MOST));
         assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(2));
         assert_eq!(file.verdict(Vec::new()).status, Status::Pass);
-    }
-
-    #[test]
-    fn a_code_without_a_rule_is_found() {
-        const RULES: &[Rule] = &[Rule::NOT_UTF_8, Rule::error("b", "")];
-        let about = About::new("a", "1.0.0", "").rules(RULES);
-        let verdict = |codes: &[&str]| Verdict::of(codes.iter().map(|code| Finding::error(code, "")));
-        assert_eq!(about.undeclared(&verdict(&["b", "not-utf-8"])), None);
-        assert_eq!(about.undeclared(&verdict(&["b", "c"])), Some("c"));
     }
 
     #[test]
