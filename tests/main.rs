@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod component;
 mod determinism;
+mod embedding;
 mod git;
 mod guests;
 mod hostile;
