@@ -28,6 +28,7 @@ pub use recorder::LedgerUse;
 use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
+use crate::config::nearest;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -71,6 +72,8 @@ pub struct Request {
     pub use_cache: bool,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
+    /// Which checks run. What is left out is marked in the record.
+    pub checks: Checks,
     /// The environment that commands, git and models see.
     pub environment: Environment,
     /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
@@ -91,10 +94,38 @@ impl Request {
             models: Recording::default(),
             use_cache: true,
             fail_fast: false,
+            checks: Checks::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
         }
+    }
+}
+
+/// Which checks of a gate run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// All of them.
+    #[default]
+    All,
+    /// Only these.
+    Only(BTreeSet<String>),
+    /// All but these.
+    Except(BTreeSet<String>),
+}
+
+impl Checks {
+    /// The names of the checks of a plan that are left out. A name that no check has is a mistake.
+    fn left_out(&self, plan: &Plan) -> Result<BTreeSet<String>, Error> {
+        let names: BTreeSet<&str> = plan.checks().map(|check| check.check.as_str()).collect();
+        let (Self::Only(named) | Self::Except(named)) = self else { return Ok(BTreeSet::new()) };
+        if let Some(unknown) = named.iter().find(|name| !names.contains(name.as_str())) {
+            let shown = text::clean_line(unknown, 60);
+            let message = format!("the gate `{}` has no check `{shown}`", plan.root.name);
+            return Err(Error::usage(message).hint(nearest(unknown, names.iter().copied())));
+        }
+        let left_out = |name: &&&str| named.contains(**name) == matches!(self, Self::Except(_));
+        Ok(names.iter().filter(left_out).map(|name| (*name).to_owned()).collect())
     }
 }
 
@@ -251,6 +282,7 @@ impl Session {
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
+        circumstances.left_out = self.request.checks.left_out(&plan)?;
 
         let digest = plan.digest();
         let recorder = blocked(recorder.await)?;

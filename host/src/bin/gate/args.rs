@@ -159,6 +159,12 @@ pub(crate) struct Run {
     /// Verify up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
+    /// Run only these checks; the record says that others were left out
+    #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
+    pub(crate) only: Vec<String>,
+    /// Leave out these checks; the record says so
+    #[arg(long, value_name = "CHECK", num_args = 1..)]
+    pub(crate) skip: Vec<String>,
     /// Stop at the first check that fails
     #[arg(long)]
     pub(crate) fail_fast: bool,

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::{PolicyRecord, Record};
 use gatehost::report::{self, Style};
-use gatehost::session::{LedgerUse, Policy, Recording, Request};
+use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
 use gatehost::verdict::Status;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -61,6 +61,11 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (Some(path), _) => Recording::Record(path.clone()),
         (None, Some(path)) => Recording::Replay(path.clone()),
         (None, None) => Recording::Off,
+    };
+    request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
+        (true, true) => Checks::All,
+        (false, _) => Checks::Only(command.only.iter().cloned().collect()),
+        (true, false) => Checks::Except(command.skip.iter().cloned().collect()),
     };
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
