@@ -6,7 +6,7 @@
 use crate::memory::Memory;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Error, Kind, Mark, Workspace};
+use crate::workspace::{Error, Kind, Looker, Mark, Workspace};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -58,8 +58,9 @@ impl Witness {
     /// `Err` where a file is not what it was when it was remembered.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |path: &str, seen: &Seen| {
-            let unmoved = seen.mark.is_some_and(|mark| work.mark(path) == Some(mark));
+        let mut looker = Looker::new(work);
+        let mut same = |path: &str, seen: &Seen| {
+            let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
             unmoved
                 || matches!(content(work, path, seen.size), Ok(Some(bytes)) if Memory::input(path, &bytes) == seen.digest)
         };
