@@ -373,7 +373,7 @@ fn whole_file(path: String, state: ChangeState) -> Change {
 fn sized(mut changes: Vec<Change>, workspace: &Workspace) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
-    for change in &mut changes {
+    for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {
         change.size =
             workspace.stat(&change.path).ok().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size);
     }

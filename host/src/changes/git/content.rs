@@ -50,6 +50,7 @@ pub(super) fn digests<'p>(
             Kind::Directory | Kind::Other => {}
         }
     }
+    unknown.sort_unstable();
     let next = AtomicUsize::new(0);
     let hashed = Mutex::new(Vec::with_capacity(unknown.len()));
     let work_on = || {
@@ -65,7 +66,9 @@ pub(super) fn digests<'p>(
         }
         work_on();
     });
-    for (path, result) in hashed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let mut hashed = hashed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    hashed.sort_unstable_by_key(|(path, _)| *path);
+    for (path, result) in hashed {
         match result {
             Ok((mark, digests)) => {
                 stats.learn(path, &mark, digests);
@@ -184,7 +187,7 @@ impl Comparison<'_> {
             Some((Conversion::Pointer, _)) if wanted.is_large => return Ok(true),
             _ => {}
         }
-        if wanted.is_large && self.is_named_by_pointer(objects, path, stored)? {
+        if wanted.is_large && self.is_named_by_pointer(objects, path, present, stored)? {
             let other = Some((Conversion::Pointer, stored.id));
             self.stats.learn(path, &present.mark, Digests { other, ..*digests });
             return Ok(true);
@@ -201,17 +204,25 @@ impl Comparison<'_> {
     }
 
     /// Whether a pointer of Git LFS is stored, and names the digest of the file that is there.
-    fn is_named_by_pointer(&self, objects: &mut Objects<'_>, path: &[u8], stored: &Entry) -> Result<bool, Error> {
+    fn is_named_by_pointer(
+        &self,
+        objects: &mut Objects<'_>,
+        path: &[u8],
+        present: &Present,
+        stored: &Entry,
+    ) -> Result<bool, Error> {
         let what = format!("the base of `{}`", String::from_utf8_lossy(path));
         let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
         let Some((digest, size)) = pointer_of(&pointer) else { return Ok(false) };
         let Ok((mut file, stat)) = self.work.open_listed_file(path) else { return Ok(false) };
-        if u64::try_from(stat.st_size) != Ok(size) {
+        if u64::try_from(stat.st_size) != Ok(size) || Mark::of(&stat) != present.mark {
             return Ok(false);
         }
         let mut hasher = Sha256::new();
         let copied = io::copy(&mut file, &mut hasher);
-        Ok(copied.is_ok_and(|copied| copied == size) && hasher.finalize().as_slice() == digest.as_bytes())
+        let is_whole = copied.is_ok_and(|copied| copied == size);
+        let is_still = rustix::fs::fstat(&file).is_ok_and(|stat| Mark::of(&stat) == present.mark);
+        Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
     }
 
     /// Whether the only other bytes are the id that git writes into `$Id$`.

@@ -85,7 +85,9 @@ impl Live<'_> {
         };
         let mut changes = Vec::new();
         let mut bases = BTreeMap::new();
-        for name in known.keys() {
+        let mut names: Vec<&&[u8]> = known.keys().collect();
+        names.sort_unstable();
+        for name in names {
             let places =
                 Places { base: base_of(name), head: stored(&since_head, name), index: index.paths.get(*name).copied() };
             let present = look.present.get(*name);
@@ -127,7 +129,8 @@ impl Live<'_> {
             let is_present = look.present.contains_key(*name)
                 || is_below && str::from_utf8(name).is_ok_and(|name| self.is_behind_link(name, *is_repository));
             if is_below && is_present {
-                changes.push(whole_file(path(name)?, ChangeState::Committed));
+                let size = size_of(look.present.get(*name));
+                changes.push(Change { size, ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
         Ok(changes)
@@ -209,7 +212,7 @@ impl Live<'_> {
             Some(_) if staged != head => ChangeState::Staged,
             Some(_) => ChangeState::Committed,
         };
-        Ok(Some(Change { kind, ..whole_file(path(name)?, state) }))
+        Ok(Some(Change { kind, size: size_of(present), ..whole_file(path(name)?, state) }))
     }
 
     /// Whether the repository at a path has this commit checked out. Where there is no repository, nothing is said of
@@ -264,6 +267,11 @@ impl Live<'_> {
         }
         Ok(())
     }
+}
+
+/// The size of a regular file.
+fn size_of(present: Option<&Present>) -> Option<u64> {
+    present.filter(|present| present.kind == Kind::File).map(|present| present.size)
 }
 
 /// As a checkout writes it that is asked for CRLF. What has one already stays as it is.
