@@ -7,6 +7,7 @@
 //! read this as:"), or that stands in a code block, a quotation, an element of HTML or a comment. Silence is not a signal.
 
 use gatehost_sdk::markdown::{self, Said, Shown, Voice};
+use gatehost_sdk::text::one_line;
 use gatehost_sdk::{Finding, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
@@ -40,20 +41,31 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
         Some(text) if text.trim().is_empty() => {
             Finding::error("empty-claim", format!("the claim is empty; expected it to say `{signal}`"))
         }
-        Some(text) if says(text, signal) => return Verdict::pass(),
-        Some(text) if text.contains(signal) => Finding::error(
-            "signal-not-alone",
-            format!("the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"),
-        ),
+        Some(text) if text.contains(signal) || says(text, signal).is_some() => match says(text, signal) {
+            Some(Ok(())) => return Verdict::pass(),
+            Some(Err(before)) => Finding::error(
+                "signal-not-alone",
+                format!("the claim says `{signal}` below words that take it back: {}", one_line(&before)),
+            ),
+            None => Finding::error(
+                "signal-not-alone",
+                format!(
+                    "the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"
+                ),
+            ),
+        },
         Some(_) => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
     };
     let hint = format!("when the task is complete, end with a line that is exactly `{signal}`");
     Verdict::fail("no explicit completion signal", vec![finding.hint(hint)])
 }
 
-fn says(text: &str, signal: &str) -> bool {
+/// Whether a text says the signal; an error is the line that takes it back.
+fn says(text: &str, signal: &str) -> Option<Result<(), String>> {
     let page = markdown::shown(text);
-    (0..page.len()).any(|at| is_signal(&page[at], signal) && !is_taken_back(&page[..at], &page[at]))
+    let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
+    let said = lines.map(|at| taken_back(&page[..at], &page[at]).map_or(Ok(()), Err));
+    said.reduce(|best, next| best.or(next))
 }
 
 /// Whether a line is the signal and nothing else, in the author's own words.
@@ -76,15 +88,15 @@ const DOUBTS: [&str; 31] = [
     "hardly", "far", "almost", "nearly", "anything", "false",
 ];
 
-/// Whether what stands before a line goes on in it, or introduces it, and turns it into something else.
-fn is_taken_back(before: &[Shown], line: &Shown) -> bool {
-    let Some(last) = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden) else { return false };
+/// The line before, where it goes on in this one, or introduces it, and turns it into something else.
+fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
+    let last = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden)?;
     let text = last.text();
     let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
     if sentence.ends_with(['.', '!', '?', '…'])
         || sentence.ends_with(|end: char| !end.is_ascii() && !end.is_alphabetic())
     {
-        return false;
+        return None;
     }
     // Below a list, a line that is not indented is meant to be none of it.
     let in_list = !line.begins && before.iter().rfind(|row| row.begins).is_some_and(|row| row.text().starts_with("- "));
@@ -94,7 +106,7 @@ fn is_taken_back(before: &[Shown], line: &Shown) -> bool {
     let doubted = words
         .split(|part: char| !part.is_alphanumeric() && part != '\'')
         .any(|word| DOUBTS.contains(&word) || word.ends_with("n't"));
-    doubted || goes_on && words.split_whitespace().count() > 1
+    (doubted || goes_on && words.split_whitespace().count() > 1).then_some(text)
 }
 
 #[cfg(test)]

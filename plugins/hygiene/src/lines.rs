@@ -53,7 +53,7 @@ pub(crate) fn judge(file: &File, text: &str, wants: impl Fn(Check) -> bool) -> V
                 edit((line.number, end), (line.number, end), "\r")
             }
         });
-        let message = format!("{crlf} lines end with CRLF and {lf} with LF");
+        let message = format!("line endings are mixed: {crlf} CRLF, {lf} LF");
         let fix = format!("end every line with {name}");
         let place = at(file, odd.first().map(|line| line.number));
         findings.push(finding(file, Check::MixedLineEndings, message).at(place).fix(fix, edits.collect()));
