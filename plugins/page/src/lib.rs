@@ -4,8 +4,8 @@
 //! shows it. Strikethrough and tables are read as GitHub does. Lines are those of the source, so that a finding can name
 //! one; a renderer joins the lines of a paragraph, and so [`Shown::begins`] says whether a line starts something new.
 
-use super::{Said, line_end};
-use crate::text::visible;
+use gatehost_sdk::markdown::Said;
+use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -62,6 +62,7 @@ pub fn shown(text: &str) -> Vec<Shown> {
     let text = normal(text);
     let mut page = Page {
         text: &text,
+        starts: std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect(),
         rows: Vec::new(),
         row: None,
         quotes: 0,
@@ -103,20 +104,24 @@ pub fn folded(text: &str) -> String {
     text.chars().map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
 }
 
+/// Whether a text of English breaks off: its last word demands another one, as in "this is not", "far from", "I say".
+pub fn breaks_off(text: &str) -> bool {
+    const DEMANDING: &str = "not never cannot no neither nor hardly barely almost nearly half partly partially mostly is are was \
+        were be been being am will would should shall can could may might must do does did has have had a an the any some this \
+        that these those my our your its to from of for in on at by with without into onto toward towards before after until \
+        unless if when while once than but and or yet as like instead rather about call say says said print prints write writes \
+        output outputs mean means still so very too only";
+    let end = text.trim_end().trim_end_matches(['*', '_', '`', '~', '"', '”', '’', ':', '-', '–', '—', ',', ' ']);
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '\'' | '’');
+    let last = end.rsplit(|character| !is_part(character)).next().unwrap_or_default().to_lowercase().replace('’', "'");
+    last.ends_with("n't") || DEMANDING.split_whitespace().any(|word| word == last)
+}
+
 /// Without what nobody sees, and with one kind of line end.
 fn normal(text: &str) -> String {
-    let text = visible(text);
-    let mut normal = String::with_capacity(text.len());
-    let mut start = 0;
-    while start < text.len() {
-        let (end, next) = line_end(&text, start);
-        normal.push_str(&text[start..end]);
-        if next > end {
-            normal.push('\n');
-        }
-        start = next;
-    }
-    normal
+    let one = visible(text).replace("\r\n", "\n");
+    let ends = ['\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}'];
+    one.replace(ends, "\n")
 }
 
 /// What kind of block a piece of text is in.
@@ -130,6 +135,8 @@ enum Block {
 
 struct Page<'t> {
     text: &'t str,
+    /// Where its lines start.
+    starts: Vec<usize>,
     rows: Vec<Shown>,
     row: Option<Shown>,
     quotes: usize,
@@ -256,35 +263,35 @@ impl Page<'_> {
     }
 
     fn end_row(&mut self) {
-        self.rows.extend(self.row.take());
+        self.rows.extend(self.row.take().filter(|row| row.number > 0));
     }
 
     fn line_break(&mut self) {
-        let Some(row) = self.row.take() else { return };
+        let Some(row) = self.row.take().filter(|row| row.number > 0) else { return };
         self.rows.push(row);
-        let last = self.rows.last().map_or(0, |row| row.number);
-        // The number is set by the words that follow.
+        // The rest is set by the words that follow.
         self.row = Some(Shown { number: 0, spans: Vec::new(), said: Said::Plainly, begins: false });
-        if self.block == Block::Html {
-            self.row = Some(Shown { number: last, spans: Vec::new(), said: Said::Unclear, begins: false });
-        }
     }
 
     fn words(&mut self, words: &str, at: usize, voice: Option<Voice>) {
-        let number = self.text[..at].bytes().filter(|&byte| byte == b'\n').count() + 1;
-        let said = self.said(at);
-        let prefix = std::mem::take(&mut self.prefix);
-        let row = self.row.get_or_insert_with(|| {
+        if self.row.as_ref().is_none_or(|row| row.number == 0) {
+            let number = self.starts.partition_point(|start| *start <= at);
+            let prefix = std::mem::take(&mut self.prefix);
             let spans = if prefix.is_empty() { Vec::new() } else { vec![(Voice::Plain, prefix.to_owned())] };
-            Shown { number, spans, said, begins: true }
-        });
-        if row.number == 0 {
-            (row.number, row.said) = (number, said);
+            let begins = self.row.is_none();
+            self.row = Some(Shown { number, spans, said: self.said(at), begins });
         }
         let inner = self.open.iter().map(|(_, voice)| *voice).find(|voice| *voice != Voice::Plain);
+        let voice = inner.or(voice).unwrap_or(Voice::Plain);
         // An entity may stand for what nobody sees.
         let words = visible(words).replace('\n', " ");
-        row.spans.push((inner.or(voice).unwrap_or(Voice::Plain), words));
+        match self.row.as_mut().map(|row| &mut row.spans) {
+            Some(spans) => match spans.last_mut() {
+                Some((last, said)) if *last == voice && voice == Voice::Plain => said.push_str(&words),
+                _ => spans.push((voice, words)),
+            },
+            None => {}
+        }
     }
 
     fn said(&self, at: usize) -> Said {
@@ -293,7 +300,7 @@ impl Page<'_> {
             Block::Html => Said::Unclear,
             _ if self.quotes > 0 => {
                 // A line that goes on with a quotation without its mark may be meant to be none.
-                let line = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+                let line = self.starts[self.starts.partition_point(|start| *start <= at) - 1];
                 if self.text[line..at].contains('>') { Said::Quoted } else { Said::Unclear }
             }
             _ if self.open.iter().any(|(_, voice)| *voice == Voice::Styled) => Said::Unclear,
@@ -450,6 +457,24 @@ mod tests {
             |text: &str| shown(text).iter().filter(|row| !row.is_blank()).map(|row| row.begins).collect::<Vec<_>>();
         assert_eq!(begins("a\nb\n\nc"), [true, false, true]);
         assert_eq!(begins("- a\nb\n- c"), [true, false, true]);
+    }
+
+    #[test]
+    fn a_sentence_breaks_off_where_its_last_word_demands_another() {
+        for text in ["This is not", "It isn’t", "I say:", "far *from*", "anything but a", "- we are still"] {
+            assert!(breaks_off(text), "{text}");
+        }
+        for text in ["All tests pass", "- No lint errors", "Status:", "It is not.", "", "| a | pass |", "Done ✅"] {
+            assert!(!breaks_off(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_of_marks_takes_no_longer_than_its_length() {
+        for mark in ["[", "> ", "`", "<b>", "&", "~~a", "| "] {
+            let text = mark.repeat(100_000);
+            assert!(shown(&text).len() <= 100_001, "{mark}");
+        }
     }
 
     #[test]
