@@ -46,8 +46,12 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const MAX_DEPTH: usize = 64;
 /// How many members a gate may have in all, those of its members included.
 pub const MAX_MEMBERS: usize = 1_000;
-/// How long a gate may take, and how long it may take if nothing else is said.
-pub const MAX_DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// How long a gate may take if nothing else is said: so long, or longer where one of its commands may.
+pub const DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// How long a gate may take at most.
+pub const MAX_DEADLINE: Duration = Duration::from_secs(2 * 60 * 60);
+/// What a gate has for everything else where it waits for its longest command.
+const BESIDE_COMMANDS: Duration = Duration::from_secs(10 * 60);
 
 /// A valid `gate.toml`.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,13 +108,15 @@ pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
 }
 
 fn read(mut root: Table<'_>) -> Config {
-    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE)).unwrap_or(MAX_DEADLINE);
+    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE));
     let gates = named(&mut root, "gate", gate::read);
     let commands = named(&mut root, "command", |_, table| command::read(table));
     let models = named(&mut root, "model", |_, table| model::read(table, &commands));
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
+    let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
+    let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
     let config = Config { deadline, require_trusted, gates, checks, commands, models, places: Places::default() };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here

@@ -8,6 +8,7 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod random;
+pub mod search_path;
 mod temporary;
 pub mod vault;
 pub mod verdict;
@@ -16,6 +17,7 @@ pub mod submission;
 pub mod outcome;
 pub mod event;
 pub mod record;
+pub mod retry;
 
 // What is to be done: the file as written, what it means, and the rules by which it is decided.
 pub mod config;
@@ -31,6 +33,7 @@ pub mod error;
 
 // What a verifier can be granted besides.
 pub mod commands;
+pub mod shutdown;
 pub mod models;
 
 // Who judges.
@@ -39,6 +42,9 @@ mod memory;
 pub mod settings;
 pub mod catalogue;
 pub mod judge;
+
+// What outlives a run.
+pub mod ledger;
 
 // One call that does it all.
 pub mod session;

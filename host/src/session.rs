@@ -19,9 +19,11 @@
 
 mod emit;
 mod policy;
+mod recorder;
 mod subject;
 
 pub use policy::{Policy, PolicyOrigin};
+pub use recorder::LedgerUse;
 
 use crate::vault::Vault;
 use crate::catalogue::Verifiers;
@@ -32,6 +34,7 @@ use crate::event::{Observer, What};
 use crate::feedback::feedback;
 use crate::gate::{self, Circumstances};
 use crate::judge::{Bench, Logged, Services};
+use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::random::random;
@@ -42,6 +45,7 @@ use crate::text;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
+use recorder::Recorder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,6 +73,10 @@ pub struct Request {
     pub fail_fast: bool,
     /// The environment that commands, git and models see.
     pub environment: Environment,
+    /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
+    pub ledger: LedgerUse,
+    /// The session of the agent that did the work, which its entries in the ledger are found by; empty for none.
+    pub session: String,
 }
 
 impl Request {
@@ -84,6 +92,8 @@ impl Request {
             use_cache: true,
             fail_fast: false,
             environment: Environment::of_process(),
+            ledger: LedgerUse::Off,
+            session: String::new(),
         }
     }
 }
@@ -223,6 +233,7 @@ impl Session {
     async fn run(self) -> Result<Record, Error> {
         let (start, started) = (Instant::now(), SystemTime::now());
         let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
+        let recorder = tokio::task::spawn_blocking(self.recorder());
         let (found, plan, verifiers) = self.plan(&emitter).await?;
         self.refuse_unread(&plan)?;
         let tape = self.tape()?;
@@ -231,7 +242,10 @@ impl Session {
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let changes = Arc::new(blocking(move || Ok(changes::collect(&folder, &selection, needs)?)).await?);
+        let store = self.runtime.vault().filter(|_| self.request.use_cache).cloned();
+        let looking = store.clone();
+        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
+        let changes = Arc::new(blocking(collect).await?);
         let subject = subject::of(&changes, self.request.submission.clone());
         let files = subject.paths.len();
         let mut circumstances = Circumstances::of(&subject.submission);
@@ -239,6 +253,20 @@ impl Session {
         circumstances.fail_fast = self.request.fail_fast;
 
         let digest = plan.digest();
+        let recorder = blocked(recorder.await)?;
+        let attempt = subject.submission.attempt.max(1);
+        let labels = Labels {
+            run: emitter.run().to_owned(),
+            task: subject.submission.task.as_ref().map(|task| task.id.clone()).unwrap_or_default(),
+            group: subject.submission.task.as_ref().and_then(|task| task.group.clone()).unwrap_or_default(),
+            gate: plan.root.name.clone(),
+            plan: digest.clone(),
+            ..Labels::default()
+        };
+        let mut recorder = match recorder {
+            Some(mut recorder) => Some(blocking(move || recorder.begin(labels, attempt).map(|()| recorder)).await?),
+            None => None,
+        };
         emitter.run_started(&plan, &digest, files);
         let environment = &self.request.environment;
         let services = Services::new(&plan, &subject, tape, found.path.clone(), environment);
@@ -250,7 +278,7 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes);
+        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
         let bench = Bench::new(Arc::clone(&self.runtime), &verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
@@ -281,8 +309,17 @@ impl Session {
         record.unjudged = subject::unjudged(&record.gate, &told.paths);
         record.feedback = feedback;
         record.duration = start.elapsed();
+        if let Some(mut recorder) = recorder.take() {
+            record = blocking(move || recorder.end(&record).map(|()| record)).await?;
+        }
         emitter.run_ended(record.status);
         Ok(record)
+    }
+
+    /// Opens the ledger, where blocking is allowed.
+    fn recorder(&self) -> impl FnOnce() -> Result<Option<Recorder>, Error> + Send + 'static {
+        let Request { ledger, environment, folder, session, .. } = self.request.clone();
+        move || Recorder::open(&ledger, &environment, &folder, session)
     }
 
     /// What is handed over and read by no check would look as if it had been judged.
@@ -325,13 +362,21 @@ impl Session {
 
 /// Do something that blocks where that is allowed.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    let done = tokio::task::spawn_blocking(work).await;
+    blocked(tokio::task::spawn_blocking(work).await)
+}
+
+fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<T, Error> {
     done.map_err(|error| Error::host("the host could not go on").because(error))?
 }
 
 /// The files that there are to judge now and were not before.
-fn added(folder: &Path, selection: &Selection, before: &changes::Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
+fn added(
+    folder: &Path,
+    selection: &Selection,
+    before: &changes::Changes,
+    store: Option<&Arc<Vault>>,
+) -> Result<Vec<String>, Failure> {
+    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();

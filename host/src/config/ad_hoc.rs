@@ -2,7 +2,7 @@
 
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, Gate, Grant, MAX_DEADLINE, Member, Rule, Target};
+use super::{Check, Config, DEADLINE, Gate, Grant, Member, Rule, Target};
 use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     }
     let gate = Gate { rule: Rule::All(members), terms: Terms::default() };
     Config {
-        deadline: MAX_DEADLINE,
+        deadline: DEADLINE,
         require_trusted: false,
         gates: BTreeMap::from([("command-line".to_owned(), gate)]),
         checks,

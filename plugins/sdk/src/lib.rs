@@ -22,6 +22,7 @@
 mod arena;
 mod bindings;
 pub mod command;
+pub mod foreign;
 pub mod glob;
 pub mod markdown;
 pub mod nesting;

@@ -3,6 +3,7 @@
 use crate::lexed::{Fault, lexed};
 use crate::{Answer, MOST_NESTING};
 use gatehost_sdk::text::one_line;
+use std::ops::Range;
 use turso_parser::error::Error;
 use turso_parser::lexer::Lexer;
 use turso_parser::parser::Parser;
@@ -26,10 +27,13 @@ pub(crate) fn answer(text: &str) -> Answer {
     if deepest(text) > MOST_NESTING || lexed(text).statements.iter().any(|statement| statement.depth > MOST_NESTING) {
         return Answer::Unsure(format!("brackets are nested deeper than {MOST_NESTING} levels"));
     }
-    for command in Parser::new(text.as_bytes()) {
-        if let Err(error) = command {
-            return of_error(&error, text);
-        }
+    match parsed(text) {
+        Answer::Right => {}
+        other => return other,
+    }
+    if let Some(at) = trailing_comma(text) {
+        let message = "expected an expression behind `,`, found `)`".to_owned();
+        return Answer::Wrong(vec![Fault { code: "syntax", message, at }]);
     }
     match bare_operator(text) {
         Some((at, word)) => {
@@ -38,6 +42,72 @@ pub(crate) fn answer(text: &str) -> Answer {
         }
         None => Answer::Right,
     }
+}
+
+/// How many constraints are looked through that the parser does not take.
+const MOST_CONSTRAINTS: usize = 1_000;
+
+/// What the parser says. Behind `REFERENCES` it takes `NOT` for the start of `NOT DEFERRABLE`, so a `NOT NULL` there is
+/// left out, and the text is read again.
+fn parsed(text: &str) -> Answer {
+    let mut changed: Option<String> = None;
+    for _ in 0..MOST_CONSTRAINTS {
+        let current = changed.as_deref().unwrap_or(text);
+        let Some(error) = Parser::new(current.as_bytes()).find_map(Result::err) else { return Answer::Right };
+        let Some(constraint) = not_null(current, &error) else { return of_error(&error, text) };
+        let spaces = " ".repeat(constraint.len());
+        changed.get_or_insert_with(|| text.to_owned()).replace_range(constraint, &spaces);
+    }
+    Answer::Unsure(format!("more than {MOST_CONSTRAINTS} columns have `NOT NULL` behind `REFERENCES`"))
+}
+
+/// The `NOT NULL` behind the `REFERENCES` of a column at which the parser stopped.
+fn not_null(text: &str, error: &Error) -> Option<Range<usize>> {
+    let Error::ParseUnexpectedToken { offset, .. } = error else { return None };
+    let null = text.get(*offset..*offset + 4).filter(|word| word.eq_ignore_ascii_case("null"))?;
+    let before = text[..*offset].trim_end();
+    let not = before
+        .len()
+        .checked_sub(3)
+        .filter(|&at| before.get(at..).is_some_and(|word| word.eq_ignore_ascii_case("not")))?;
+    let statement = &before[before.rfind(';').map_or(0, |end| end + 1)..not].to_ascii_lowercase();
+    let references = statement.rfind("references")?;
+    // A comma at the same depth would start another column.
+    let (mut depth, mut is_same) = (0_i32, true);
+    for byte in statement[references..].bytes() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            b',' if depth == 0 => is_same = false,
+            _ => {}
+        }
+    }
+    // `FOREIGN KEY (a) REFERENCES b` is a constraint of the table, which has no `NOT NULL`.
+    let column = statement[..references].trim_end();
+    let is_key = column.ends_with(')') && column[..column.rfind('(')?].trim_end().ends_with("key");
+    (is_same && depth == 0 && !is_key).then_some(not..*offset + null.len())
+}
+
+/// The first `)` right behind a comma, where the parser takes a list for longer than it is. The arguments of a virtual
+/// table are for its module to judge.
+fn trailing_comma(text: &str) -> Option<usize> {
+    use TokenType as T;
+    let mut lexer = Lexer::new(text.as_bytes());
+    let (mut is_behind_comma, mut is_virtual) = (false, false);
+    while let Some(Ok(token)) = lexer.next() {
+        let kind = token.token_type;
+        if kind.is_none() {
+            continue;
+        }
+        match kind {
+            T::TK_VIRTUAL => is_virtual = true,
+            T::TK_SEMI => is_virtual = false,
+            T::TK_RP if is_behind_comma && !is_virtual => return Some(text.len() - lexer.remaining().len() - 1),
+            _ => {}
+        }
+        is_behind_comma = kind == T::TK_COMMA;
+    }
+    None
 }
 
 /// The first `UNION`, `EXCEPT` or `INTERSECT` without anything to combine. The parser takes such a word for a name, which

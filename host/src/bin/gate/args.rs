@@ -22,6 +22,7 @@ Exit codes:
   1  fail
   2  the caller's mistake: usage, configuration, input
   3  no verdict: an error, an abstention, or a person is needed
+  130, 143  interrupted
 
 Examples:
   gate init                         write a gate.toml for this repository
@@ -164,6 +165,9 @@ pub(crate) struct Run {
     /// Ignore cached results
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// Do not record the run in the ledger
+    #[arg(long)]
+    pub(crate) no_ledger: bool,
     /// Show the plan, as `gate plan` does, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -8,6 +8,7 @@ mod complaint;
 mod completions;
 mod init;
 mod inspect;
+mod interrupt;
 mod languages;
 mod new;
 mod plan;
@@ -28,6 +29,7 @@ use gatehost::error::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    interrupt::watch();
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => bench::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
+    interrupt::give_way();
     let exit = exit.unwrap_or_else(|complaint: Complaint| {
         complaint.print(terminal::color(global.color, &std::io::stderr()));
         complaint.exit()

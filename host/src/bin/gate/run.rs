@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::{PolicyRecord, Record};
 use gatehost::report::{self, Style};
-use gatehost::session::{Policy, Recording, Request};
+use gatehost::session::{LedgerUse, Policy, Recording, Request};
 use gatehost::verdict::Status;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -64,6 +64,7 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
     };
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
+    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     Ok(request)
 }
 
