@@ -4,10 +4,14 @@
 //! shows it. Strikethrough and tables are read as GitHub does. Lines are those of the source, so that a finding can name
 //! one; a renderer joins the lines of a paragraph, and so [`Shown::begins`] says whether a line starts something new.
 
+mod words;
+
 use gatehost_sdk::markdown::Said;
 use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
+
+pub use words::{breaks_off, folded};
 
 /// A line that is shown. Between blocks there is an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,44 +81,6 @@ pub fn shown(text: &str) -> Vec<Shown> {
     }
     page.end_row();
     page.rows
-}
-
-/// Look-alikes of Latin letters as the letters that they look like: wide and mathematical ones, Cyrillic and Greek.
-pub fn folded(text: &str) -> String {
-    const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
-    const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
-    const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι";
-    const AS_LATIN_TOO: &str = "ABEZHIKMNOPTYXoavpi";
-    let folded = |character: char| -> char {
-        let code = u32::from(character);
-        let ascii = match code {
-            0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
-            // Thirteen alphabets of 52 letters, and then five times ten digits.
-            0x1D400..=0x1D6A3 => {
-                let letter = (code - 0x1D400) % 52;
-                char::from_u32(if letter < 26 { 65 + letter } else { 97 + letter - 26 })
-            }
-            0x1D7CE..=0x1D7FF => char::from_u32(48 + (code - 0x1D7CE) % 10),
-            _ => [(CYRILLIC, AS_LATIN), (GREEK, AS_LATIN_TOO)].iter().find_map(|(from, to)| {
-                from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at))
-            }),
-        };
-        ascii.unwrap_or(character)
-    };
-    text.chars().map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
-}
-
-/// Whether a text of English breaks off: its last word demands another one, as in "this is not", "far from", "I say".
-pub fn breaks_off(text: &str) -> bool {
-    const DEMANDING: &str = "not never cannot no neither nor hardly barely almost nearly half partly partially mostly is are was \
-        were be been being am will would should shall can could may might must do does did has have had a an the any some this \
-        that these those my our your its to from of for in on at by with without into onto toward towards before after until \
-        unless if when while once than but and or yet as like instead rather about call say says said print prints write writes \
-        output outputs mean means still so very too only";
-    let end = text.trim_end().trim_end_matches(['*', '_', '`', '~', '"', '”', '’', ':', '-', '–', '—', ',', ' ']);
-    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '\'' | '’');
-    let last = end.rsplit(|character| !is_part(character)).next().unwrap_or_default().to_lowercase().replace('’', "'");
-    last.ends_with("n't") || DEMANDING.split_whitespace().any(|word| word == last)
 }
 
 /// Without what nobody sees, and with one kind of line end.
@@ -285,12 +251,10 @@ impl Page<'_> {
         let voice = inner.or(voice).unwrap_or(Voice::Plain);
         // An entity may stand for what nobody sees.
         let words = visible(words).replace('\n', " ");
-        match self.row.as_mut().map(|row| &mut row.spans) {
-            Some(spans) => match spans.last_mut() {
-                Some((last, said)) if *last == voice && voice == Voice::Plain => said.push_str(&words),
-                _ => spans.push((voice, words)),
-            },
-            None => {}
+        let Some(row) = &mut self.row else { return };
+        match row.spans.last_mut() {
+            Some((last, said)) if *last == voice && voice == Voice::Plain => said.push_str(&words),
+            _ => row.spans.push((voice, words)),
         }
     }
 
@@ -460,25 +424,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_breaks_off_where_its_last_word_demands_another() {
-        for text in ["This is not", "It isn’t", "I say:", "far *from*", "anything but a", "- we are still"] {
-            assert!(breaks_off(text), "{text}");
-        }
-        for text in ["All tests pass", "- No lint errors", "Status:", "It is not.", "", "| a | pass |", "Done ✅"] {
-            assert!(!breaks_off(text), "{text}");
-        }
-    }
-
-    #[test]
     fn a_long_text_of_marks_takes_no_longer_than_its_length() {
         for mark in ["[", "> ", "`", "<b>", "&", "~~a", "| "] {
             let text = mark.repeat(100_000);
             assert!(shown(&text).len() <= 100_001, "{mark}");
         }
-    }
-
-    #[test]
-    fn look_alikes_are_letters() {
-        assert_eq!(folded("ＦＡＩＬ 𝐅𝐀𝐈𝐋 FАІL öß"), "FAIL FAIL FAIL öß");
     }
 }
