@@ -4,10 +4,14 @@
 //! shows it. Strikethrough and tables are read as GitHub does. Lines are those of the source, so that a finding can name
 //! one; a renderer joins the lines of a paragraph, and so [`Shown::begins`] says whether a line starts something new.
 
-use super::{Said, line_end};
-use crate::text::visible;
+mod words;
+
+use gatehost_sdk::markdown::Said;
+use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
+
+pub use words::{breaks_off, folded};
 
 /// A line that is shown. Between blocks there is an empty one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +66,7 @@ pub fn shown(text: &str) -> Vec<Shown> {
     let text = normal(text);
     let mut page = Page {
         text: &text,
+        starts: std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect(),
         rows: Vec::new(),
         row: None,
         quotes: 0,
@@ -78,45 +83,11 @@ pub fn shown(text: &str) -> Vec<Shown> {
     page.rows
 }
 
-/// Look-alikes of Latin letters as the letters that they look like: wide and mathematical ones, Cyrillic and Greek.
-pub fn folded(text: &str) -> String {
-    const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
-    const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
-    const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι";
-    const AS_LATIN_TOO: &str = "ABEZHIKMNOPTYXoavpi";
-    let folded = |character: char| -> char {
-        let code = u32::from(character);
-        let ascii = match code {
-            0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
-            // Thirteen alphabets of 52 letters, and then five times ten digits.
-            0x1D400..=0x1D6A3 => {
-                let letter = (code - 0x1D400) % 52;
-                char::from_u32(if letter < 26 { 65 + letter } else { 97 + letter - 26 })
-            }
-            0x1D7CE..=0x1D7FF => char::from_u32(48 + (code - 0x1D7CE) % 10),
-            _ => [(CYRILLIC, AS_LATIN), (GREEK, AS_LATIN_TOO)].iter().find_map(|(from, to)| {
-                from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at))
-            }),
-        };
-        ascii.unwrap_or(character)
-    };
-    text.chars().map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
-}
-
 /// Without what nobody sees, and with one kind of line end.
 fn normal(text: &str) -> String {
-    let text = visible(text);
-    let mut normal = String::with_capacity(text.len());
-    let mut start = 0;
-    while start < text.len() {
-        let (end, next) = line_end(&text, start);
-        normal.push_str(&text[start..end]);
-        if next > end {
-            normal.push('\n');
-        }
-        start = next;
-    }
-    normal
+    let one = visible(text).replace("\r\n", "\n");
+    let ends = ['\r', '\u{B}', '\u{C}', '\u{85}', '\u{2028}', '\u{2029}'];
+    one.replace(ends, "\n")
 }
 
 /// What kind of block a piece of text is in.
@@ -130,6 +101,8 @@ enum Block {
 
 struct Page<'t> {
     text: &'t str,
+    /// Where its lines start.
+    starts: Vec<usize>,
     rows: Vec<Shown>,
     row: Option<Shown>,
     quotes: usize,
@@ -256,35 +229,33 @@ impl Page<'_> {
     }
 
     fn end_row(&mut self) {
-        self.rows.extend(self.row.take());
+        self.rows.extend(self.row.take().filter(|row| row.number > 0));
     }
 
     fn line_break(&mut self) {
-        let Some(row) = self.row.take() else { return };
+        let Some(row) = self.row.take().filter(|row| row.number > 0) else { return };
         self.rows.push(row);
-        let last = self.rows.last().map_or(0, |row| row.number);
-        // The number is set by the words that follow.
+        // The rest is set by the words that follow.
         self.row = Some(Shown { number: 0, spans: Vec::new(), said: Said::Plainly, begins: false });
-        if self.block == Block::Html {
-            self.row = Some(Shown { number: last, spans: Vec::new(), said: Said::Unclear, begins: false });
-        }
     }
 
     fn words(&mut self, words: &str, at: usize, voice: Option<Voice>) {
-        let number = self.text[..at].bytes().filter(|&byte| byte == b'\n').count() + 1;
-        let said = self.said(at);
-        let prefix = std::mem::take(&mut self.prefix);
-        let row = self.row.get_or_insert_with(|| {
+        if self.row.as_ref().is_none_or(|row| row.number == 0) {
+            let number = self.starts.partition_point(|start| *start <= at);
+            let prefix = std::mem::take(&mut self.prefix);
             let spans = if prefix.is_empty() { Vec::new() } else { vec![(Voice::Plain, prefix.to_owned())] };
-            Shown { number, spans, said, begins: true }
-        });
-        if row.number == 0 {
-            (row.number, row.said) = (number, said);
+            let begins = self.row.is_none();
+            self.row = Some(Shown { number, spans, said: self.said(at), begins });
         }
         let inner = self.open.iter().map(|(_, voice)| *voice).find(|voice| *voice != Voice::Plain);
+        let voice = inner.or(voice).unwrap_or(Voice::Plain);
         // An entity may stand for what nobody sees.
         let words = visible(words).replace('\n', " ");
-        row.spans.push((inner.or(voice).unwrap_or(Voice::Plain), words));
+        let Some(row) = &mut self.row else { return };
+        match row.spans.last_mut() {
+            Some((last, said)) if *last == voice && voice == Voice::Plain => said.push_str(&words),
+            _ => row.spans.push((voice, words)),
+        }
     }
 
     fn said(&self, at: usize) -> Said {
@@ -293,7 +264,7 @@ impl Page<'_> {
             Block::Html => Said::Unclear,
             _ if self.quotes > 0 => {
                 // A line that goes on with a quotation without its mark may be meant to be none.
-                let line = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+                let line = self.starts[self.starts.partition_point(|start| *start <= at) - 1];
                 if self.text[line..at].contains('>') { Said::Quoted } else { Said::Unclear }
             }
             _ if self.open.iter().any(|(_, voice)| *voice == Voice::Styled) => Said::Unclear,
@@ -453,7 +424,10 @@ mod tests {
     }
 
     #[test]
-    fn look_alikes_are_letters() {
-        assert_eq!(folded("ＦＡＩＬ 𝐅𝐀𝐈𝐋 FАІL öß"), "FAIL FAIL FAIL öß");
+    fn a_long_text_of_marks_takes_no_longer_than_its_length() {
+        for mark in ["[", "> ", "`", "<b>", "&", "~~a", "| "] {
+            let text = mark.repeat(100_000);
+            assert!(shown(&text).len() <= 100_001, "{mark}");
+        }
     }
 }
