@@ -39,6 +39,8 @@ const PIPELINE: &[&str] = &[
     "catalogue",
     "judge",
     "ledger",
+    "overrides",
+    "proof",
     "session",
     "author",
     "report",

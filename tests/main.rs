@@ -15,6 +15,7 @@ mod git;
 mod guests;
 mod hostile;
 mod killed;
+mod ledger;
 mod memory;
 mod models;
 mod programs;

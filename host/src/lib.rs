@@ -45,6 +45,8 @@ pub mod judge;
 
 // What outlives a run.
 pub mod ledger;
+pub mod overrides;
+pub mod proof;
 
 // One call that does it all.
 pub mod session;

@@ -18,6 +18,7 @@
 //! its own on which verifiers compute, so that a caller's executor is never blocked.
 
 mod emit;
+mod history;
 mod policy;
 mod recorder;
 mod subject;
@@ -28,7 +29,7 @@ pub use recorder::LedgerUse;
 use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
-use crate::config::nearest;
+use crate::config::{Config, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -37,9 +38,11 @@ use crate::gate::{self, Circumstances};
 use crate::judge::{Bench, Logged, Services};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
+use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::{self, Plan, Shape};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
@@ -148,6 +151,12 @@ pub struct Planned {
     pub plan: Plan,
     /// Where the configuration came from.
     pub policy: PolicyRecord,
+    /// How often a failure is tried again. No part of the plan's digest: it decides about no pass.
+    pub retry: RetryPolicy,
+    /// When a person is needed.
+    pub escalation: EscalationPolicy,
+    /// Who may let something through without a pass.
+    pub overrides: Overrides,
 }
 
 /// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
@@ -213,7 +222,8 @@ impl Host {
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, _) = session.plan(&emitter).await?;
-            Ok(Planned { plan, policy: found.record() })
+            let Config { retry, escalation, overrides, .. } = found.config.clone();
+            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides })
         })
         .await
     }
@@ -277,7 +287,17 @@ impl Session {
         let looking = store.clone();
         let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
         let changes = Arc::new(blocking(collect).await?);
-        let subject = subject::of(&changes, self.request.submission.clone());
+        let mut subject = subject::of(&changes, self.request.submission.clone());
+        let recorder = blocked(recorder.await)?;
+        let recorder = match recorder {
+            Some(recorder) => {
+                let mut said = subject.submission;
+                let (recorder, said) = blocking(move || recorder.know(&mut said).map(|()| (recorder, said))).await?;
+                subject.submission = said;
+                Some(recorder)
+            }
+            None => None,
+        };
         let files = subject.paths.len();
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
@@ -285,7 +305,6 @@ impl Session {
         circumstances.left_out = self.request.checks.left_out(&plan)?;
 
         let digest = plan.digest();
-        let recorder = blocked(recorder.await)?;
         let attempt = subject.submission.attempt.max(1);
         let labels = Labels {
             run: emitter.run().to_owned(),
@@ -342,7 +361,8 @@ impl Session {
         record.feedback = feedback;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder.take() {
-            record = blocking(move || recorder.end(&record).map(|()| record)).await?;
+            let found = Arc::clone(&found);
+            record = blocking(move || recorder.end(&record, &found.config).map(|()| record)).await?;
         }
         emitter.run_ended(record.status);
         Ok(record)
@@ -390,6 +410,20 @@ impl Session {
             Error::input(&error).hint(hint)
         })
     }
+}
+
+/// The digest of what a selection holds, and the commit that it is relative to: as a record of a run has them.
+pub fn digest_of(folder: &Path, selection: &Selection) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect(folder, selection, Needs::default())?;
+    let subject = subject::of(&changes, Submission::default());
+    let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+    Ok((subject::tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
+}
+
+/// Whether a folder is in a repository, and nothing in it differs from the last commit.
+pub fn is_unchanged(folder: &Path) -> Result<bool, Error> {
+    let changes = changes::collect(folder, &Selection::Changed, Needs::default())?;
+    Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
 }
 
 /// Do something that blocks where that is allowed.

@@ -2,8 +2,9 @@
 
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, DEADLINE, Gate, Grant, Member, Rule, Target};
+use super::{Check, Config, DEADLINE, Gate, Grant, Member, Overrides, Rule, Target};
 use crate::limits::Limits;
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -36,6 +37,9 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         checks,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
+        retry: RetryPolicy::default(),
+        escalation: EscalationPolicy::default(),
+        overrides: Overrides::default(),
         places: Places::default(),
     }
 }

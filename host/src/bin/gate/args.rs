@@ -77,6 +77,24 @@ pub(crate) enum Command {
     Test(Test),
     /// Measure what a verifier costs for its own cases
     Bench(Bench),
+    /// Show the entries of the ledger, check them, or drop old ones
+    Log(crate::log::Log),
+    /// Show where each task is
+    Status(crate::status::Status),
+    /// Show everything that is known about a run
+    Explain(crate::explain::Explain),
+    /// Show totals over the runs of this project
+    Stats(crate::stats::Command),
+    /// Answer an escalation
+    Resume(crate::resume::Resume),
+    /// Let a task through without a pass, for a reason
+    Skip(crate::skip::Skip),
+    /// Let a task through whatever was found, in an emergency
+    Force(crate::skip::Force),
+    /// Tell whether this change was passed by this gate, from the ledger
+    Verify(crate::verify::Verify),
+    /// Print a signed statement of what a run came to
+    Attest(crate::attest::Attest),
     /// Print a completion script for a shell
     Completions(Completions),
 }
