@@ -39,6 +39,7 @@ const PIPELINE: &[&str] = &[
     "author",
     "report",
     "schema",
+    "hook",
     "component",
 ];
 

@@ -8,6 +8,7 @@ mod command;
 mod files;
 mod gate;
 mod grant;
+mod hook;
 mod model;
 mod problem;
 mod read;
@@ -26,6 +27,7 @@ pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
+pub use hook::Hook;
 pub use model::{Api, Model};
 pub use problem::{Position, Problem, Problems};
 pub use regular::open_regular;
@@ -64,6 +66,8 @@ pub struct Config {
     pub commands: BTreeMap<String, Command>,
     /// `[model.*]`.
     pub models: BTreeMap<String, Model>,
+    /// `[hook]`.
+    pub hook: Hook,
     pub(crate) places: Places,
 }
 
@@ -111,7 +115,9 @@ fn read(mut root: Table<'_>) -> Config {
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
-    let config = Config { deadline, require_trusted, gates, checks, commands, models, places: Places::default() };
+    let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
+    let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
+    let config = Config { deadline, require_trusted, gates, checks, commands, models, hook, places: Places::default() };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));

@@ -50,5 +50,8 @@ pub mod author;
 pub mod report;
 pub mod schema;
 
+// Where it is put to use: hooks of coding agents and of git.
+pub mod hook;
+
 // For those who write verifiers.
 pub mod component;

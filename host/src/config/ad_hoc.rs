@@ -2,7 +2,7 @@
 
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, Gate, Grant, MAX_DEADLINE, Member, Rule, Target};
+use super::{Check, Config, Gate, Grant, Hook, MAX_DEADLINE, Member, Rule, Target};
 use crate::limits::Limits;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,6 +36,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         checks,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
+        hook: Hook::default(),
         places: Places::default(),
     }
 }

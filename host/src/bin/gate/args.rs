@@ -2,8 +2,11 @@
 
 use crate::languages::Language;
 use crate::terminal::Color;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gatehost::config::Grant;
+use gatehost::hook::Host;
+use gatehost::report::Format as ReportFormat;
 use std::path::PathBuf;
 
 /// Gates for the work of coding agents and people: verifiers run as sandboxed WebAssembly, and nothing but a pass passes.
@@ -60,6 +63,13 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Show what the configuration means, and its digest
     Plan(Plan),
+    /// Print the record of a run in another format
+    Report(Report),
+    /// Answer the hook of a coding agent: run a gate, and send the agent back until it passes
+    Hook(Hook),
+    /// The child process of `gate hook`
+    #[command(hide = true)]
+    HookRun,
     /// Write a gate.toml for this repository
     Init(Init),
     /// Print a JSON Schema
@@ -88,18 +98,6 @@ pub(crate) enum Format {
     Human,
     /// One JSON document.
     Json,
-}
-
-/// How to print a verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RunFormat {
-    /// For people.
-    #[default]
-    Human,
-    /// One JSON document.
-    Json,
-    /// What goes back to whoever did the work: at most 2,000 characters, and nothing after a pass.
-    Feedback,
 }
 
 #[derive(Debug, Args)]
@@ -186,8 +184,78 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
     /// How to print the verdict
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: RunFormat,
+    #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
+    pub(crate) format: ReportFormat,
+    /// Also write a report to a file; can be repeated
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) output: Vec<OutputTo>,
+}
+
+/// The names of the formats of reports.
+fn formats() -> impl TypedValueParser<Value = ReportFormat> {
+    let value = |(name, _, help): &(&'static str, ReportFormat, &'static str)| PossibleValue::new(*name).help(*help);
+    let parser = PossibleValuesParser::new(ReportFormat::ALL.iter().map(value));
+    parser.map(|name| ReportFormat::named(&name).unwrap_or_default())
+}
+
+/// A report that is written to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutputTo {
+    /// How.
+    pub(crate) format: ReportFormat,
+    /// Where.
+    pub(crate) path: PathBuf,
+}
+
+impl std::str::FromStr for OutputTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
+        let names = || ReportFormat::ALL.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
+        let format = ReportFormat::named(format).ok_or_else(|| format!("no format `{format}`; expected one of {}", names()))?;
+        Ok(Self { format, path: path.into() })
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gate run --format json > run.json
+  gate report run.json
+  gate report run.json --format sarif --output junit=junit.xml")]
+pub(crate) struct Report {
+    /// The record of a run: a file that `gate run --format json` wrote, or - for standard input
+    pub(crate) run: PathBuf,
+    /// How to print it
+    #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
+    pub(crate) format: ReportFormat,
+    /// Also write a report to a file; can be repeated
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) output: Vec<OutputTo>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The host's message is read from standard input; what the host is to do is printed in its dialect. The exit code is 0 \
+whatever the verdict is, except where a host knows no other way to block: then it is 2. `gate install HOST` writes the \
+configuration that calls this.
+
+Example:
+  gate hook --host claude < message.json")]
+pub(crate) struct Hook {
+    /// The host; without it, it is recognised by its message
+    #[arg(long, value_name = "HOST", value_parser = hosts())]
+    pub(crate) host: Option<Host>,
+    /// Answer within so many seconds; must be less than the host waits
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) deadline: Option<u64>,
+}
+
+/// The names of the hosts.
+fn hosts() -> impl TypedValueParser<Value = Host> {
+    let parser = PossibleValuesParser::new(Host::ALL.iter().map(|host| host.as_str()));
+    parser.map(|name| Host::named(&name).unwrap_or(Host::Claude))
 }
 
 /// Where events are written.

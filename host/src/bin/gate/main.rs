@@ -6,6 +6,7 @@ mod build;
 mod compile;
 mod complaint;
 mod completions;
+mod hook;
 mod init;
 mod inspect;
 mod languages;
@@ -14,6 +15,7 @@ mod plan;
 mod prepare;
 mod progress;
 mod project;
+mod report;
 mod run;
 mod said;
 mod schema;
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
     let exit = match &arguments.command {
         Command::Run(command) => run::run(global, command),
         Command::Plan(command) => plan::run(global, command),
+        Command::Hook(command) => return hook::run(global, command),
+        Command::HookRun => return hook::child(),
+        Command::Report(command) => report::run(global, command),
         Command::Init(command) => init::run(global, command),
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
