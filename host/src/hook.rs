@@ -14,6 +14,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod detect;
+pub mod evidence;
 mod fields;
 mod gemini;
 pub mod job;

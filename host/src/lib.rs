@@ -16,6 +16,7 @@ pub mod submission;
 pub mod outcome;
 pub mod event;
 pub mod record;
+pub mod retry;
 
 // What is to be done: the file as written, what it means, and the rules by which it is decided.
 pub mod config;
@@ -39,6 +40,9 @@ mod memory;
 pub mod settings;
 pub mod catalogue;
 pub mod judge;
+
+// What outlives a run.
+pub mod ledger;
 
 // One call that does it all.
 pub mod session;

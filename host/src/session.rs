@@ -19,9 +19,11 @@
 
 mod emit;
 mod policy;
+mod recorder;
 mod subject;
 
 pub use policy::{Policy, PolicyOrigin};
+pub use recorder::LedgerUse;
 
 use crate::vault::Vault;
 use crate::catalogue::Verifiers;
@@ -33,6 +35,7 @@ use crate::event::{Observer, What};
 use crate::feedback::feedback;
 use crate::gate::{self, Circumstances};
 use crate::judge::{Bench, Logged, Services};
+use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::outcome::Node;
 use crate::plan::{self, Plan, Shape};
@@ -44,6 +47,7 @@ use crate::text;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
+use recorder::Recorder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +77,10 @@ pub struct Request {
     pub unread: Unread,
     /// The environment that commands, git and models see.
     pub environment: Environment,
+    /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
+    pub ledger: LedgerUse,
+    /// The session of the agent that did the work, which its entries in the ledger are found by; empty for none.
+    pub session: String,
 }
 
 impl Request {
@@ -89,6 +97,8 @@ impl Request {
             fail_fast: false,
             unread: Unread::default(),
             environment: Environment::of_process(),
+            ledger: LedgerUse::Off,
+            session: String::new(),
         }
     }
 }
@@ -243,6 +253,7 @@ impl Session {
     async fn run(self) -> Result<Record, Error> {
         let (start, started) = (Instant::now(), SystemTime::now());
         let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
+        let recorder = tokio::task::spawn_blocking(self.recorder());
         let (found, plan, verifiers) = self.plan(&emitter).await?;
         self.refuse_unread(&plan)?;
         let tape = self.tape()?;
@@ -259,6 +270,20 @@ impl Session {
         circumstances.fail_fast = self.request.fail_fast;
 
         let digest = plan.digest();
+        let recorder = blocked(recorder.await)?;
+        let attempt = subject.submission.attempt.max(1);
+        let labels = Labels {
+            run: emitter.run().to_owned(),
+            task: subject.submission.task.as_ref().map(|task| task.id.clone()).unwrap_or_default(),
+            group: subject.submission.task.as_ref().and_then(|task| task.group.clone()).unwrap_or_default(),
+            gate: plan.root.name.clone(),
+            plan: digest.clone(),
+            ..Labels::default()
+        };
+        let mut recorder = match recorder {
+            Some(mut recorder) => Some(blocking(move || recorder.begin(labels, attempt).map(|()| recorder)).await?),
+            None => None,
+        };
         emitter.run_started(&plan, &digest, files);
         let environment = &self.request.environment;
         let services = Services::new(&plan, &subject, tape, found.path.clone(), environment);
@@ -302,8 +327,17 @@ impl Session {
         record.unjudged = subject::unjudged(&record.gate, &told.paths);
         record.feedback = feedback;
         record.duration = start.elapsed();
+        if let Some(mut recorder) = recorder.take() {
+            record = blocking(move || recorder.end(&record).map(|()| record)).await?;
+        }
         emitter.run_ended(record.status);
         Ok(record)
+    }
+
+    /// Opens the ledger, where blocking is allowed.
+    fn recorder(&self) -> impl FnOnce() -> Result<Option<Recorder>, Error> + Send + 'static {
+        let Request { ledger, environment, folder, session, .. } = self.request.clone();
+        move || Recorder::open(&ledger, &environment, &folder, session)
     }
 
     /// What is handed over and read by no check would look as if it had been judged.
@@ -349,7 +383,10 @@ impl Session {
 
 /// Do something that blocks where that is allowed.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    let done = tokio::task::spawn_blocking(work).await;
+    blocked(tokio::task::spawn_blocking(work).await)
+}
+
+fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<T, Error> {
     done.map_err(|error| Error::host("the host could not go on").because(error))?
 }
 

@@ -8,12 +8,11 @@ use crate::environment::Environment;
 use crate::error::Error;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::record::Record;
-use crate::session::{Host, Request, Unread, hook_settings};
+use crate::ledger::history::failure_digest;
+use crate::session::{Host, LedgerUse, Request, Unread, hook_settings};
 use crate::submission::{Claim, Executor, Submission, Task, TaskSource};
-use crate::text::hex;
 use crate::verdict::{Class, Status};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
 /// The verifiers that say whether work is finished, and not whether it is right.
@@ -40,6 +39,8 @@ pub struct Job {
     pub attempt: u32,
     /// Who works.
     pub executor: Executor,
+    /// What the entries in the ledger are found by.
+    pub session: String,
 }
 
 /// What the child answers.
@@ -61,6 +62,8 @@ pub enum Done {
         base: Option<String>,
         /// The identifier of the run.
         run: Option<String>,
+        /// The gate that ran.
+        gate: Option<String>,
         /// How often the agent may be sent back.
         bounces: u32,
     },
@@ -73,6 +76,7 @@ pub async fn perform(job: Job) -> Done {
         judged: Judged::Fault { reason: told(&error) },
         base: job.base.clone(),
         run: None,
+        gate: None,
         bounces,
     })
 }
@@ -96,10 +100,13 @@ async fn attempt(job: &Job, bounces: &mut u32) -> Result<Done, Error> {
     };
     request.submission = submission(job);
     request.unread = Unread::Ignore;
+    request.ledger = LedgerUse::StateFolder;
+    request.session.clone_from(&job.session);
     let host = Host::new(&Environment::of_process())?;
     let record = host.run(request, ()).await?;
     let base = job.base.clone().or_else(|| record.base.clone());
-    Ok(Done::Ran { judged: judged(&record), base, run: Some(record.run.clone()), bounces: *bounces })
+    let (run, gate) = (Some(record.run.clone()), Some(record.gate.name.clone()));
+    Ok(Done::Ran { judged: judged(&record), base, run, gate, bounces: *bounces })
 }
 
 /// The gate for an event: `None` where there is none, `Some(None)` for the default one.
@@ -136,7 +143,7 @@ fn judged(record: &Record) -> Judged {
         Status::Fail if record.severity != Some(Severity::Infra) => {
             let mut blocking = Vec::new();
             blockers(&record.gate, &mut blocking);
-            Judged::Fail { digest: digest(&blocking), reason, unfinished: is_unfinished(&blocking) }
+            Judged::Fail { digest: failure_digest(record), reason, unfinished: is_unfinished(&blocking) }
         }
         Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => Judged::Fault { reason },
     }
@@ -151,22 +158,6 @@ fn blockers<'r>(node: &'r Node, blocking: &mut Vec<&'r Node>) {
         blocking.push(node);
     }
     node.children.iter().for_each(|child| blockers(child, blocking));
-}
-
-/// What makes two failures the same: which checks failed, and by which findings.
-fn digest(blocking: &[&Node]) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for check in blocking {
-        parts.push(format!("{} {}", check.name, check.outcome.as_str()));
-        for finding in check.verdict.iter().flat_map(|verdict| &verdict.findings) {
-            let identity = if finding.fingerprint.is_empty() { &finding.message } else { &finding.fingerprint };
-            parts.push(format!("{} {identity}", check.name));
-        }
-        // A command that fails in another way has another exit code or other findings; its output alone is noise.
-        parts.extend(check.commands.iter().map(|command| format!("{} {}", check.name, command.ending())));
-    }
-    parts.sort();
-    hex(&Sha256::digest(parts.join("\n")))
 }
 
 fn is_unfinished(blocking: &[&Node]) -> bool {

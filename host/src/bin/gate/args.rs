@@ -162,6 +162,9 @@ pub(crate) struct Run {
     /// Ignore cached results
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// Do not record the run in the ledger
+    #[arg(long)]
+    pub(crate) no_ledger: bool,
     /// Show the plan, as `gate plan` does, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -221,11 +224,11 @@ impl std::str::FromStr for OutputTo {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  gate report last --format markdown
   gate run --format json > run.json
-  gate report run.json
   gate report run.json --format sarif --output junit=junit.xml")]
 pub(crate) struct Report {
-    /// The record of a run: a file that `gate run --format json` wrote, or - for standard input
+    /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for standard input
     pub(crate) run: PathBuf,
     /// How to print it
     #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]

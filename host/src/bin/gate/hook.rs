@@ -7,6 +7,7 @@ use crate::args::{Global, Hook};
 use crate::{prepare, terminal};
 use gatehost::environment::Environment;
 use gatehost::hook::budget::{BOUNCES, Judged, Session};
+use gatehost::hook::evidence;
 use gatehost::hook::job::{self, Done, Job};
 use gatehost::hook::sessions::Remembered;
 use gatehost::hook::supervise::{Ended, supervise};
@@ -63,7 +64,7 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
     let mut remembered = remember(&key);
     let mut session = remembered.as_ref().map(|remembered| remembered.session.clone()).unwrap_or_default();
     session.note(call);
-    let decision = if call.event == Event::Prompt { Decision::Allow } else { judge(&mut session, call, folder, deadline) };
+    let decision = if call.event == Event::Prompt { Decision::Allow } else { judge(&mut session, call, folder, &key, deadline) };
     if let Some(remembered) = &mut remembered {
         remembered.session = session;
         if remembered.save().is_ok() {
@@ -79,7 +80,7 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
     }
 }
 
-fn judge(session: &mut Session, call: &Call, folder: PathBuf, deadline: Duration) -> Decision {
+fn judge(session: &mut Session, call: &Call, folder: PathBuf, key: &str, deadline: Duration) -> Decision {
     let root = match &session.root {
         Some(first) if *first != folder && !is_worktree_of(&folder, first) && first.is_dir() => first.clone(),
         _ => folder,
@@ -87,7 +88,7 @@ fn judge(session: &mut Session, call: &Call, folder: PathBuf, deadline: Duration
     session.root.get_or_insert_with(|| root.clone());
     let job = Job {
         event: call.event,
-        folder: root,
+        folder: root.clone(),
         base: session.base.clone(),
         files: call.files.clone(),
         transcript: call.transcript.clone(),
@@ -100,6 +101,7 @@ fn judge(session: &mut Session, call: &Call, folder: PathBuf, deadline: Duration
             session: call.session.clone(),
             ..Executor::default()
         },
+        session: key.to_owned(),
     };
     match ask(&job, deadline) {
         Ok(Done::Idle) => Decision::Allow,
@@ -107,10 +109,14 @@ fn judge(session: &mut Session, call: &Call, folder: PathBuf, deadline: Duration
             session.base = session.base.take().or(base);
             Decision::Allow
         }
-        Ok(Done::Ran { judged, base, run, bounces }) => {
+        Ok(Done::Ran { judged, base, run, gate, bounces }) => {
             session.base = session.base.take().or(base);
             session.run = run;
-            session.decide(call, &judged, bounces)
+            let decision = session.decide(call, &judged, bounces);
+            // The run itself is recorded, or it is a fault; that the agent was told is a courtesy to whoever reads.
+            let environment = Environment::of_process();
+            let _ = evidence::record(&environment, &root, key, gate.as_deref(), session, &decision, bounces);
+            decision
         }
         // Nothing is judged when a session begins, so there is nothing to block; the base is taken at the next event.
         Err(_) if call.event == Event::Start => Decision::Allow,

@@ -4,6 +4,8 @@ use crate::args::{Global, OutputTo, Report};
 use crate::complaint::{Complaint, Make as _};
 use crate::{Exit, terminal};
 use anyhow::Context;
+use gatehost::environment::Environment;
+use gatehost::ledger::{EntryKind, Filter, Ledger as _, Project, SqliteLedger};
 use gatehost::record::Record;
 use gatehost::report::{self, Format, Style};
 use std::fs::{self, File};
@@ -14,10 +16,33 @@ use std::path::Path;
 const MAX_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> {
-    let record = report::read(&bytes(global, &command.run)?)
-        .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?;
+    let record = match stored(global, &command.run)? {
+        Some(record) => record,
+        None => report::read(&bytes(global, &command.run)?)
+            .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?,
+    };
     write(global, command.format, &command.output, &record)?;
     Ok(Exit::Pass)
+}
+
+/// The record of a run in the ledger, by its identifier or the beginning of one; `last` is the newest of this project.
+fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Complaint> {
+    let is_id = |text: &&str| text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let Some(text) = run.to_str().filter(|text| is_id(text) || *text == "last") else { return Ok(None) };
+    if global.directory.join(run).exists() {
+        return Ok(None);
+    }
+    let folder = Environment::of_process().state_folder();
+    let ledger = folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose()?.flatten();
+    let Some(ledger) = ledger else { return Ok(None) };
+    let project = Project::of(&global.directory)?;
+    let filter = Filter::of(&project).kinds(&[EntryKind::Run]);
+    let filter = match text {
+        "last" => Filter { last: Some(1), ..filter },
+        id => Filter { run: Some(id.to_owned()), project: None, ..filter },
+    };
+    let entries = ledger.entries(&filter)?;
+    Ok(entries.last().map(|entry| entry.record()).transpose()?)
 }
 
 fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Complaint> {

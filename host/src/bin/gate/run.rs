@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
 use gatehost::report::{self, Format as ReportFormat};
-use gatehost::session::{Policy, Recording, Request};
+use gatehost::session::{LedgerUse, Policy, Recording, Request};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
@@ -66,6 +66,7 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
     };
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
+    request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     Ok(request)
 }
 

@@ -1,0 +1,177 @@
+//! What the bodies of entries hold, besides the record of a run. Data only.
+//!
+//! Fields are added and never changed: entries are read by later versions.
+
+use crate::verdict::Finding;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The body of `step-started`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Started {
+    /// The step: `gate`, or `executor`.
+    pub step: String,
+    /// Which attempt it is, from 1, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Who does it, so that it can be told whether that is still so.
+    pub process: Process,
+}
+
+/// A process of this machine, since its last start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Process {
+    /// Its number.
+    pub id: u32,
+    /// When it was started, in clock ticks since the machine was.
+    pub started: u64,
+    /// The start of the machine.
+    pub boot: String,
+}
+
+impl Process {
+    /// This one.
+    pub fn this() -> Self {
+        let id = std::process::id();
+        Self { id, started: started(id).unwrap_or_default(), boot: boot() }
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&self) -> bool {
+        self.boot == boot() && started(self.id) == Some(self.started)
+    }
+}
+
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// When a process was started: the 22nd field, counted from behind the name, which may hold anything.
+fn started(id: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    // Of what has ended and was not waited for, nothing runs any more.
+    let state = fields.next().filter(|state| !matches!(*state, "Z" | "X"));
+    state.and_then(|_| fields.nth(18)?.parse().ok())
+}
+
+/// The body of `step-ended`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ended {
+    /// The step.
+    pub step: String,
+    /// What it came to: `success`, `failure`, `timeout`, …
+    pub outcome: String,
+    /// How long it took.
+    pub duration_ms: f64,
+    /// Whatever else is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub details: BTreeMap<String, serde_json::Value>,
+}
+
+/// The body of `attempt`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attempt {
+    /// Its number, from 1.
+    pub number: u32,
+    /// How many there may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<u32>,
+    /// What is done next: `done`, `retry`, `escalate` or `stop`.
+    pub next: String,
+    /// Why.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+/// The body of `bounce`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bounce {
+    /// Its number in the session, from 1.
+    pub number: u32,
+    /// How many there may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<u32>,
+    /// What was said to whoever did the work.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub feedback: String,
+    /// The digest of what was wrong: see [`super::history::failure_digest`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub failure: String,
+}
+
+/// The body of `escalation`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Escalation {
+    /// `notify` or `halt`.
+    pub level: String,
+    /// What led to it, as a word: `same-task`, `rejections`, `timeouts`, `group`, `divided-vote`, …
+    pub trigger: String,
+    /// Why, for a person.
+    pub why: String,
+    /// What can be done: `retry`, `skip`, `investigate`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offers: Vec<String>,
+}
+
+/// The body of `resume`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Resume {
+    /// The number of the entry of the escalation.
+    pub escalation: u64,
+    /// `retry`, `skip` or `investigate`.
+    pub choice: String,
+    /// Who decided.
+    pub by: String,
+    /// Why.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// The body of `cut-off`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CutOff {
+    /// The step.
+    pub step: String,
+    /// Why.
+    pub why: String,
+}
+
+/// The body of `prune`: what is no longer there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pruned {
+    /// The number of the first entry that was dropped.
+    pub first: u64,
+    /// The number of the last.
+    pub last: u64,
+    /// The hash of the last, from which the chain goes on.
+    pub last_hash: String,
+    /// How many entries of each kind there were.
+    pub kinds: BTreeMap<String, u64>,
+    /// How many runs came to what.
+    pub runs: BTreeMap<String, u64>,
+}
+
+/// The body of `note`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Note {
+    /// What it says.
+    pub text: String,
+    /// Whatever else is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub details: BTreeMap<String, serde_json::Value>,
+    /// Findings that it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}

@@ -1,0 +1,144 @@
+//! The chain: what the hash of an entry covers, and what can be wrong with it.
+
+use super::{Entry, EntryKind, Labels, Project};
+use crate::text::hex;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a hash begins with, so that it is never that of something else.
+const DOMAIN: &[u8] = b"gatehost ledger entry v1\0";
+
+/// A SHA-256 hash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// What stands before the first entry.
+    pub const ZERO: Self = Self([0; 32]);
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Hash {
+    type Err = BadHash;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect();
+        let bytes = bytes.filter(|_| rest.is_empty()).ok_or(BadHash)?;
+        bytes.try_into().map(Self).map_err(|_| BadHash)
+    }
+}
+
+/// A text that is no hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected 64 hexadecimal digits")]
+pub struct BadHash;
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Everything of an entry that its hash covers.
+pub(super) struct Link<'a> {
+    pub(super) prev: &'a Hash,
+    pub(super) seq: u64,
+    pub(super) at: &'a str,
+    pub(super) project: &'a Project,
+    pub(super) kind: EntryKind,
+    pub(super) labels: &'a Labels,
+    /// SHA-256 of the body, so that the chain can be checked without reading every body.
+    pub(super) body: &'a Hash,
+}
+
+impl Link<'_> {
+    pub(super) fn hash(&self) -> Hash {
+        let Labels { run, task, group, session, gate, status, class, tree, plan } = self.labels;
+        let mut hash = Sha256::new();
+        hash.update(DOMAIN);
+        hash.update(self.prev.0);
+        hash.update(self.seq.to_be_bytes());
+        let labels = [run, task, group, session, gate, status, class, tree, plan].map(String::as_str);
+        // Each with its length before it, so that no two entries are the same bytes.
+        for part in [self.at, self.project.as_str(), self.kind.as_str()].into_iter().chain(labels) {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        hash.update(self.body.0);
+        Hash(hash.finalize().into())
+    }
+}
+
+/// The hash of some bytes.
+pub(super) fn digest(bytes: &[u8]) -> Hash {
+    Hash(Sha256::digest(bytes).into())
+}
+
+impl Entry {
+    /// Whether its hash is that of what it holds.
+    pub fn is_intact(&self) -> bool {
+        let Self { seq, at, project, kind, labels, prev, hash, body } = self;
+        let body = digest(body);
+        Link { prev, seq: *seq, at, project, kind: *kind, labels, body: &body }.hash() == *hash
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DamageKind {
+    /// An entry is not what was appended.
+    Altered,
+    /// Entries are missing.
+    Removed,
+    /// An entry does not follow the one before it: one was inserted, removed, or put elsewhere.
+    Unlinked,
+    /// Entries are missing at the end.
+    Truncated,
+    /// The file is not what the store wrote.
+    File,
+}
+
+/// Something that is wrong with the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Damage {
+    /// The number of the entry, where it is one.
+    pub seq: Option<u64>,
+    /// What is wrong.
+    pub kind: DamageKind,
+    /// The same for a person.
+    pub message: String,
+}
+
+impl Damage {
+    pub(super) fn new(seq: impl Into<Option<u64>>, kind: DamageKind, message: impl Into<String>) -> Self {
+        Self { seq: seq.into(), kind, message: message.into() }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

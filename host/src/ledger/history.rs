@@ -1,0 +1,301 @@
+//! What follows from the entries: attempts so far, what was wrong before, how often work was sent back, what was
+//! interrupted, and whether the project waits for a person.
+//!
+//! Everything is counted from entries each time, so that nothing is counted twice and no count can be lost.
+
+use super::body::{CutOff, Escalation, Resume, Started};
+use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
+use crate::outcome::{NodeKind, Outcome};
+use crate::record::Record;
+use crate::submission::PriorFinding;
+use crate::text::hex;
+use crate::verdict::{Class, Level, Status};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// It ended, with this record.
+    Recorded(Box<Record>),
+    /// It did not end: its process is gone, or it was cancelled.
+    Interrupted,
+    /// Its process still runs.
+    Running,
+}
+
+/// One run of the past.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastRun {
+    /// The number of its first entry.
+    pub seq: u64,
+    /// When that was appended.
+    pub at: String,
+    /// Its identifier.
+    pub run: String,
+    /// The task; empty where there was none.
+    pub task: String,
+    /// The group of tasks; empty where there was none.
+    pub group: String,
+    /// The gate.
+    pub gate: String,
+    /// What became of it.
+    pub ending: Ending,
+}
+
+impl PastRun {
+    /// The record, where it ended.
+    pub fn record(&self) -> Option<&Record> {
+        match &self.ending {
+            Ending::Recorded(record) => Some(record),
+            Ending::Interrupted | Ending::Running => None,
+        }
+    }
+
+    /// Whether it passed.
+    pub fn passed(&self) -> bool {
+        self.record().is_some_and(|record| record.status == Status::Pass)
+    }
+
+    /// The class of its failure, where it ended and was none.
+    pub fn class(&self) -> Option<&Class> {
+        self.record().filter(|record| record.status != Status::Pass)?.class.as_ref()
+    }
+
+    /// Whether it counts as an attempt of whoever does the work: not where the work waits for something else, or the
+    /// verifier broke.
+    pub fn is_attempt(&self) -> bool {
+        !matches!(self.class(), Some(Class::Blocked | Class::Infra))
+    }
+
+    /// The word for what became of it.
+    pub fn word(&self) -> &'static str {
+        match &self.ending {
+            Ending::Recorded(record) => record.status.as_str(),
+            Ending::Interrupted => "interrupted",
+            Ending::Running => "running",
+        }
+    }
+}
+
+/// The runs among these entries, by their beginning. Others may be among them.
+pub fn runs(entries: &[Entry]) -> Result<Vec<PastRun>, LedgerError> {
+    let mut runs: BTreeMap<&str, PastRun> = BTreeMap::new();
+    for entry in entries {
+        let labels = &entry.labels;
+        let past = |ending| PastRun {
+            seq: entry.seq,
+            at: entry.at.clone(),
+            run: labels.run.clone(),
+            task: labels.task.clone(),
+            group: labels.group.clone(),
+            gate: labels.gate.clone(),
+            ending,
+        };
+        match entry.kind {
+            EntryKind::StepStarted => {
+                let started: Started = entry.read()?;
+                if started.step == "gate" {
+                    let ending = if started.process.is_alive() { Ending::Running } else { Ending::Interrupted };
+                    runs.insert(&labels.run, past(ending));
+                }
+            }
+            EntryKind::Run => {
+                let ending = Ending::Recorded(Box::new(entry.record()?));
+                let run = runs.entry(&labels.run).or_insert_with(|| past(Ending::Interrupted));
+                run.ending = ending;
+            }
+            EntryKind::CutOff if entry.read::<CutOff>()?.step == "gate" => {
+                let run = runs.entry(&labels.run).or_insert_with(|| past(Ending::Interrupted));
+                if run.ending == Ending::Running {
+                    run.ending = Ending::Interrupted;
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut runs: Vec<PastRun> = runs.into_values().collect();
+    runs.sort_by_key(|run| run.seq);
+    Ok(runs)
+}
+
+/// What is known about a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskHistory {
+    /// Its runs since the last pass, or since a person answered an escalation; oldest first.
+    pub runs: Vec<PastRun>,
+    /// Whether an earlier run passed.
+    pub passed_before: bool,
+}
+
+impl TaskHistory {
+    /// Read what is known about a task. A run of another gate counts too: the task is the same.
+    pub fn read(ledger: &dyn Ledger, project: &Project, task: &str) -> Result<Self, LedgerError> {
+        let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff, EntryKind::Resume];
+        let filter = Filter { task: Some(task.to_owned()), ..Filter::of(project).kinds(&kinds) };
+        Self::of(&ledger.entries(&filter)?)
+    }
+
+    /// The history that these entries of a task tell.
+    pub fn of(entries: &[Entry]) -> Result<Self, LedgerError> {
+        let resumed = entries.iter().rev().find(|entry| entry.kind == EntryKind::Resume).map_or(0, |entry| entry.seq);
+        let all = runs(entries)?;
+        let passed = all.iter().rposition(PastRun::passed);
+        let since = passed.map_or(0, |index| index + 1);
+        let runs = all.into_iter().skip(since).filter(|run| run.seq > resumed).collect();
+        Ok(Self { runs, passed_before: passed.is_some() })
+    }
+
+    /// How many attempts there were. One that was interrupted counts.
+    pub fn attempts(&self) -> u32 {
+        u32::try_from(self.runs.iter().filter(|run| run.is_attempt()).count()).unwrap_or(u32::MAX)
+    }
+
+    /// The records, oldest first.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.runs.iter().filter_map(PastRun::record)
+    }
+
+    /// What was found wanting before, oldest first, each finding once: by its fingerprint, as it was found last.
+    pub fn prior_findings(&self) -> Vec<PriorFinding> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        let attempts: Vec<&PastRun> = self.runs.iter().filter(|run| run.is_attempt()).collect();
+        for (index, run) in attempts.iter().enumerate().rev() {
+            let Some(record) = run.record() else { continue };
+            let attempt = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            for (check, finding) in faults(record).collect::<Vec<_>>().into_iter().rev() {
+                if finding.fingerprint.is_empty() || seen.insert(finding.fingerprint.clone()) {
+                    found.push(PriorFinding { attempt, check: check.to_owned(), finding: finding.clone() });
+                }
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// The digest of what the last run that ended was found wanting in.
+    pub fn last_failure(&self) -> Option<String> {
+        self.records().last().map(failure_digest)
+    }
+}
+
+/// The findings that keep a run from passing, each with its check.
+fn faults(record: &Record) -> impl Iterator<Item = (&str, &crate::verdict::Finding)> {
+    let checks = record.gate.walk().filter(|node| {
+        node.kind == NodeKind::Check && !node.shadow && !matches!(node.outcome, Outcome::Pass | Outcome::NotApplicable)
+    });
+    checks.flat_map(|node| {
+        let findings = node.verdict.iter().flat_map(|verdict| &verdict.findings);
+        findings.filter(|finding| finding.level == Level::Error).map(|finding| (node.name.as_str(), finding))
+    })
+}
+
+/// What tells whether a run failed as another did: over the sorted fingerprints of what was wrong, and the classes of the
+/// checks that did not pass. Two runs with the same digest brought nothing new.
+pub fn failure_digest(record: &Record) -> String {
+    let mut parts: BTreeSet<String> = faults(record).map(|(_, finding)| format!("f {}", finding.fingerprint)).collect();
+    let failed = record.gate.walk().filter(|node| {
+        node.kind == NodeKind::Check
+            && !node.shadow
+            && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error)
+    });
+    parts.extend(failed.map(|node| {
+        let class = node.class.as_ref().map_or("", Class::as_str);
+        format!("c {} {} {class}", node.name, node.outcome.as_str())
+    }));
+    let mut digest = Sha256::new();
+    digest.update(record.status.as_str());
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    format!("sha256:{}", hex(&digest.finalize()))
+}
+
+/// How often the work of a session was sent back by a gate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounces {
+    /// In all.
+    pub total: u32,
+    /// Since the last pass of the gate in the session.
+    pub since_pass: u32,
+    /// The digest of what was wrong the last time.
+    pub last_failure: Option<String>,
+    /// How many of the last bounces, without a gap, were for that same failure.
+    pub same_failure: u32,
+}
+
+impl Bounces {
+    /// Count the bounces of a session by a gate.
+    pub fn read(ledger: &dyn Ledger, project: &Project, session: &str, gate: &str) -> Result<Self, LedgerError> {
+        let filter = Filter {
+            session: Some(session.to_owned()),
+            gate: Some(gate.to_owned()),
+            ..Filter::of(project).kinds(&[EntryKind::Bounce, EntryKind::Run])
+        };
+        let mut bounces = Self::default();
+        for entry in ledger.entries(&filter)? {
+            if entry.kind == EntryKind::Bounce {
+                let failure = entry.read::<super::body::Bounce>()?.failure;
+                bounces.total += 1;
+                bounces.since_pass += 1;
+                let same = bounces.last_failure.as_ref() == Some(&failure);
+                bounces.same_failure = if same { bounces.same_failure + 1 } else { 1 };
+                bounces.last_failure = Some(failure);
+            } else if entry.labels.status == Status::Pass.as_str() {
+                bounces = Self { total: bounces.total, ..Self::default() };
+            }
+        }
+        Ok(bounces)
+    }
+}
+
+/// The runs of a project that began and did not end.
+pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<PastRun>, LedgerError> {
+    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
+    let runs = runs(&ledger.entries(&Filter::of(project).kinds(&kinds))?)?;
+    Ok(runs.into_iter().filter(|run| run.ending == Ending::Interrupted).collect())
+}
+
+/// An escalation that nobody has answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// Its entry.
+    pub entry: Entry,
+    /// What it says.
+    pub escalation: Escalation,
+}
+
+/// The escalations of a project that nobody has answered, oldest first.
+pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Waiting>, LedgerError> {
+    let kinds = [EntryKind::Escalation, EntryKind::Resume];
+    let entries = ledger.entries(&Filter::of(project).kinds(&kinds))?;
+    let mut answered = BTreeSet::new();
+    for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
+        answered.insert(entry.read::<Resume>()?.escalation);
+    }
+    let open = entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
+    open.map(|entry| Ok(Waiting { escalation: entry.read()?, entry })).collect()
+}
+
+/// The escalation that halts a project, if one does: no gate of it may answer until a person has.
+pub fn halted(ledger: &dyn Ledger, project: &Project) -> Result<Option<Waiting>, LedgerError> {
+    Ok(waiting(ledger, project)?.into_iter().find(|waiting| waiting.escalation.level == "halt"))
+}
+
+/// The tasks of a group whose last run did not pass.
+pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Result<BTreeSet<String>, LedgerError> {
+    let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
+    let filter = Filter { group: Some(group.to_owned()), ..Filter::of(project).kinds(&kinds) };
+    let mut failed = BTreeSet::new();
+    for run in runs(&ledger.entries(&filter)?)? {
+        match run.ending {
+            _ if run.passed() => failed.remove(&run.task),
+            Ending::Running => false,
+            _ if run.is_attempt() => failed.insert(run.task),
+            _ => false,
+        };
+    }
+    Ok(failed)
+}

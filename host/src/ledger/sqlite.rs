@@ -1,0 +1,291 @@
+//! The ledger of one machine: an SQLite database in the state folder, shared by any number of processes.
+//!
+//! It is in write-ahead mode, so that a commit needs one fsync. Numbers are given inside of a transaction that began by
+//! taking the lock for writing. After an error while writing, the connection is closed and nothing more is written through
+//! it: what a failed fsync left in memory says nothing about the disk.
+
+mod check;
+mod folder;
+mod rows;
+
+use super::chain::{self, Damage, DamageKind, Hash, Link};
+use super::{
+    Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, body::Pruned,
+};
+use crate::text;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, SystemTime};
+
+const FILE: &str = "ledger.db";
+/// How long to wait for other processes.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// `gate` in ASCII, so that `file` can tell what it is.
+const APPLICATION: i64 = 0x6761_7465;
+const VERSION: i64 = 1;
+/// Pages of the write-ahead log after which it is written back. Whoever opens the database first reads that log.
+const LOG_PAGES: u32 = 128;
+
+/// `head` has one row: the last entry, and the last one that was dropped.
+const SCHEMA: &[(&str, &str)] = &[
+    (
+        "entry",
+        "CREATE TABLE entry (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, project TEXT NOT NULL, kind TEXT NOT NULL, \
+         run TEXT NOT NULL, task TEXT NOT NULL, \"group\" TEXT NOT NULL, session TEXT NOT NULL, gate TEXT NOT NULL, \
+         status TEXT NOT NULL, class TEXT NOT NULL, tree TEXT NOT NULL, plan TEXT NOT NULL, prev BLOB NOT NULL, \
+         hash BLOB NOT NULL, digest BLOB NOT NULL) STRICT",
+    ),
+    ("body", "CREATE TABLE body (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
+    (
+        "head",
+        "CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, hash BLOB NOT NULL, \
+         base_seq INTEGER NOT NULL, base_hash BLOB NOT NULL) STRICT",
+    ),
+    ("entry_kind", "CREATE INDEX entry_kind ON entry (project, kind, seq)"),
+    ("entry_task", "CREATE INDEX entry_task ON entry (project, task, seq) WHERE task <> ''"),
+    ("entry_session", "CREATE INDEX entry_session ON entry (project, session, seq) WHERE session <> ''"),
+    ("entry_run", "CREATE INDEX entry_run ON entry (run) WHERE run <> ''"),
+    ("entry_tree", "CREATE INDEX entry_tree ON entry (tree) WHERE tree <> ''"),
+];
+
+/// The store.
+#[derive(Debug)]
+pub struct SqliteLedger {
+    folder: PathBuf,
+    /// `None` after an error while writing.
+    connection: Mutex<Option<Connection>>,
+}
+
+impl SqliteLedger {
+    /// Open the ledger in a folder, and make both if they are not there. A folder that others can write to is refused.
+    pub fn open(folder: &Path) -> Result<Self, LedgerError> {
+        let path = folder::prepare(folder)?.join(FILE);
+        let connection = connect(&path).map_err(|error| unusable(folder, &error))?;
+        Ok(Self { folder: folder.to_owned(), connection: Mutex::new(Some(connection)) })
+    }
+
+    /// The same, unless there is none.
+    pub fn open_existing(folder: &Path) -> Result<Option<Self>, LedgerError> {
+        if folder.join(FILE).symlink_metadata().is_ok() { Self::open(folder).map(Some) } else { Ok(None) }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(FILE)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
+        // A panic while it was held can have left nothing but a transaction that is rolled back.
+        self.connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, LedgerError>) -> Result<T, LedgerError> {
+        read(self.lock().as_ref().ok_or_else(closed)?)
+    }
+
+    /// Do something in a transaction that holds the lock for writing. An error closes the connection.
+    fn write<T>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let mut guard = self.lock();
+        let mut connection = guard.take().ok_or_else(closed)?;
+        let synchronous = match durability {
+            Durability::Process => "PRAGMA synchronous = NORMAL",
+            Durability::Power => "PRAGMA synchronous = FULL",
+        };
+        connection.execute_batch(synchronous).map_err(unwritable)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unwritable)?;
+        let done = work(&transaction)?;
+        transaction.commit().map_err(unwritable)?;
+        *guard = Some(connection);
+        Ok(done)
+    }
+
+    /// Refuse to go on where the end was cut off: whatever is appended would hide it.
+    fn tail(&self, transaction: &Transaction<'_>) -> Result<Tail, LedgerError> {
+        let tail = Tail::read(transaction)?;
+        let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
+        let damaged = |message: String| LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message));
+        if last != tail.head {
+            return Err(damaged(format!("entry {} should be the last one, and entry {} is", tail.head.seq, last.seq)));
+        }
+        match folder::anchor(&self.folder) {
+            Some(anchor) if anchor.seq > last.seq => {
+                Err(damaged(format!("entry {} was written before, and entry {} is the last one", anchor.seq, last.seq)))
+            }
+            _ => Ok(tail),
+        }
+    }
+}
+
+impl Ledger for SqliteLedger {
+    fn append(
+        &self,
+        project: &Project,
+        entries: Vec<NewEntry>,
+        durability: Durability,
+    ) -> Result<Vec<Entry>, LedgerError> {
+        let appended = self.write(durability, |transaction| {
+            let mut head = self.tail(transaction)?.head;
+            let mut appended = Vec::with_capacity(entries.len());
+            for entry in entries {
+                let entry = next(head, project, entry);
+                rows::insert(transaction, &entry).map_err(unwritable)?;
+                head = Head { seq: entry.seq, hash: entry.hash };
+                appended.push(entry);
+            }
+            rows::set_head(transaction, head).map_err(unwritable)?;
+            Ok(appended)
+        })?;
+        if let (Durability::Power, Some(last)) = (durability, appended.last()) {
+            folder::set_anchor(&self.folder, Head { seq: last.seq, hash: last.hash });
+        }
+        Ok(appended)
+    }
+
+    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
+        self.read(|connection| rows::select(connection, filter))
+    }
+
+    fn head(&self) -> Result<Head, LedgerError> {
+        self.read(|connection| Ok(Tail::read(connection)?.head))
+    }
+
+    fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError> {
+        self.read(|connection| {
+            // One view of the database, whatever others append meanwhile.
+            let view = connection.unchecked_transaction().map_err(unreadable)?;
+            let anchors = [folder::anchor(&self.folder), anchor];
+            Ok(check::all(&view, &anchors.into_iter().flatten().collect::<Vec<_>>()))
+        })
+    }
+
+    fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError> {
+        let pruned = self.write(Durability::Power, |transaction| {
+            let Tail { head, base } = self.tail(transaction)?;
+            if up_to <= base.seq || up_to >= head.seq {
+                let there = format!("entries {} to {} are there, and the last one stays", base.seq + 1, head.seq);
+                return Err(LedgerError::Unwritable(format!("cannot drop entries up to {up_to}: {there}")));
+            }
+            let (last_hash, kinds, runs) = rows::summary(transaction, up_to)?;
+            rows::drop_up_to(transaction, up_to, last_hash).map_err(unwritable)?;
+            let pruned =
+                Pruned { first: base.seq + 1, last: up_to, last_hash: last_hash.to_string(), kinds, runs };
+            let entry = next(head, project, NewEntry::new(EntryKind::Prune, Labels::default(), &pruned)?);
+            rows::insert(transaction, &entry).map_err(unwritable)?;
+            rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
+            Ok(entry)
+        })?;
+        folder::set_anchor(&self.folder, Head { seq: pruned.seq, hash: pruned.hash });
+        Ok(pruned)
+    }
+}
+
+/// The entry that follows this head.
+fn next(head: Head, project: &Project, entry: NewEntry) -> Entry {
+    let NewEntry { kind, labels, body } = entry;
+    let (seq, prev, at) = (head.seq + 1, head.hash, text::timestamp(SystemTime::now()));
+    let digest = chain::digest(&body);
+    let hash = Link { prev: &prev, seq, at: &at, project, kind, labels: &labels, body: &digest }.hash();
+    Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }
+}
+
+/// Where the chain ends, and where it begins.
+struct Tail {
+    head: Head,
+    /// The last entry that was dropped; 0 where none was.
+    base: Head,
+}
+
+impl Tail {
+    fn read(connection: &Connection) -> Result<Self, LedgerError> {
+        let row = connection.query_row("SELECT seq, hash, base_seq, base_hash FROM head WHERE id = 1", [], |row| {
+            let head = Head { seq: rows::number(row, 0)?, hash: Hash(row.get(1)?) };
+            Ok(Self { head, base: Head { seq: rows::number(row, 2)?, hash: Hash(row.get(3)?) } })
+        });
+        row.map_err(unreadable)
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    // Nothing that is stored can run anything. Closing writes nothing back: a run has waited for its entry already.
+    for (setting, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
+    ] {
+        connection.set_db_config(setting, on)?;
+    }
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == 0 {
+        create(&mut connection)?;
+    } else if version != VERSION {
+        let message = format!("its format is {version}, and this program knows format {VERSION} only");
+        return Err(rusqlite::Error::ToSqlConversionFailure(message.into()));
+    }
+    connection.execute_batch(&format!("PRAGMA wal_autocheckpoint = {LOG_PAGES}; PRAGMA cell_size_check = ON;"))?;
+    Ok(connection)
+}
+
+/// Make the tables. Of many processes that begin at once, one does.
+fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    // It is tried again while another process does the same: that is not waited for by SQLite itself.
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(_) => break,
+            Err(error) if is_busy(&error) && std::time::Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? == 0 {
+        for (_, sql) in SCHEMA {
+            transaction.execute_batch(sql)?;
+        }
+        transaction.execute("INSERT INTO head VALUES (1, 0, ?1, 0, ?1)", params![Hash::ZERO.0])?;
+        transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
+    }
+    transaction.commit()
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+    )
+}
+
+fn unusable(folder: &Path, error: &rusqlite::Error) -> LedgerError {
+    LedgerError::Folder { folder: folder.to_owned(), why: format!("cannot open `{FILE}`: {error}") }
+}
+
+fn unwritable(error: rusqlite::Error) -> LedgerError {
+    LedgerError::Unwritable(error.to_string())
+}
+
+fn unreadable(error: rusqlite::Error) -> LedgerError {
+    LedgerError::Unreadable(error.to_string())
+}
+
+fn closed() -> LedgerError {
+    LedgerError::Unwritable("it was closed after an earlier error".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

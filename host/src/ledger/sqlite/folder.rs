@@ -1,0 +1,47 @@
+//! The state folder: this user's alone, with a small file beside the database that says how far the ledger had come.
+
+use crate::ledger::{Head, LedgerError};
+use rustix::fs::{Mode, OFlags};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Written after each append that is durable, and not waited for: it may be behind, and is never ahead.
+const ANCHOR: &str = "ledger.head";
+
+/// Make the folder if it is not there, and the database, readable for its owner alone.
+pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
+    let refused = |why: &str| LedgerError::Folder { folder: folder.to_owned(), why: why.to_owned() };
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.and_then(|()| fs::metadata(folder)).map_err(|error| refused(&error.to_string())).and_then(|found| {
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return Err(refused("it belongs to somebody else"));
+        }
+        if found.mode() & 0o022 != 0 {
+            return Err(refused("others can write to it"));
+        }
+        Ok(())
+    })?;
+    // Only if it is new: closing a file that SQLite has open would end the locks of this process.
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(folder.join(super::FILE), flags, Mode::RUSR | Mode::WUSR) {
+        Ok(_) | Err(rustix::io::Errno::EXIST) => Ok(folder),
+        Err(error) => Err(refused(&error.to_string())),
+    }
+}
+
+/// How far the ledger had come when the file was last written, if that is known.
+pub(super) fn anchor(folder: &Path) -> Option<Head> {
+    fs::read_to_string(folder.join(ANCHOR)).ok()?.parse().ok()
+}
+
+/// Note how far the ledger has come. A failure costs nothing but the knowledge.
+pub(super) fn set_anchor(folder: &Path, head: Head) {
+    let beside = folder.join(format!(".{ANCHOR}.{}", std::process::id()));
+    let options = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
+    let written = options().and_then(|mut file| file.write_all(format!("{head}\n").as_bytes()));
+    if written.and_then(|()| fs::rename(&beside, folder.join(ANCHOR))).is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+}

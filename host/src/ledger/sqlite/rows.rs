@@ -1,0 +1,188 @@
+//! Entries as rows, and back.
+
+use super::{unreadable, unwritable};
+use crate::ledger::chain::{self, Damage, DamageKind, Hash};
+use crate::ledger::{Entry, EntryKind, Filter, Head, Labels, LedgerError, Project};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
+use std::collections::BTreeMap;
+
+/// Every column, in the order in which [`read`] expects them, and the body last.
+pub(super) const COLUMNS: &str = "entry.seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, \
+                                  plan, prev, hash, digest, body.bytes";
+
+pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(index)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, number))
+}
+
+/// SQLite counts in `i64`. Nobody appends as many entries as that.
+fn stored(seq: u64) -> i64 {
+    i64::try_from(seq).unwrap_or(i64::MAX)
+}
+
+pub(super) fn insert(transaction: &Transaction<'_>, entry: &Entry) -> rusqlite::Result<()> {
+    let Entry { seq, at, project, kind, labels, prev, hash, body } = entry;
+    let Labels { run, task, group, session, gate, status, class, tree, plan } = labels;
+    transaction.execute(
+        "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        params![
+            stored(*seq),
+            at,
+            project.as_str(),
+            kind.as_str(),
+            run,
+            task,
+            group,
+            session,
+            gate,
+            status,
+            class,
+            tree,
+            plan,
+            prev.0,
+            hash.0,
+            chain::digest(body).0
+        ],
+    )?;
+    transaction.execute("INSERT INTO body VALUES (?1, ?2)", params![stored(*seq), body])?;
+    Ok(())
+}
+
+pub(super) fn set_head(transaction: &Transaction<'_>, head: Head) -> rusqlite::Result<()> {
+    transaction.execute("UPDATE head SET seq = ?1, hash = ?2", params![stored(head.seq), head.hash.0])?;
+    Ok(())
+}
+
+/// The entry with the greatest number.
+pub(super) fn last(connection: &Connection) -> Result<Option<Head>, LedgerError> {
+    let row = connection.query_row("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1", [], |row| {
+        Ok(Head { seq: number(row, 0)?, hash: Hash(row.get(1)?) })
+    });
+    row.optional().map_err(unreadable)
+}
+
+/// The hash at a number, if there is such an entry.
+pub(super) fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Hash>, LedgerError> {
+    let hash = connection.query_row("SELECT hash FROM entry WHERE seq = ?1", [stored(seq)], |row| row.get(0));
+    Ok(hash.optional().map_err(unreadable)?.map(Hash))
+}
+
+/// One entry, and the digest that is stored beside it. The body is empty where it is missing.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Entry, Hash, bool)> {
+    let bytes: Option<Vec<u8>> = row.get(16)?;
+    let kind: String = row.get(3)?;
+    let kind: EntryKind = kind.parse().map_err(|error: crate::ledger::UnknownKind| {
+        rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Text, error.into())
+    })?;
+    let labels = Labels {
+        run: row.get(4)?,
+        task: row.get(5)?,
+        group: row.get(6)?,
+        session: row.get(7)?,
+        gate: row.get(8)?,
+        status: row.get(9)?,
+        class: row.get(10)?,
+        tree: row.get(11)?,
+        plan: row.get(12)?,
+    };
+    let there = bytes.is_some();
+    let entry = Entry {
+        seq: number(row, 0)?,
+        at: row.get(1)?,
+        project: Project(row.get(2)?),
+        kind,
+        labels,
+        prev: Hash(row.get(13)?),
+        hash: Hash(row.get(14)?),
+        body: bytes.unwrap_or_default(),
+    };
+    Ok((entry, Hash(row.get(15)?), there))
+}
+
+/// The entries that are asked for, each checked against its own hash.
+pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
+    let (mut conditions, mut values): (Vec<String>, Vec<Value>) = (Vec::new(), Vec::new());
+    let project = filter.project.as_ref().map(|project| project.as_str().to_owned());
+    for (column, value) in [
+        ("project", project.as_ref()),
+        ("run", filter.run.as_ref()),
+        ("task", filter.task.as_ref()),
+        ("\"group\"", filter.group.as_ref()),
+        ("session", filter.session.as_ref()),
+        ("gate", filter.gate.as_ref()),
+        ("status", filter.status.as_ref()),
+        ("tree", filter.tree.as_ref()),
+    ] {
+        let Some(value) = value else { continue };
+        if value.is_empty() {
+            // There is an index for those with a value only.
+            conditions.push(format!("{column} = ''"));
+            continue;
+        }
+        values.push(Value::Text(value.clone()));
+        let indexed = matches!(column, "run" | "task" | "session" | "tree");
+        let there = if indexed { format!(" AND {column} <> ''") } else { String::new() };
+        conditions.push(format!("{column} = ?{}{there}", values.len()));
+    }
+    if !filter.kinds.is_empty() {
+        let words: Vec<String> = filter.kinds.iter().map(|kind| format!("'{kind}'")).collect();
+        conditions.push(format!("kind IN ({})", words.join(", ")));
+    }
+    values.push(Value::Integer(stored(filter.after)));
+    conditions.push(format!("entry.seq > ?{}", values.len()));
+    let (order, limit) = match filter.last {
+        Some(last) => ("DESC", format!(" LIMIT {last}")),
+        None => ("ASC", String::new()),
+    };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq WHERE {} ORDER BY entry.seq {order}{limit}",
+        conditions.join(" AND ")
+    );
+    let mut statement = connection.prepare(&sql).map_err(unreadable)?;
+    let mut rows = statement.query(params_from_iter(values)).map_err(unreadable)?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next().map_err(unreadable)? {
+        let seq = number(row, 0).map_err(unreadable)?;
+        let damaged = |why: &str| {
+            LedgerError::Damaged(Damage::new(seq, DamageKind::Altered, format!("entry {seq} {why}")))
+        };
+        let (entry, _, there) = read(row).map_err(|_| damaged("cannot be read"))?;
+        if !there {
+            return Err(damaged("has lost its content"));
+        }
+        if !entry.is_intact() {
+            return Err(damaged("was altered"));
+        }
+        entries.push(entry);
+    }
+    if filter.last.is_some() {
+        entries.reverse();
+    }
+    Ok(entries)
+}
+
+/// What is about to be dropped: the hash of the last entry, how many there are of each kind, and what the runs came to.
+#[expect(clippy::type_complexity, reason = "read once, by one caller")]
+pub(super) fn summary(
+    connection: &Connection,
+    up_to: u64,
+) -> Result<(Hash, BTreeMap<String, u64>, BTreeMap<String, u64>), LedgerError> {
+    let hash = hash_at(connection, up_to)?
+        .ok_or_else(|| LedgerError::Unwritable(format!("there is no entry {up_to}, so that nothing can be dropped")))?;
+    let count = |sql: &str| -> rusqlite::Result<BTreeMap<String, u64>> {
+        let mut statement = connection.prepare(sql)?;
+        let rows = statement.query_map([stored(up_to)], |row| Ok((row.get(0)?, number(row, 1)?)))?;
+        rows.collect()
+    };
+    let kinds = count("SELECT kind, count(*) FROM entry WHERE seq <= ?1 GROUP BY kind").map_err(unwritable)?;
+    let runs = count("SELECT status, count(*) FROM entry WHERE seq <= ?1 AND kind = 'run' GROUP BY status");
+    Ok((hash, kinds, runs.map_err(unwritable)?))
+}
+
+pub(super) fn drop_up_to(transaction: &Transaction<'_>, up_to: u64, hash: Hash) -> rusqlite::Result<()> {
+    transaction.execute("DELETE FROM entry WHERE seq <= ?1", [stored(up_to)])?;
+    transaction.execute("DELETE FROM body WHERE seq <= ?1", [stored(up_to)])?;
+    transaction.execute("UPDATE head SET base_seq = ?1, base_hash = ?2", params![stored(up_to), hash.0])?;
+    Ok(())
+}

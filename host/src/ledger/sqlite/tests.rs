@@ -1,0 +1,335 @@
+//! Numbers, chain, damage, and many writers.
+
+use super::*;
+use crate::ledger::body::Note;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+fn project() -> Project {
+    Project::at(Path::new("/work/sample"))
+}
+
+fn note(text: &str) -> NewEntry {
+    let labels = Labels { task: "t1".to_owned(), run: format!("run-{text}"), ..Labels::default() };
+    let body = Note { text: text.to_owned(), ..Note::default() };
+    NewEntry::new(EntryKind::Note, labels, &body).expect("JSON")
+}
+
+fn filled(folder: &Path, count: u64) -> SqliteLedger {
+    let ledger = SqliteLedger::open(folder).expect("a ledger");
+    for number in 1..=count {
+        let entry = ledger.append_one(&project(), note(&format!("note {number}"))).expect("appended");
+        assert_eq!(entry.seq, number);
+    }
+    ledger
+}
+
+/// One file that holds everything.
+fn written_back(ledger: SqliteLedger) -> PathBuf {
+    let path = ledger.path();
+    let connection = ledger.lock().take().expect("open");
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("written back");
+    path
+}
+
+fn sql(folder: &Path, sql: &str) {
+    let connection = Connection::open(folder.join(FILE)).expect("open");
+    connection.execute_batch(sql).expect("done");
+}
+
+fn damages(folder: &Path) -> Vec<(Option<u64>, DamageKind)> {
+    let damages = SqliteLedger::open(folder).and_then(|ledger| ledger.verify(None)).expect("looked at");
+    damages.into_iter().map(|damage| (damage.seq, damage.kind)).collect()
+}
+
+#[test]
+fn entries_are_numbered_and_chained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 3);
+    let entries = ledger.entries(&Filter::of(&project())).expect("entries");
+    assert_eq!(entries.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(entries[0].prev, Hash::ZERO);
+    assert_eq!(entries[2].prev, entries[1].hash);
+    assert_eq!(ledger.head().expect("a head"), Head { seq: 3, hash: entries[2].hash });
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    let texts: Vec<String> = entries.iter().map(|entry| entry.read::<Note>().expect("a note").text).collect();
+    assert_eq!(texts, ["note 1", "note 2", "note 3"]);
+}
+
+#[test]
+fn entries_are_found_by_what_they_are_about() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 5);
+    let other = Project::at(Path::new("/elsewhere"));
+    ledger.append_one(&other, note("6")).expect("appended");
+    let seqs = |filter: Filter| -> Vec<u64> {
+        ledger.entries(&filter).expect("entries").iter().map(|entry| entry.seq).collect()
+    };
+    let all = Filter::default;
+    assert_eq!(seqs(Filter::of(&other)), [6]);
+    assert_eq!(seqs(Filter { run: Some("run-note 2".to_owned()), ..all() }), [2]);
+    assert_eq!(seqs(Filter { after: 3, ..Filter::of(&project()) }), [4, 5]);
+    assert_eq!(seqs(Filter { last: Some(2), ..all() }), [5, 6]);
+    assert_eq!(seqs(all().kinds(&[EntryKind::Run])), [0u64; 0]);
+    assert_eq!(seqs(Filter { task: Some("t1".to_owned()), last: Some(1), ..all() }), [6]);
+    assert_eq!(seqs(Filter { task: Some(String::new()), ..all() }), [0u64; 0]);
+}
+
+#[test]
+fn a_folder_that_others_can_write_to_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    drop(SqliteLedger::open(&state).expect("made"));
+    assert_eq!(fs::metadata(&state).expect("there").permissions().mode() & 0o777, 0o700);
+    for file in fs::read_dir(&state).expect("files") {
+        let file = file.expect("a file");
+        let mode = file.metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.file_name());
+    }
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o770)).expect("set");
+    let error = SqliteLedger::open(&state).expect_err("refused").to_string();
+    assert!(error.contains("others can write to it"), "{error}");
+}
+
+#[test]
+fn whatever_is_done_to_an_entry_is_named() {
+    use DamageKind::{Altered, File, Removed, Truncated, Unlinked};
+    for (what, expected) in [
+        ("UPDATE body SET bytes = CAST(replace(bytes, 'note 2', 'note 7') AS BLOB) WHERE seq = 2", vec![(Some(2), Altered)]),
+        ("UPDATE entry SET status = 'pass' WHERE seq = 2", vec![(Some(2), Altered)]),
+        ("UPDATE entry SET at = '2020' WHERE seq = 3", vec![(Some(3), Altered)]),
+        ("UPDATE entry SET project = '/x' WHERE seq = 1", vec![(Some(1), Altered)]),
+        ("UPDATE entry SET kind = 'run' WHERE seq = 4", vec![(Some(4), Altered)]),
+        ("UPDATE entry SET kind = 'odd' WHERE seq = 4", vec![(Some(4), Altered), (Some(5), Unlinked)]),
+        ("UPDATE entry SET digest = zeroblob(32) WHERE seq = 4", vec![(Some(4), Altered)]),
+        ("DELETE FROM body WHERE seq = 4", vec![(Some(4), Altered)]),
+        ("UPDATE entry SET hash = zeroblob(32) WHERE seq = 2", vec![(Some(2), Altered), (Some(3), Unlinked)]),
+        ("DELETE FROM entry WHERE seq = 2; DELETE FROM body WHERE seq = 2", vec![(Some(2), Removed)]),
+        ("DELETE FROM entry WHERE seq = 1; DELETE FROM body WHERE seq = 1", vec![(Some(1), Removed)]),
+        (
+            "DELETE FROM entry WHERE seq = 5; DELETE FROM body WHERE seq = 5",
+            vec![(Some(5), Truncated), (Some(5), Truncated)],
+        ),
+        (
+            "DELETE FROM entry WHERE seq = 5; DELETE FROM body WHERE seq = 5; \
+             UPDATE head SET seq = 4, hash = (SELECT hash FROM entry WHERE seq = 4)",
+            vec![(Some(5), Truncated)],
+        ),
+        (
+            "UPDATE entry SET seq = 9 WHERE seq = 2; UPDATE entry SET seq = 2 WHERE seq = 3; \
+             UPDATE entry SET seq = 3 WHERE seq = 9",
+            vec![(Some(2), Altered), (Some(2), Unlinked), (Some(3), Altered), (Some(3), Unlinked), (Some(4), Unlinked)],
+        ),
+        (
+            "INSERT INTO entry SELECT 6, at, project, kind, run, task, \"group\", session, gate, status, class, tree, plan, \
+             prev, hash, digest FROM entry WHERE seq = 5; INSERT INTO body SELECT 6, bytes FROM body WHERE seq = 5",
+            vec![(Some(6), Altered), (Some(6), Unlinked), (Some(6), Unlinked)],
+        ),
+        ("UPDATE head SET base_seq = 2", vec![(Some(3), Removed)]),
+        ("INSERT INTO body VALUES (77, x'00')", vec![(None, Removed)]),
+        ("DROP INDEX entry_task", vec![(None, File)]),
+        ("CREATE TRIGGER t AFTER INSERT ON entry BEGIN DELETE FROM entry; END", vec![(None, File)]),
+        ("DELETE FROM head", vec![(None, File)]),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        written_back(filled(folder.path(), 5));
+        sql(folder.path(), what);
+        let mut found = damages(folder.path());
+        found.dedup();
+        let mut expected = expected;
+        expected.dedup();
+        // Whatever follows from the first damage may be told besides.
+        for damage in &expected {
+            assert!(found.contains(damage), "{what}\nexpected {expected:?}\nfound {found:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_appended_where_the_end_was_cut_off() {
+    for what in [
+        "DELETE FROM entry WHERE seq = 5",
+        "DELETE FROM entry WHERE seq = 5; UPDATE head SET seq = 4, hash = (SELECT hash FROM entry WHERE seq = 4)",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        written_back(filled(folder.path(), 5));
+        sql(folder.path(), what);
+        let ledger = SqliteLedger::open(folder.path()).expect("open");
+        let error = ledger.append_one(&project(), note("x")).expect_err("refused");
+        assert!(matches!(error, LedgerError::Damaged(_)), "{error}");
+    }
+}
+
+#[test]
+fn an_anchor_that_was_kept_elsewhere_names_an_old_copy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 2);
+    let early = ledger.head().expect("a head");
+    let ledger = {
+        let path = written_back(ledger);
+        fs::copy(&path, folder.path().join("old")).expect("copied");
+        filled_on(folder.path())
+    };
+    let late = ledger.head().expect("a head");
+    assert_eq!(ledger.verify(Some(early)).expect("looked at"), []);
+    assert_eq!(late.to_string().parse::<Head>(), Ok(late));
+    drop(ledger);
+    // Everything that is kept beside it was restored or deleted too.
+    for file in ["ledger.db-wal", "ledger.db-shm", "ledger.head"] {
+        let _ = fs::remove_file(folder.path().join(file));
+    }
+    fs::rename(folder.path().join("old"), folder.path().join(FILE)).expect("restored");
+    let ledger = SqliteLedger::open(folder.path()).expect("open");
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    let damages = ledger.verify(Some(late)).expect("looked at");
+    assert_eq!(damages.len(), 1);
+    assert_eq!((damages[0].seq, damages[0].kind), (Some(3), DamageKind::Truncated));
+    let forged = Head { hash: Hash::ZERO, ..early };
+    assert_eq!(ledger.verify(Some(forged)).expect("looked at").len(), 1);
+}
+
+fn filled_on(folder: &Path) -> SqliteLedger {
+    let ledger = SqliteLedger::open(folder).expect("open");
+    ledger.append_one(&project(), note("one more")).expect("appended");
+    ledger
+}
+
+#[test]
+fn what_was_pruned_leaves_a_chain_that_can_be_checked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 6);
+    let entry = ledger.prune(&project(), 4).expect("pruned");
+    let pruned: Pruned = entry.read().expect("a body");
+    assert_eq!((entry.seq, pruned.first, pruned.last), (7, 1, 4));
+    assert_eq!(pruned.kinds.get("note"), Some(&4));
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    ledger.append_one(&project(), note("8")).expect("appended");
+    ledger.prune(&project(), 6).expect("pruned again");
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    let left: Vec<u64> = ledger.entries(&Filter::default()).expect("entries").iter().map(|entry| entry.seq).collect();
+    assert_eq!(left, [7, 8, 9]);
+    drop(ledger);
+    sql(folder.path(), "DELETE FROM entry WHERE seq = 7; DELETE FROM body WHERE seq = 7; UPDATE head SET base_seq = 7");
+    assert!(!damages(folder.path()).is_empty());
+}
+
+#[test]
+fn pruning_never_takes_the_last_entry_or_what_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for up_to in [0, 3, 4, u64::MAX] {
+        let ledger = filled(&folder.path().join(up_to.to_string()), 3);
+        assert!(ledger.prune(&project(), up_to).is_err(), "{up_to}");
+    }
+}
+
+#[test]
+fn many_writers_neither_lose_an_entry_nor_fork_the_chain() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (writers, each) = (8, 25);
+    let folder = Arc::new(folder);
+    let threads: Vec<_> = (0..writers)
+        .map(|writer| {
+            let folder = Arc::clone(&folder);
+            std::thread::spawn(move || {
+                // Each with a connection of its own, as processes have.
+                let ledger = SqliteLedger::open(folder.path()).expect("open");
+                for number in 0..each {
+                    let entry = note(&format!("{writer} {number}"));
+                    ledger.append(&project(), vec![entry], Durability::Process).expect("appended");
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
+    let ledger = SqliteLedger::open(folder.path()).expect("open");
+    assert_eq!(ledger.verify(None).expect("looked at"), []);
+    let entries = ledger.entries(&Filter::default()).expect("entries");
+    assert_eq!(entries.len(), writers * each);
+    for writer in 0..writers {
+        let mine: Vec<String> = entries
+            .iter()
+            .map(|entry| entry.read::<Note>().expect("a note").text)
+            .filter(|text| text.starts_with(&format!("{writer} ")))
+            .collect();
+        assert_eq!(mine, (0..each).map(|number| format!("{writer} {number}")).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn several_entries_are_appended_together_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ledger = filled(folder.path(), 1);
+    let appended = ledger.append(&project(), vec![note("a"), note("b")], Durability::Power).expect("appended");
+    assert_eq!(appended.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(appended[1].prev, appended[0].hash);
+    sql(folder.path(), "DELETE FROM entry WHERE seq = 3");
+    assert!(ledger.append(&project(), vec![note("c")], Durability::Power).is_err());
+    // After an error, nothing more is written through the same connection.
+    let error = ledger.append(&project(), vec![note("d")], Durability::Power).expect_err("closed").to_string();
+    assert!(error.contains("closed after an earlier error"), "{error}");
+}
+
+/// Every byte of the file, flipped: either an entry is named, or nothing that anybody reads has changed.
+fn flip_every(step: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written_back(filled(folder.path(), 4));
+    let original = fs::read(&path).expect("the file");
+    let truth = SqliteLedger::open(folder.path()).expect("open").entries(&Filter::default()).expect("entries");
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (original, truth) = (&original, &truth);
+            scope.spawn(move || {
+                let folder = tempfile::tempdir().expect("a folder");
+                drop(SqliteLedger::open(folder.path()).expect("made"));
+                let path = folder.path().join(FILE);
+                for index in (thread * step..original.len()).step_by(threads * step) {
+                    let mut bytes = original.clone();
+                    bytes[index] ^= 0x41;
+                    for beside in ["ledger.db-wal", "ledger.db-shm"] {
+                        let _ = fs::remove_file(folder.path().join(beside));
+                    }
+                    fs::write(&path, &bytes).expect("written");
+                    let Ok(ledger) = SqliteLedger::open(folder.path()) else { continue };
+                    let Ok(damages) = ledger.verify(None) else { continue };
+                    if damages.is_empty() {
+                        let entries = ledger.entries(&Filter::default());
+                        assert!(entries.is_ok_and(|entries| entries == *truth), "byte {index} was not noticed");
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn flipped_bytes_are_noticed() {
+    flip_every(61);
+}
+
+#[test]
+#[ignore = "every byte of a ledger: a minute"]
+fn every_flipped_byte_is_noticed() {
+    flip_every(1);
+}
+
+#[test]
+fn a_file_that_was_cut_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written_back(filled(folder.path(), 4));
+    let original = fs::read(&path).expect("the file");
+    for length in (0..original.len()).step_by(509) {
+        for beside in ["ledger.db-wal", "ledger.db-shm"] {
+            let _ = fs::remove_file(folder.path().join(beside));
+        }
+        fs::write(&path, &original[..length]).expect("written");
+        let noticed = match SqliteLedger::open(folder.path()) {
+            Ok(ledger) => !ledger.verify(None).is_ok_and(|damages| damages.is_empty()),
+            Err(_) => true,
+        };
+        assert!(noticed, "cut to {length} bytes");
+    }
+}

@@ -1,0 +1,375 @@
+//! Whether failed work is tried again, a person is told, or everything stops. Pure: facts in, a decision out.
+//!
+//! The classes and the numbers are those of the gate protocol: two retries after a failure of the executor, of a command or
+//! of the form of a report; one after a rejection; one after a time-out, half a minute later; none while the work waits for
+//! something else. What the verifier broke is not the executor's: the verifier is asked again.
+
+use crate::verdict::{Class, Status};
+use crate::text::hex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// How often a failure of a class is tried again, and after which time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retries {
+    /// How often.
+    pub most: u32,
+    /// After how many seconds.
+    pub after_seconds: u64,
+}
+
+impl Retries {
+    /// So many, at once.
+    pub const fn at_once(most: u32) -> Self {
+        Self { most, after_seconds: 0 }
+    }
+}
+
+/// How often each class is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct RetryPolicy {
+    /// The executor says that it failed.
+    pub execution_failure: Retries,
+    /// A command, a test or a rule failed; also every class that a verifier named itself.
+    pub verify_failure: Retries,
+    /// A reviewer rejected the work.
+    pub review_rejection: Retries,
+    /// A step exceeded its time limit.
+    pub timeout: Retries,
+    /// A report does not have the form that was asked for.
+    pub malformed: Retries,
+    /// The verifier broke: it is asked again, and not the executor.
+    pub infra: Retries,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            execution_failure: Retries::at_once(2),
+            verify_failure: Retries::at_once(2),
+            review_rejection: Retries::at_once(1),
+            timeout: Retries { most: 1, after_seconds: 30 },
+            malformed: Retries::at_once(2),
+            infra: Retries { most: 2, after_seconds: 30 },
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// What holds for a class; nothing is tried again while the work waits for something else.
+    pub fn of(&self, class: &Class) -> Retries {
+        match class {
+            Class::ExecutionFailure => self.execution_failure,
+            Class::VerifyFailure | Class::Other(_) => self.verify_failure,
+            Class::ReviewRejection => self.review_rejection,
+            Class::Timeout => self.timeout,
+            Class::Malformed => self.malformed,
+            Class::Infra => self.infra,
+            Class::Blocked => Retries::at_once(0),
+        }
+    }
+}
+
+/// From which number on a person is needed; 0 for never.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EscalationPolicy {
+    /// The same task failed so often.
+    pub same_task: u32,
+    /// A reviewer rejected it so often in a row.
+    pub rejections: u32,
+    /// So many time-outs on the same task.
+    pub timeouts: u32,
+    /// So many tasks of a group failed: everything stops.
+    pub group: u32,
+    /// A command that is run to tell a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify: Option<String>,
+}
+
+impl Default for EscalationPolicy {
+    fn default() -> Self {
+        Self { same_task: 3, rejections: 2, timeouts: 2, group: 3, notify: None }
+    }
+}
+
+/// The digest of both: what decides about retries is known apart from what decides about passes.
+pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
+    // Neither holds anything that JSON cannot.
+    let bytes = serde_json::to_vec(&(retry, escalation)).unwrap_or_default();
+    format!("sha256:{}", hex(&Sha256::digest(bytes)))
+}
+
+/// What became of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// What it came to; nothing where it was interrupted.
+    pub status: Option<Status>,
+    /// The class of its failure.
+    pub class: Option<Class>,
+}
+
+impl Past {
+    /// An attempt that failed in this way.
+    pub fn failed(class: Class) -> Self {
+        Self { status: Some(Status::Fail), class: Some(class) }
+    }
+
+    /// An attempt that did not end.
+    pub fn interrupted() -> Self {
+        Self { status: None, class: None }
+    }
+
+    /// Its class: what was interrupted failed to be executed, and what nobody could judge was not verified.
+    fn class(&self) -> Class {
+        match (&self.status, &self.class) {
+            (_, Some(class)) => class.clone(),
+            (None, None) => Class::ExecutionFailure,
+            (Some(Status::Error), None) => Class::Infra,
+            (Some(_), None) => Class::VerifyFailure,
+        }
+    }
+}
+
+/// What is known when a decision is due.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The attempts at the task since it last passed or a person answered, oldest first; the last one is decided about.
+    pub attempts: Vec<Past>,
+    /// How many attempts there may be, where the caller says so.
+    pub attempts_allowed: Option<u32>,
+    /// How many tasks of the group failed, this one included.
+    pub failed_in_group: u32,
+    /// Why a person is needed whatever the numbers say: a divided vote, a verifier's word, a setting.
+    pub needs_person: Option<String>,
+    /// The tasks that this one waits for.
+    pub blocked_by: Vec<String>,
+}
+
+/// How far up it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EscalationLevel {
+    /// A person is told, and offered a choice.
+    Notify,
+    /// Every gate of the project waits until a person has answered.
+    Halt,
+}
+
+impl EscalationLevel {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Notify => "notify",
+            Self::Halt => "halt",
+        }
+    }
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Whoever did the work, with feedback.
+    Executor,
+    /// The verifier, on the same work.
+    Verifier,
+}
+
+/// What happens next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing: it passed.
+    Done,
+    /// It is tried again.
+    Retry {
+        /// By whom.
+        who: Again,
+        /// After which time.
+        after: Duration,
+    },
+    /// A person is needed.
+    Escalate {
+        /// How far up it goes.
+        level: EscalationLevel,
+        /// What led to it, as a word.
+        trigger: &'static str,
+        /// Why, for a person.
+        why: String,
+    },
+    /// It cannot go on, and nobody needs to be asked: something else comes first.
+    Stop {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Decide what happens after the last attempt.
+pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> Decision {
+    let Some(last) = facts.attempts.last() else {
+        return Decision::Stop { why: "nothing was attempted".to_owned() };
+    };
+    if last.status == Some(Status::Pass) {
+        return Decision::Done;
+    }
+    let class = last.class();
+    let reached = |count: u32, most: u32| most > 0 && count >= most;
+    let escalate = |level, trigger, why: String| Decision::Escalate { level, trigger, why };
+    if reached(facts.failed_in_group, escalation.group) {
+        let why = format!("{} tasks of the group failed", facts.failed_in_group);
+        return escalate(EscalationLevel::Halt, "group", why);
+    }
+    if let Some(why) = &facts.needs_person {
+        return escalate(EscalationLevel::Notify, "needs-person", why.clone());
+    }
+    if class == Class::Blocked {
+        return Decision::Stop { why: blocked(&facts.blocked_by) };
+    }
+    let of = |wanted: &dyn Fn(&Class) -> bool| count(facts.attempts.iter().filter(|past| wanted(&past.class())));
+    let rejected = |past: &&Past| past.class() == Class::ReviewRejection;
+    // What the verifier broke says nothing about the work, neither for nor against it.
+    let judged = || facts.attempts.iter().rev().filter(|past| !matches!(past.class(), Class::Infra | Class::Blocked));
+    let rejections = count(judged().take_while(rejected));
+    let failures = count(judged());
+    if class == Class::ReviewRejection && reached(rejections, escalation.rejections) {
+        let why = format!("a reviewer rejected the work {rejections} times in a row");
+        return escalate(EscalationLevel::Notify, "rejections", why);
+    }
+    let timeouts = of(&|class| *class == Class::Timeout);
+    if class == Class::Timeout && reached(timeouts, escalation.timeouts) {
+        return escalate(EscalationLevel::Notify, "timeouts", format!("the task ran into a time limit {timeouts} times"));
+    }
+    if class != Class::Infra && reached(failures, escalation.same_task) {
+        return escalate(EscalationLevel::Notify, "same-task", format!("the same task failed {failures} times"));
+    }
+    if class != Class::Infra && facts.attempts_allowed.is_some_and(|allowed| failures >= allowed) {
+        return escalate(EscalationLevel::Notify, "attempts", format!("all {failures} attempts that were allowed failed"));
+    }
+    let rule = retry.of(&class);
+    let alike = of(&|other| *other == class);
+    if alike > rule.most {
+        let why = format!("`{class}` is tried again {} times, and it happened {alike} times", rule.most);
+        return escalate(EscalationLevel::Notify, "retries", why);
+    }
+    let who = if class == Class::Infra { Again::Verifier } else { Again::Executor };
+    Decision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
+}
+
+fn count<'a>(attempts: impl Iterator<Item = &'a Past>) -> u32 {
+    u32::try_from(attempts.count()).unwrap_or(u32::MAX)
+}
+
+fn blocked(by: &[String]) -> String {
+    match by {
+        [] => "the work waits for something else".to_owned(),
+        by => {
+            let names: Vec<String> = by.iter().map(|task| format!("`{task}`")).collect();
+            format!("the work waits for {}", names.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(attempts: &[Past]) -> Decision {
+        let facts = Facts { attempts: attempts.to_vec(), failed_in_group: 1, ..Facts::default() };
+        decide(&RetryPolicy::default(), &EscalationPolicy::default(), &facts)
+    }
+
+    fn word(decision: &Decision) -> String {
+        match decision {
+            Decision::Done => "done".to_owned(),
+            Decision::Retry { who: Again::Executor, after } => format!("retry after {}", after.as_secs()),
+            Decision::Retry { who: Again::Verifier, after } => format!("ask again after {}", after.as_secs()),
+            Decision::Escalate { level, trigger, .. } => format!("{} {trigger}", level.as_str()),
+            Decision::Stop { .. } => "stop".to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_class_is_tried_again_as_often_as_the_protocol_says() {
+        use Class::{Blocked, ExecutionFailure, Infra, Malformed, ReviewRejection, Timeout, VerifyFailure};
+        for (class, expected) in [
+            (ExecutionFailure, &["retry after 0", "retry after 0", "notify same-task"] as &[&str]),
+            (VerifyFailure, &["retry after 0", "retry after 0", "notify same-task"]),
+            (ReviewRejection, &["retry after 0", "notify rejections"]),
+            (Blocked, &["stop", "stop", "stop", "stop"]),
+            (Timeout, &["retry after 30", "notify timeouts"]),
+            (Malformed, &["retry after 0", "retry after 0", "notify same-task"]),
+            (Infra, &["ask again after 30", "ask again after 30", "notify retries"]),
+            (Class::Other("style".to_owned()), &["retry after 0", "retry after 0", "notify same-task"]),
+        ] {
+            for (index, expected) in expected.iter().enumerate() {
+                let attempts = vec![Past::failed(class.clone()); index + 1];
+                assert_eq!(word(&decided(&attempts)), *expected, "{class}, {} times", index + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_interrupted_counts_and_what_the_verifier_broke_does_not() {
+        let verify = || Past::failed(Class::VerifyFailure);
+        let infra = || Past { status: Some(Status::Error), class: Some(Class::Infra) };
+        for (attempts, expected) in [
+            (vec![Past::interrupted()], "retry after 0"),
+            (vec![Past::interrupted(), verify(), verify()], "notify same-task"),
+            (vec![verify(), Past::interrupted(), Past::interrupted()], "notify same-task"),
+            (vec![infra(), infra(), verify()], "retry after 0"),
+            (vec![verify(), verify(), infra()], "ask again after 30"),
+            (vec![verify(), Past::failed(Class::Blocked), verify()], "retry after 0"),
+            (vec![Past { status: Some(Status::Pass), class: None }], "done"),
+            (vec![verify(), Past { status: Some(Status::Pass), class: None }], "done"),
+            (vec![], "stop"),
+        ] {
+            assert_eq!(word(&decided(&attempts)), expected, "{attempts:?}");
+        }
+    }
+
+    #[test]
+    fn rejections_count_in_a_row_only() {
+        let rejected = || Past::failed(Class::ReviewRejection);
+        let other = || Past::failed(Class::VerifyFailure);
+        assert_eq!(word(&decided(&[rejected(), other(), rejected()])), "notify same-task");
+        let patient = EscalationPolicy { same_task: 0, ..EscalationPolicy::default() };
+        let facts = Facts { attempts: vec![rejected(), other(), rejected()], ..Facts::default() };
+        // Twice in all, and not in a row: the retries of the class are used up all the same.
+        assert_eq!(word(&decide(&RetryPolicy::default(), &patient, &facts)), "notify retries");
+    }
+
+    #[test]
+    fn a_group_of_failed_tasks_halts_and_a_person_outranks_retries() {
+        let attempts = vec![Past::failed(Class::VerifyFailure)];
+        let facts = Facts { attempts, failed_in_group: 3, ..Facts::default() };
+        let decide = |facts: &Facts| word(&decide(&RetryPolicy::default(), &EscalationPolicy::default(), facts));
+        assert_eq!(decide(&facts), "halt group");
+        let facts = Facts { failed_in_group: 2, needs_person: Some("the vote is divided".to_owned()), ..facts };
+        assert_eq!(decide(&facts), "notify needs-person");
+        let facts = Facts { needs_person: None, attempts_allowed: Some(1), ..facts };
+        assert_eq!(decide(&facts), "notify attempts");
+    }
+
+    #[test]
+    fn no_number_of_failures_ever_ends_in_done() {
+        let classes = [Class::VerifyFailure, Class::Infra, Class::Blocked, Class::Timeout, Class::ReviewRejection];
+        for first in &classes {
+            for second in &classes {
+                for status in [Some(Status::Fail), Some(Status::Abstain), Some(Status::Error), None] {
+                    let past = |class: &Class| Past { status, class: Some(class.clone()) };
+                    assert_ne!(decided(&[past(first), past(second)]), Decision::Done);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_digest_follows_every_number() {
+        let (retry, escalation) = (RetryPolicy::default(), EscalationPolicy::default());
+        let other = RetryPolicy { timeout: Retries::at_once(1), ..retry.clone() };
+        assert_ne!(digest(&retry, &escalation), digest(&other, &escalation));
+        let other = EscalationPolicy { group: 4, ..escalation.clone() };
+        assert_ne!(digest(&retry, &escalation), digest(&retry, &other));
+    }
+}
