@@ -42,6 +42,7 @@ const PIPELINE: &[&str] = &[
     "report",
     "schema",
     "hook",
+    "install",
     "component",
 ];
 

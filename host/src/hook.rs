@@ -19,6 +19,7 @@ mod fields;
 mod gemini;
 pub mod job;
 mod qwen;
+pub mod sample;
 pub mod sessions;
 pub mod supervise;
 #[cfg(test)]

@@ -56,6 +56,7 @@ pub mod schema;
 
 // Where it is put to use: hooks of coding agents and of git.
 pub mod hook;
+pub mod install;
 
 // For those who write verifiers.
 pub mod component;

@@ -60,6 +60,9 @@ fn hook() -> Value {
             "stop": gate("The gate for an agent that wants to stop."),
             "task_completed": gate("The gate for a task that is declared complete; without one, that of `stop`."),
             "post_tool_use": gate("The gate for the file that a tool changed; without one, nothing is run."),
+            "pre_commit": gate("The gate for what is about to be committed."),
+            "commit_msg": gate("The gate for the message of a commit, which it gets as the claim; without one, nothing is run."),
+            "pre_push": gate("The gate for what is about to be pushed."),
             "bounces": {
                 "description": "How often an agent is sent back.",
                 "type": "integer", "minimum": 0, "maximum": 20, "default": 2

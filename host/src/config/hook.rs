@@ -1,4 +1,4 @@
-//! `[hook]`: which gate is run when a coding agent wants to stop.
+//! `[hook]`: which gate is run when a coding agent wants to stop, and by the hooks of git.
 
 use super::Gate;
 use super::problem::nearest;
@@ -16,6 +16,12 @@ pub struct Hook {
     pub post_tool_use: Option<String>,
     /// How often an agent is sent back.
     pub bounces: Option<u32>,
+    /// The gate for what is about to be committed.
+    pub pre_commit: Option<String>,
+    /// The gate for the message of a commit, which it gets as the claim; without one, nothing is run.
+    pub commit_msg: Option<String>,
+    /// The gate for what is about to be pushed.
+    pub pre_push: Option<String>,
 }
 
 pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, Gate>) -> Hook {
@@ -31,6 +37,9 @@ pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, Gate>) -> Hook
         stop: table.get("stop").and_then(gate),
         task_completed: table.get("task_completed").and_then(gate),
         post_tool_use: table.get("post_tool_use").and_then(gate),
+        pre_commit: table.get("pre_commit").and_then(gate),
+        commit_msg: table.get("commit_msg").and_then(gate),
+        pre_push: table.get("pre_push").and_then(gate),
         bounces: table.get("bounces").and_then(|value| value.small(0..=20)),
     };
     table.finish();

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gatehost::config::Grant;
 use gatehost::hook::Host;
+use gatehost::install::Target;
 use gatehost::report::Format as ReportFormat;
 use std::path::PathBuf;
 
@@ -67,6 +68,18 @@ pub(crate) enum Command {
     Report(Report),
     /// Answer the hook of a coding agent: run a gate, and send the agent back until it passes
     Hook(Hook),
+    /// Put gates into coding agents, git hooks and CI
+    Install(Install),
+    /// Take gates out again, and restore what was there before
+    Uninstall(Uninstall),
+    /// Prove that every installed hook blocks, and find what keeps gates from working
+    Doctor(Doctor),
+    /// Serve the Model Context Protocol over standard input and output
+    #[command(after_help = MCP_HELP)]
+    Mcp,
+    /// Answer a hook of git
+    #[command(hide = true)]
+    GitHook(GitHook),
     /// The child process of `gate hook`
     #[command(hide = true)]
     HookRun,
@@ -253,6 +266,56 @@ pub(crate) struct Hook {
     /// Answer within so many seconds; must be less than the host waits
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) deadline: Option<u64>,
+}
+
+const MCP_HELP: &str = "\
+Tools: `verify` runs a gate, `explain` says what a code means, `status` shows the last run, `fix` lists the repairs that \
+verifiers offer. The tools advise; hooks enforce (`gate install`).";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is there is kept: settings are edited in place, a git hook that was there before still runs first. Installing twice \
+changes nothing. Without a name, what is used in this folder is found, and you are asked.
+
+Examples:
+  gate install claude git
+  gate doctor")]
+pub(crate) struct Install {
+    /// Where
+    #[arg(value_parser = targets())]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// Where from; without a name, everywhere
+    #[arg(value_parser = targets())]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A sample that must be blocked is sent through each hook as it is installed: the very command line, in a shell, with an \
+empty PATH. Exit code 0 means that everything works, 1 that something does not.")]
+pub(crate) struct Doctor {
+    /// Install again what is broken
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GitHook {
+    /// The hook: pre-commit, commit-msg or pre-push
+    pub(crate) name: String,
+    /// What git hands over
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+/// The names of the places where a gate can be installed.
+fn targets() -> impl TypedValueParser<Value = Target> {
+    let parser = PossibleValuesParser::new(Target::ALL.iter().map(|target| target.as_str()));
+    parser.map(|name| Target::named(&name).unwrap_or(Target::Git))
 }
 
 /// The names of the hosts.

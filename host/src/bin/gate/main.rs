@@ -6,10 +6,14 @@ mod build;
 mod compile;
 mod complaint;
 mod completions;
+mod doctor;
+mod git_hook;
 mod hook;
 mod init;
 mod inspect;
+mod install;
 mod languages;
+mod mcp;
 mod new;
 mod plan;
 mod prepare;
@@ -45,6 +49,11 @@ fn main() -> ExitCode {
         Command::Plan(command) => plan::run(global, command),
         Command::Hook(command) => return hook::run(global, command),
         Command::HookRun => return hook::child(),
+        Command::GitHook(command) => git_hook::run(global, command),
+        Command::Install(command) => install::install(global, command),
+        Command::Uninstall(command) => install::uninstall(global, command),
+        Command::Doctor(command) => doctor::run(global, command),
+        Command::Mcp => mcp::run(global),
         Command::Report(command) => report::run(global, command),
         Command::Init(command) => init::run(global, command),
         Command::Schema(command) => schema::run(command),
