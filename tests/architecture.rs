@@ -43,6 +43,7 @@ const PIPELINE: &[&str] = &[
     "schema",
     "hook",
     "install",
+    "import",
     "component",
 ];
 

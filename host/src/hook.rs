@@ -127,6 +127,8 @@ pub struct Call {
     pub model: Option<String>,
     /// The identifier and the subject of a task.
     pub task: Option<(String, String)>,
+    /// What the agent is asked, where it begins with something.
+    pub prompt: Option<String>,
     /// The files that a tool changed.
     pub files: Vec<PathBuf>,
     /// Whether the host says that the agent was sent back already. A hint: Gemini forgets it, Qwen always says so.
@@ -151,6 +153,7 @@ impl Call {
             claim: None,
             model: None,
             task: None,
+            prompt: None,
             files: Vec::new(),
             active: false,
             paused: false,

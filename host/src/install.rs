@@ -166,7 +166,7 @@ fn remove(path: &Path) -> Result<Vec<Change>, Error> {
 }
 
 /// A word of a shell command.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {
         return text.to_owned();

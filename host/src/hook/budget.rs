@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// How often an agent is sent back if the configuration says nothing.
 pub const BOUNCES: u32 = 2;
 /// How often it is sent back in one session, whatever is configured: a bound against a loop that nobody foresaw.
-const MAX_TOTAL: u32 = 100;
+const MAX_TOTAL: u32 = 50;
 
 /// What is known about a session of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ pub struct Session {
     pub state: Option<String>,
     /// The identifier of the last run.
     pub run: Option<String>,
+    /// The first line of what the agent was told last.
+    pub told: Option<String>,
 }
 
 /// What a run means for an agent.
@@ -73,7 +75,10 @@ impl Session {
             (Some(_), None) => false,
             (None, _) => spent && !call.active && call.event == Event::Stop,
         };
-        if new || call.event == Event::Prompt {
+        // Qwen announces what we told the agent as if the user had asked for it.
+        let told = |told: &String| call.prompt.as_ref().is_none_or(|prompt| prompt.contains(told.as_str()));
+        let asked = call.event == Event::Prompt && !self.told.as_ref().is_some_and(told);
+        if new || asked {
             (self.bounces, self.faults, self.failure, self.state) = (0, 0, None, None);
         }
         if call.turn.is_some() {
@@ -119,6 +124,7 @@ impl Session {
     fn block(&mut self, state: &str, reason: &str) -> Decision {
         self.total += 1;
         self.state = Some(state.to_owned());
+        self.told = reason.lines().find(|line| !line.trim().is_empty()).map(|line| line.chars().take(200).collect());
         Decision::Block(reason.to_owned())
     }
 

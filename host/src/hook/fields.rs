@@ -70,6 +70,7 @@ impl<'v> Fields<'v> {
             transcript: self.path(&["agent_transcript_path", "transcript_path", "transcriptPath"]),
             claim: self.text(&["last_assistant_message", "prompt_response", "response"]),
             model: self.name(&["model"]),
+            prompt: self.text(&["prompt"]),
             files: file.into_iter().collect(),
             active: self.flag(&["stop_hook_active"]),
             name,

@@ -114,6 +114,26 @@ fn gemini_is_counted_although_it_forgets_and_qwen_although_it_never_does() {
 }
 
 #[test]
+fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
+    let prompt = |text: &str| {
+        let message = serde_json::json!({
+            "session_id": "s", "cwd": "/w", "hook_event_name": "UserPromptSubmit", "timestamp": "t", "prompt": text,
+        });
+        Call::read(message.to_string().as_bytes(), Some(Host::Qwen)).expect("a call")
+    };
+    let failed = |digest: &str| Judged::Fail { digest: digest.into(), reason: "The gate failed.\n- x".into(), unfinished: false };
+    let mut session = Session::default();
+    for round in 0..2 {
+        session.note(&prompt("Stop hook: The gate failed.\n- x"));
+        assert!(answered(QWEN, &mut session, &failed(&round.to_string())).1.contains("\"block\""));
+    }
+    session.note(&prompt("The gate failed.\n- x"));
+    assert!(answered(QWEN, &mut session, &failed("2")).1.contains("verification_failed"));
+    session.note(&prompt("Please try once more."));
+    assert!(answered(QWEN, &mut session, &failed("3")).1.contains("\"block\""));
+}
+
+#[test]
 fn a_fault_of_the_gate_is_told_once() {
     // E1 and E3: a hang, a broken configuration.
     let fault = Judged::Fault { reason: "`slow` did not answer".to_owned() };

@@ -363,6 +363,9 @@ pub(crate) struct Plan {
 #[derive(Debug, Args)]
 #[command(after_help = "It never overwrites a file.")]
 pub(crate) struct Init {
+    /// Take over the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
     /// Print the file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,
