@@ -45,6 +45,9 @@ const PIPELINE: &[&str] = &[
     "author",
     "report",
     "schema",
+    "hook",
+    "install",
+    "import",
     "component",
 ];
 

@@ -8,6 +8,7 @@ mod command;
 mod files;
 mod gate;
 mod grant;
+mod hook;
 mod model;
 mod people;
 mod problem;
@@ -27,6 +28,7 @@ pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
+pub use hook::Hook;
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
@@ -77,6 +79,8 @@ pub struct Config {
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
+    /// `[hook]`.
+    pub hook: Hook,
     pub(crate) places: Places,
 }
 
@@ -129,9 +133,22 @@ fn read(mut root: Table<'_>) -> Config {
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
+    let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let places = Places::default();
-    let config =
-        Config { deadline, require_trusted, gates, checks, commands, models, retry, escalation, overrides, places };
+    let config = Config {
+        deadline,
+        require_trusted,
+        gates,
+        checks,
+        commands,
+        models,
+        retry,
+        escalation,
+        overrides,
+        hook,
+        places,
+    };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));

@@ -58,5 +58,10 @@ pub mod author;
 pub mod report;
 pub mod schema;
 
+// Where it is put to use: hooks of coding agents and of git.
+pub mod hook;
+pub mod install;
+pub mod import;
+
 // For those who write verifiers.
 pub mod component;

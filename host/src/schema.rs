@@ -50,6 +50,28 @@ pub fn program_output() -> Value {
     schema
 }
 
+/// `[hook]`: which gate `gate hook` runs.
+fn hook() -> Value {
+    let gate = |what: &str| json!({ "description": what, "type": "string", "minLength": 1 });
+    json!({
+        "description": "Which gate `gate hook` runs, and how often a coding agent is sent back.",
+        "type": "object",
+        "properties": {
+            "stop": gate("The gate for an agent that wants to stop."),
+            "task_completed": gate("The gate for a task that is declared complete; without one, that of `stop`."),
+            "post_tool_use": gate("The gate for the file that a tool changed; without one, nothing is run."),
+            "pre_commit": gate("The gate for what is about to be committed."),
+            "commit_msg": gate("The gate for the message of a commit, which it gets as the claim; without one, nothing is run."),
+            "pre_push": gate("The gate for what is about to be pushed."),
+            "bounces": {
+                "description": "How often an agent is sent back.",
+                "type": "integer", "minimum": 0, "maximum": 20, "default": 2
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The schema of `gate.toml`. It knows shapes and words; that names exist and numbers fit is for `gate plan` to say.
@@ -92,6 +114,7 @@ pub fn gate_toml() -> Value {
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
+            "hook": hook(),
         }),
         &["gate"],
     );

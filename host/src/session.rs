@@ -29,7 +29,7 @@ pub use recorder::LedgerUse;
 use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
-use crate::config::{Config, Overrides, nearest};
+use crate::config::{Config, Hook, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -77,6 +77,8 @@ pub struct Request {
     pub fail_fast: bool,
     /// Which checks run. What is left out is marked in the record.
     pub checks: Checks,
+    /// What becomes of a claim or of tool calls that no check of the gate reads.
+    pub unread: Unread,
     /// The environment that commands, git and models see.
     pub environment: Environment,
     /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
@@ -98,6 +100,7 @@ impl Request {
             use_cache: true,
             fail_fast: false,
             checks: Checks::default(),
+            unread: Unread::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
@@ -130,6 +133,21 @@ impl Checks {
         let left_out = |name: &&&str| named.contains(**name) == matches!(self, Self::Except(_));
         Ok(names.iter().filter(left_out).map(|name| (*name).to_owned()).collect())
     }
+}
+
+/// What becomes of a claim or of tool calls that no check of the gate reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unread {
+    /// The request is refused: what was handed over would look as if it had been judged.
+    #[default]
+    Refuse,
+    /// Nothing: they come with every request, whether they are wanted or not.
+    Ignore,
+}
+
+/// What the configuration of a request says about hooks.
+pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
+    Ok(policy::find(request)?.config.hook)
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
@@ -335,8 +353,9 @@ impl Session {
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
-        let gate = gate::run(&plan, &circumstances, &bench).await;
+        let mut gate = gate::run(&plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
+        explain(&mut gate, &verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
         let mut record = Record::of(gate);
@@ -376,6 +395,9 @@ impl Session {
 
     /// What is handed over and read by no check would look as if it had been judged.
     fn refuse_unread(&self, plan: &Plan) -> Result<(), Error> {
+        if self.request.unread == Unread::Ignore {
+            return Ok(());
+        }
         let said = &self.request.submission;
         let what = [
             ("a claim", said.claim.is_some()),
@@ -459,6 +481,15 @@ fn emit_log(emitter: &Emitter, log: Vec<Logged>) {
             emitter.emit(logged("warn".to_owned(), format!("{dropped} more lines were dropped")));
         }
     }
+}
+
+/// Keep what the verifiers say about the codes that they reported.
+fn explain(node: &mut Node, verifiers: &Verifiers) {
+    if let (Some(verifier), Some(verdict)) = (&node.verifier, &node.verdict) {
+        let codes: BTreeSet<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();
+        node.rules = codes.into_iter().filter_map(|code| verifiers.rule(&verifier.digest, code)).collect();
+    }
+    node.children.iter_mut().for_each(|child| explain(child, verifiers));
 }
 
 fn selection_record(selection: &Selection) -> SelectionRecord {

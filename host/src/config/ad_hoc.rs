@@ -2,7 +2,7 @@
 
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, DEADLINE, Gate, Grant, Member, Overrides, Rule, Target};
+use super::{Check, Config, DEADLINE, Gate, Grant, Hook, Member, Overrides, Rule, Target};
 use crate::limits::Limits;
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
@@ -40,6 +40,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         retry: RetryPolicy::default(),
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
+        hook: Hook::default(),
         places: Places::default(),
     }
 }

@@ -7,19 +7,25 @@ mod build;
 mod compile;
 mod complaint;
 mod completions;
+mod doctor;
 mod evidence;
 mod explain;
+mod git_hook;
+mod hook;
 mod init;
 mod inspect;
+mod install;
 mod interrupt;
 mod languages;
 mod log;
+mod mcp;
 mod new;
 mod person;
 mod plan;
 mod prepare;
 mod progress;
 mod project;
+mod report;
 mod resume;
 mod run;
 mod said;
@@ -53,6 +59,14 @@ fn main() -> ExitCode {
     let exit = match &arguments.command {
         Command::Run(command) => run::run(global, command),
         Command::Plan(command) => plan::run(global, command),
+        Command::Hook(command) => return hook::run(global, command),
+        Command::HookRun => return hook::child(),
+        Command::GitHook(command) => git_hook::run(global, command),
+        Command::Install(command) => install::install(global, command),
+        Command::Uninstall(command) => install::uninstall(global, command),
+        Command::Doctor(command) => doctor::run(global, command),
+        Command::Mcp => mcp::run(global),
+        Command::Report(command) => report::run(global, command),
         Command::Init(command) => init::run(global, command),
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
