@@ -25,7 +25,8 @@ fn work() -> tempfile::TempDir {
 #[test]
 fn one_run_writes_several_reports_and_they_can_be_made_again_later() {
     let home = work();
-    let (code, stdout, _) = gate(home.path(), "run --output sarif=../o.sarif --output junit=../o.xml --output json=../o.json");
+    let (code, stdout, _) =
+        gate(home.path(), "run --output sarif=../o.sarif --output junit=../o.xml --output json=../o.json");
     assert_eq!(code, Some(1));
     assert!(stdout.contains("gate default: fail"), "{stdout}");
     let read = |name: &str| fs::read_to_string(home.path().join(name)).expect("written");

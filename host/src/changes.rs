@@ -366,7 +366,16 @@ fn named(
 
 /// A file that is judged whole, because there is nothing to compare it with.
 fn whole_file(path: String, state: ChangeState) -> Change {
-    Change { path, kind: ChangeKind::Added, state, old_path: None, size: None, hunks: None, old_mode: None, new_mode: None }
+    Change {
+        path,
+        kind: ChangeKind::Added,
+        state,
+        old_path: None,
+        size: None,
+        hunks: None,
+        old_mode: None,
+        new_mode: None,
+    }
 }
 
 /// In order, each once, with their sizes.

@@ -26,7 +26,6 @@ mod subject;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
-use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
 use crate::config::{Config, Hook, Overrides, nearest};
@@ -46,6 +45,7 @@ use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
+use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;

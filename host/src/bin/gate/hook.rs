@@ -23,7 +23,9 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
     let answered = catch_unwind(AssertUnwindSafe(|| answer(global, command)));
     let answer = answered.unwrap_or_else(|_| {
         let reason = "The gate crashed, so nothing is verified. This is not a finding about the work.".to_owned();
-        command.host.map_or_else(|| Answer::refuse(&reason), |host| Call::of(host).answer(&Decision::Block(reason.clone())))
+        command
+            .host
+            .map_or_else(|| Answer::refuse(&reason), |host| Call::of(host).answer(&Decision::Block(reason.clone())))
     });
     if !answer.stderr.is_empty() {
         terminal::say(&answer.stderr);
@@ -64,7 +66,8 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
     let mut remembered = remember(&key);
     let mut session = remembered.as_ref().map(|remembered| remembered.session.clone()).unwrap_or_default();
     session.note(call);
-    let decision = if call.event == Event::Prompt { Decision::Allow } else { judge(&mut session, call, folder, &key, deadline) };
+    let decision =
+        if call.event == Event::Prompt { Decision::Allow } else { judge(&mut session, call, folder, &key, deadline) };
     if let Some(remembered) = &mut remembered {
         remembered.session = session;
         if remembered.save().is_ok() {
