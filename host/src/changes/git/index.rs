@@ -40,6 +40,8 @@ pub(super) struct Index {
     pub(super) paths: BTreeMap<Vec<u8>, Known>,
     /// The folders that a sparse index does not expand.
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
+    /// Those of them that are not in the working tree.
+    pub(super) left_out: Vec<Vec<u8>>,
     /// The tree that its entries stand for.
     pub(super) top: Folder,
     /// The ids of folders that `git commit` would take without looking at their entries.
@@ -119,7 +121,14 @@ impl Index {
         }
         // Already in order, so that nothing is searched for.
         let paths = paths.into_iter().collect();
-        Ok(Self { paths, sparse, top, cached })
+        Ok(Self { paths, sparse, left_out: Vec::new(), top, cached })
+    }
+
+    /// Whether a path is in a folder that a sparse checkout leaves out.
+    pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
+        self.left_out
+            .iter()
+            .any(|folder| path.strip_prefix(folder.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
     }
 
     /// Refuses an index from which `git commit` would write another tree than its entries are.

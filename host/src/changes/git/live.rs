@@ -40,6 +40,8 @@ struct Places {
     base: Option<Entry>,
     head: Option<Entry>,
     index: Option<Known>,
+    /// Whether it is staged in a folder that a sparse checkout leaves out.
+    is_left_out: bool,
 }
 
 impl Live<'_> {
@@ -85,12 +87,16 @@ impl Live<'_> {
         let mut changes = Vec::new();
         let mut bases = BTreeMap::new();
         for (number, name) in known.paths.iter().enumerate() {
-            let index = index.paths.get(*name).copied();
+            let known = index.paths.get(*name).copied();
             let stored = |differences: &Differences| match differences.get(*name) {
                 Some(difference) => difference.old,
-                None => index.and_then(|known| known.entry),
+                None => known.and_then(|known| known.entry),
             };
-            let places = Places { base: stored(&since_base), head: stored(&since_head), index };
+            let is_staged = |differences: &Differences| differences.get(*name).is_some_and(|found| found.new.is_some());
+            let is_left_out =
+                known.is_none() && (is_staged(&since_base) || is_staged(&since_head)) && index.leaves_out(name);
+            let (base, head) = (stored(&since_base), stored(&since_head));
+            let places = Places { base, head, index: known, is_left_out };
             let there = (look.present[number].as_ref(), digests[number].as_ref());
             if let Some(change) = self.compare(&mut objects, &mut comparison, name, &places, there)? {
                 bases.insert(change.path.clone(), places.base);
@@ -149,6 +155,7 @@ impl Live<'_> {
         for (folder, id) in std::mem::take(&mut index.sparse) {
             let is_absent = str::from_utf8(&folder).is_ok_and(|folder| !is_there(self.work, folder, true));
             if is_absent {
+                index.left_out.push(folder);
                 continue;
             }
             for (name, entry) in tree::files(objects, id)? {
@@ -169,7 +176,7 @@ impl Live<'_> {
         places: &Places,
         (present, digests): (Option<&Present>, Option<&Digests>),
     ) -> Result<Option<Change>, Error> {
-        let Places { base, head, index } = *places;
+        let Places { base, head, index, is_left_out } = *places;
         let staged = index.and_then(|known| known.entry);
         let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
         let mut is = |stored: Option<Entry>| match (stored, present) {
@@ -186,7 +193,7 @@ impl Live<'_> {
         }
         let is_staged = if staged == base { is_base } else { is(staged)? };
         let is_repository = [base, head, staged].into_iter().flatten().any(|entry| entry.mode == Mode::Repository);
-        let is_skipped = is_settled && index.is_some_and(|known| known.is_skipped);
+        let is_skipped = is_left_out || index.is_some_and(|known| known.is_skipped && known.entry.is_some());
         let is_there = match (present, str::from_utf8(name)) {
             (Some(_), _) => true,
             // Behind a link in the place of one of its folders, for one.
@@ -194,7 +201,8 @@ impl Live<'_> {
             (None, Err(_)) => false,
         };
         if !is_there && is_skipped {
-            return Ok(None);
+            // It is not deleted, and what it is now is not in the working tree.
+            return if is_settled { Ok(None) } else { Err(Error::LeftOut(path(name)?)) };
         }
         let kind = match base {
             _ if !is_there => ChangeKind::Deleted,
