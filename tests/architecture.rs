@@ -12,6 +12,7 @@ const PIPELINE: &[&str] = &[
     "limits",
     "environment",
     "random",
+    "search_path",
     "temporary",
     "vault",
     "verdict",
@@ -30,6 +31,7 @@ const PIPELINE: &[&str] = &[
     "changes",
     "error",
     "commands",
+    "shutdown",
     "models",
     "runtime",
     "memory",
@@ -43,6 +45,9 @@ const PIPELINE: &[&str] = &[
     "author",
     "report",
     "schema",
+    "hook",
+    "install",
+    "import",
     "component",
 ];
 

@@ -8,6 +8,7 @@ mod command;
 mod files;
 mod gate;
 mod grant;
+mod hook;
 mod model;
 mod people;
 mod problem;
@@ -27,6 +28,7 @@ pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
+pub use hook::Hook;
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
@@ -49,8 +51,12 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const MAX_DEPTH: usize = 64;
 /// How many members a gate may have in all, those of its members included.
 pub const MAX_MEMBERS: usize = 1_000;
-/// How long a gate may take, and how long it may take if nothing else is said.
-pub const MAX_DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// How long a gate may take if nothing else is said: so long, or longer where one of its commands may.
+pub const DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// How long a gate may take at most.
+pub const MAX_DEADLINE: Duration = Duration::from_secs(2 * 60 * 60);
+/// What a gate has for everything else where it waits for its longest command.
+const BESIDE_COMMANDS: Duration = Duration::from_secs(10 * 60);
 
 /// A valid `gate.toml`.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +81,8 @@ pub struct Config {
     pub overrides: Overrides,
     /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
     pub protected: Vec<String>,
+    /// `[hook]`.
+    pub hook: Hook,
     pub(crate) places: Places,
 }
 
@@ -115,17 +123,22 @@ pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
 }
 
 fn read(mut root: Table<'_>) -> Config {
-    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE)).unwrap_or(MAX_DEADLINE);
+    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE));
     let gates = named(&mut root, "gate", gate::read);
     let commands = named(&mut root, "command", |_, table| command::read(table));
     let models = named(&mut root, "model", |_, table| model::read(table, &commands));
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
+    let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
+    let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
     let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
+    let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
+    let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
+    let places = Places::default();
     let config = Config {
         deadline,
         require_trusted,
@@ -137,7 +150,8 @@ fn read(mut root: Table<'_>) -> Config {
         escalation,
         overrides,
         protected,
-        places: Places::default(),
+        hook,
+        places,
     };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here

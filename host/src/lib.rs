@@ -8,6 +8,7 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod random;
+pub mod search_path;
 mod temporary;
 pub mod vault;
 pub mod verdict;
@@ -32,6 +33,7 @@ pub mod error;
 
 // What a verifier can be granted besides.
 pub mod commands;
+pub mod shutdown;
 pub mod models;
 
 // Who judges.
@@ -55,6 +57,11 @@ pub mod author;
 // What is told afterwards.
 pub mod report;
 pub mod schema;
+
+// Where it is put to use: hooks of coding agents and of git.
+pub mod hook;
+pub mod install;
+pub mod import;
 
 // For those who write verifiers.
 pub mod component;

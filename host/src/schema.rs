@@ -50,6 +50,28 @@ pub fn program_output() -> Value {
     schema
 }
 
+/// `[hook]`: which gate `gate hook` runs.
+fn hook() -> Value {
+    let gate = |what: &str| json!({ "description": what, "type": "string", "minLength": 1 });
+    json!({
+        "description": "Which gate `gate hook` runs, and how often a coding agent is sent back.",
+        "type": "object",
+        "properties": {
+            "stop": gate("The gate for an agent that wants to stop."),
+            "task_completed": gate("The gate for a task that is declared complete; without one, that of `stop`."),
+            "post_tool_use": gate("The gate for the file that a tool changed; without one, nothing is run."),
+            "pre_commit": gate("The gate for what is about to be committed."),
+            "commit_msg": gate("The gate for the message of a commit, which it gets as the claim; without one, nothing is run."),
+            "pre_push": gate("The gate for what is about to be pushed."),
+            "bounces": {
+                "description": "How often an agent is sent back.",
+                "type": "integer", "minimum": 0, "maximum": 20, "default": 2
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The schema of `gate.toml`. It knows shapes and words; that names exist and numbers fit is for `gate plan` to say.
@@ -96,6 +118,7 @@ pub fn gate_toml() -> Value {
                 "description": "Files, such as tests, that a change may not touch without a person; checked where the configuration comes from a commit.",
                 "$ref": "#/$defs/globs",
             },
+            "hook": hook(),
         }),
         &["gate"],
     );
@@ -138,7 +161,8 @@ fn retry() -> Value {
         ],
     });
     let classes = ["execution-failure", "verify-failure", "review-rejection", "timeout", "malformed", "infra"];
-    let properties: serde_json::Map<_, _> = classes.map(|class| (class.to_owned(), retries.clone())).into_iter().collect();
+    let properties: serde_json::Map<_, _> =
+        classes.map(|class| (class.to_owned(), retries.clone())).into_iter().collect();
     json!({
         "description": "How often a failure of a class is tried again before a person is told.",
         "type": "object",
@@ -149,9 +173,7 @@ fn retry() -> Value {
 
 /// When a person is needed.
 fn escalation() -> Value {
-    let number = |what: &str, default: u32| {
-        json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default })
-    };
+    let number = |what: &str, default: u32| json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default });
     json!({
         "description": "From which number on a person is needed; 0 for never.",
         "type": "object",

@@ -27,10 +27,9 @@ mod trusted;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
-use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
-use crate::config::{Config, Overrides};
+use crate::config::{Config, Hook, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -47,6 +46,7 @@ use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
+use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
@@ -76,6 +76,10 @@ pub struct Request {
     pub use_cache: bool,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
+    /// Which checks run. What is left out is marked in the record.
+    pub checks: Checks,
+    /// What becomes of a claim or of tool calls that no check of the gate reads.
+    pub unread: Unread,
     /// The environment that commands, git and models see.
     pub environment: Environment,
     /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
@@ -96,11 +100,55 @@ impl Request {
             models: Recording::default(),
             use_cache: true,
             fail_fast: false,
+            checks: Checks::default(),
+            unread: Unread::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
         }
     }
+}
+
+/// Which checks of a gate run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// All of them.
+    #[default]
+    All,
+    /// Only these.
+    Only(BTreeSet<String>),
+    /// All but these.
+    Except(BTreeSet<String>),
+}
+
+impl Checks {
+    /// The names of the checks of a plan that are left out. A name that no check has is a mistake.
+    fn left_out(&self, plan: &Plan) -> Result<BTreeSet<String>, Error> {
+        let names: BTreeSet<&str> = plan.checks().map(|check| check.check.as_str()).collect();
+        let (Self::Only(named) | Self::Except(named)) = self else { return Ok(BTreeSet::new()) };
+        if let Some(unknown) = named.iter().find(|name| !names.contains(name.as_str())) {
+            let shown = text::clean_line(unknown, 60);
+            let message = format!("the gate `{}` has no check `{shown}`", plan.root.name);
+            return Err(Error::usage(message).hint(nearest(unknown, names.iter().copied())));
+        }
+        let left_out = |name: &&&str| named.contains(**name) == matches!(self, Self::Except(_));
+        Ok(names.iter().filter(left_out).map(|name| (*name).to_owned()).collect())
+    }
+}
+
+/// What becomes of a claim or of tool calls that no check of the gate reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unread {
+    /// The request is refused: what was handed over would look as if it had been judged.
+    #[default]
+    Refuse,
+    /// Nothing: they come with every request, whether they are wanted or not.
+    Ignore,
+}
+
+/// What the configuration of a request says about hooks.
+pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
+    Ok(policy::find(request)?.config.hook)
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
@@ -254,7 +302,10 @@ impl Session {
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let changes = Arc::new(blocking(move || Ok(changes::collect(&folder, &selection, needs)?)).await?);
+        let store = self.runtime.vault().filter(|_| self.request.use_cache).cloned();
+        let looking = store.clone();
+        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
+        let changes = Arc::new(blocking(collect).await?);
         let mut subject = subject::of(&changes, self.request.submission.clone());
         let recorder = blocked(recorder.await)?;
         let recorder = match recorder {
@@ -270,6 +321,7 @@ impl Session {
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
+        circumstances.left_out = self.request.checks.left_out(&plan)?;
 
         let digest = plan.digest();
         let attempt = subject.submission.attempt.max(1);
@@ -296,7 +348,7 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes);
+        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
         let bench = Bench::new(Arc::clone(&self.runtime), &verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
@@ -306,6 +358,7 @@ impl Session {
         emit_log(&emitter, bench.into_log());
         let (known, folder, selection) = (Arc::clone(&found), self.request.folder.clone(), self.request.selection.clone());
         trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
+        explain(&mut gate, &verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
         let mut record = Record::of(gate);
@@ -345,6 +398,9 @@ impl Session {
 
     /// What is handed over and read by no check would look as if it had been judged.
     fn refuse_unread(&self, plan: &Plan) -> Result<(), Error> {
+        if self.request.unread == Unread::Ignore {
+            return Ok(());
+        }
         let said = &self.request.submission;
         let what = [
             ("a claim", said.claim.is_some()),
@@ -405,8 +461,13 @@ fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<
 }
 
 /// The files that there are to judge now and were not before.
-fn added(folder: &Path, selection: &Selection, before: &changes::Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
+fn added(
+    folder: &Path,
+    selection: &Selection,
+    before: &changes::Changes,
+    store: Option<&Arc<Vault>>,
+) -> Result<Vec<String>, Failure> {
+    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();
@@ -423,6 +484,15 @@ fn emit_log(emitter: &Emitter, log: Vec<Logged>) {
             emitter.emit(logged("warn".to_owned(), format!("{dropped} more lines were dropped")));
         }
     }
+}
+
+/// Keep what the verifiers say about the codes that they reported.
+fn explain(node: &mut Node, verifiers: &Verifiers) {
+    if let (Some(verifier), Some(verdict)) = (&node.verifier, &node.verdict) {
+        let codes: BTreeSet<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();
+        node.rules = codes.into_iter().filter_map(|code| verifiers.rule(&verifier.digest, code)).collect();
+    }
+    node.children.iter_mut().for_each(|child| explain(child, verifiers));
 }
 
 fn selection_record(selection: &Selection) -> SelectionRecord {

@@ -195,6 +195,23 @@ impl Finding {
     }
 }
 
+/// A kind of finding that a verifier can report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Rule {
+    /// The code of its findings; `*` for all that come from the settings.
+    pub code: String,
+    /// The level that its findings usually have.
+    pub level: Level,
+    /// What it means, in one line.
+    pub summary: String,
+    /// How to repair it, and why it matters.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub help: String,
+    /// A page that explains it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+}
+
 /// Which kind of failure a verdict is, for whoever decides about a retry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -463,7 +480,7 @@ error_kinds! {
     AbiPlace = "abi.place",
     /// A command could not be started or confined.
     CommandNotStarted = "command.not-started",
-    /// A command changed what it must not.
+    /// A command changed what it must not: what decides about the work.
     CommandTampered = "command.tampered",
     /// A model could not be reached, or answered with an error, after all retries.
     LlmUnreachable = "llm.unreachable",

@@ -3,6 +3,7 @@
 use super::server::{Act, Server};
 use super::*;
 use crate::guests;
+use gatehost::environment::Environment;
 use gatehost::limits::Limits;
 use gatehost::models::Stop;
 use gatehost::runtime::{AskModels, Capabilities, Granted, Grants, Runtime, Source, Terms};
@@ -153,7 +154,8 @@ fn behind_a_command(more: &str) -> (tempfile::TempDir, Models) {
     );
     let config = config::parse(file.as_bytes()).expect("valid");
     let folder = tempfile::tempdir().expect("a folder");
-    let commands = Arc::new(Commands::new(config.commands, folder.path().to_owned()));
+    let commands = Commands::new(config.commands, folder.path().to_owned());
+    let commands = Arc::new(commands.with_environment(Environment::of_process()));
     (folder, Models::new(config.models, commands, Executor::default(), None))
 }
 

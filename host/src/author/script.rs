@@ -7,7 +7,7 @@
 //! { "nonce": "NONCE", "answers": { "reviewer": [{ "text": "VERDICT {nonce} pass" }, { "unreachable": "offline" }] } }
 //! ```
 
-use crate::commands::{Captured, Commands, Ending, NotStarted, Ran};
+use crate::commands::{Captured, Commands, Ending, NoResult, Ran};
 use crate::config::Sandbox;
 use crate::models::{Answer, Models, NoAnswer, Stop};
 use crate::runtime::{AskModels, Granted, RunCommands};
@@ -55,7 +55,7 @@ impl ModelScript {
 #[serde(try_from = "RunText")]
 struct ScriptedRun {
     argv: Vec<String>,
-    ending: Result<Ending, NotStarted>,
+    ending: Result<Ending, NoResult>,
     stdout: String,
     stderr: String,
 }
@@ -82,7 +82,7 @@ impl TryFrom<RunText> for ScriptedRun {
             (Some(code), None, None, None) => Ok(Ending::Exited(code)),
             (None, Some(signal), None, None) => Ok(Ending::Signalled(signal)),
             (None, None, Some(true), None) => Ok(Ending::TimedOut),
-            (None, None, None, Some(why)) => Err(NotStarted(why)),
+            (None, None, None, Some(why)) => Err(NoResult::not_started(why)),
             _ => return Err("expected one of `exit`, `signal`, `timed_out: true` and `not_started`"),
         };
         Ok(Self { argv: text.argv.unwrap_or_default(), ending, stdout: text.stdout, stderr: text.stderr })
@@ -90,7 +90,7 @@ impl TryFrom<RunText> for ScriptedRun {
 }
 
 impl ScriptedRun {
-    fn ran(&self, name: &str) -> Result<Ran, NotStarted> {
+    fn ran(&self, name: &str) -> Result<Ran, NoResult> {
         let argv = if self.argv.is_empty() { vec![name.to_owned()] } else { self.argv.clone() };
         Ok(Ran {
             argv,
@@ -101,6 +101,7 @@ impl ScriptedRun {
             started: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
+            advice: None,
         })
     }
 }

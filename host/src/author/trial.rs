@@ -6,7 +6,7 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
 use crate::runtime::{
-    Anatomy, Answer, AskModels, Capabilities, Capability, Description, FileInput, Granted, Grants, ReadFiles, RunCommands,
+    Anatomy, Answer, AskModels, Capabilities, Capability, Description, Granted, Grants, ReadFiles, RunCommands,
     Runtime, Source, Terms, Verifier,
 };
 use crate::settings;

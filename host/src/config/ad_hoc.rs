@@ -2,7 +2,7 @@
 
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, Gate, Grant, MAX_DEADLINE, Member, Overrides, Rule, Target};
+use super::{Check, Config, DEADLINE, Gate, Grant, Hook, Member, Overrides, Rule, Target};
 use crate::limits::Limits;
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     }
     let gate = Gate { rule: Rule::All(members), terms: Terms::default() };
     Config {
-        deadline: MAX_DEADLINE,
+        deadline: DEADLINE,
         require_trusted: false,
         gates: BTreeMap::from([("command-line".to_owned(), gate)]),
         checks,
@@ -41,6 +41,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
         protected: Vec::new(),
+        hook: Hook::default(),
         places: Places::default(),
     }
 }

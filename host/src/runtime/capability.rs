@@ -7,7 +7,7 @@ pub(super) mod commands;
 pub(super) mod files;
 pub(super) mod models;
 
-use crate::commands::{Commands, NotStarted, Ran};
+use crate::commands::{Commands, NoResult, Ran};
 use crate::config::Grant;
 use crate::models::{Answer, Models, NoAnswer, Question};
 use crate::outcome::ModelUse;
@@ -71,7 +71,7 @@ pub trait ReadFiles: fmt::Debug + Send + Sync {
 /// Runs commands by name: the `commands` interface.
 pub trait RunCommands: fmt::Debug + Send + Sync {
     /// Run a command to its end, perhaps several times.
-    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NotStarted>>;
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>>;
 }
 
 /// Asks models by name: the `models` interface.
@@ -101,7 +101,7 @@ impl ReadFiles for Workspace {
 }
 
 impl RunCommands for Commands {
-    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NotStarted>> {
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>> {
         Box::pin(async move { Self::run(self, name, Vec::new()).await.map(|ran| vec![ran]) })
     }
 }

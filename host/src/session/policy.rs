@@ -87,11 +87,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn record(&self) -> PolicyRecord {
-        PolicyRecord {
-            source: self.origin.as_str().to_owned(),
-            name: self.name.clone(),
-            digest: self.digest.clone(),
-        }
+        PolicyRecord { source: self.origin.as_str().to_owned(), name: self.name.clone(), digest: self.digest.clone() }
     }
 }
 
@@ -132,11 +128,10 @@ fn unreadable(name: &str) -> Error {
 
 fn open(path: &Path, name: &str) -> Result<File, Error> {
     config::open_regular(path).map_err(|error| match path.is_symlink() && !path.exists() {
-        true => Error::new(
-            Kind::Configuration,
-            format_args!("`{name}` is a link, and what it leads to cannot be read"),
-        )
-        .because(error),
+        true => {
+            Error::new(Kind::Configuration, format_args!("`{name}` is a link, and what it leads to cannot be read"))
+                .because(error)
+        }
         false => unreadable(name).because(error),
     })
 }
@@ -192,6 +187,19 @@ fn nearest_entry(folder: &Path) -> Result<Option<Entry>, Error> {
                 let what = format!("cannot tell whether there is a `{}`", path.display());
                 return Err(Error::new(Kind::Configuration, what).because(error));
             }
+        }
+    }
+    // A repository inside another may have been made by the author of the change, to be judged by the default gate.
+    if let Some(project) = changes::enclosing(&root) {
+        let above = real.ancestors().take_while(|folder| folder.starts_with(&project)).enumerate();
+        let mut above = above.filter(|(_, folder)| folder.join(FILE).symlink_metadata().is_ok());
+        if let Some((above, _)) = above.next() {
+            let name = format!("{}{FILE}", "../".repeat(above));
+            let hidden = format!(
+                "this folder is in a repository of its own, and has no {FILE}, but the project around it has `{name}`"
+            );
+            let hint = format!("name the one that counts: `-c {name}`; or remove the `.git` of `{}`", root.display());
+            return Err(Error::new(Kind::Configuration, hidden).hint(hint));
         }
     }
     Ok(None)

@@ -7,18 +7,25 @@ mod build;
 mod compile;
 mod complaint;
 mod completions;
+mod doctor;
 mod evidence;
 mod explain;
+mod git_hook;
+mod hook;
 mod init;
 mod inspect;
+mod install;
+mod interrupt;
 mod languages;
 mod log;
+mod mcp;
 mod new;
 mod person;
 mod plan;
 mod prepare;
 mod progress;
 mod project;
+mod report;
 mod resume;
 mod run;
 mod said;
@@ -38,6 +45,7 @@ use gatehost::error::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    interrupt::watch();
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
@@ -51,6 +59,14 @@ fn main() -> ExitCode {
     let exit = match &arguments.command {
         Command::Run(command) => run::run(global, command),
         Command::Plan(command) => plan::run(global, command),
+        Command::Hook(command) => return hook::run(global, command),
+        Command::HookRun => return hook::child(),
+        Command::GitHook(command) => git_hook::run(global, command),
+        Command::Install(command) => install::install(global, command),
+        Command::Uninstall(command) => install::uninstall(global, command),
+        Command::Doctor(command) => doctor::run(global, command),
+        Command::Mcp => mcp::run(global),
+        Command::Report(command) => report::run(global, command),
         Command::Init(command) => init::run(global, command),
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
@@ -70,6 +86,7 @@ fn main() -> ExitCode {
         Command::Attest(command) => attest::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
+    interrupt::give_way();
     let exit = exit.unwrap_or_else(|complaint: Complaint| {
         complaint.print(terminal::color(global.color, &std::io::stderr()));
         complaint.exit()

@@ -51,7 +51,7 @@ impl wit::Host for Sandbox {
                 Ok(Ok(outputs))
             }
             // No answer of the command is none of the guest's: whatever it would make of it, it could not judge.
-            Err(error) => Err(Ended::error(ErrorKind::CommandNotStarted, error.to_string())),
+            Err(error) => Err(Ended::failure(error.into())),
         }
     }
 }
