@@ -356,7 +356,8 @@ impl Session {
         }
         let mut gate = gate::run(&plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
-        let (known, folder, selection) = (Arc::clone(&found), self.request.folder.clone(), self.request.selection.clone());
+        let Request { folder, selection, .. } = self.request.clone();
+        let known = Arc::clone(&found);
         trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
         explain(&mut gate, &verifiers);
 

@@ -103,6 +103,20 @@ fn old_entries_are_dropped_in_the_open() {
 }
 
 #[test]
+fn what_waits_for_a_person_is_never_dropped() {
+    let stage = Stage::new();
+    for task in ["a", "b", "c"] {
+        submit(&stage, json!({ "id": task, "group": "wave 1" }), false);
+    }
+    // From another project, which shares the ledger.
+    let elsewhere = stage.state().parent().expect("a folder").join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("made");
+    let output = stage.run(&["-C", elsewhere.to_str().expect("UTF-8"), "log", "--prune", "0s"]);
+    assert_eq!(text(&output.stdout), "dropped entries 1 to 6; entry 8 says so\n", "{}", said(&output));
+    assert_eq!(stage.run(&["run"]).status.code(), Some(3), "it is still halted");
+}
+
+#[test]
 fn the_ledger_counts_attempts_and_remembers_what_was_found() {
     let stage = Stage::new();
     for attempt in 1..=2 {

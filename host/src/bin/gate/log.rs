@@ -5,10 +5,10 @@ use crate::complaint::Complaint;
 use crate::{Exit, evidence};
 use clap::Args;
 use gatehost::ledger::body::{Bounce, CutOff, Escalation, Note, Override, Pruned, Resume, Started};
-use gatehost::ledger::history;
 use gatehost::ledger::{Entry, EntryKind, Filter, Head, Ledger, LedgerError, Project};
 use gatehost::text::clean_line;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -215,19 +215,27 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Ex
 fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Duration) -> Result<Exit, Complaint> {
     let oldest = std::time::SystemTime::now().checked_sub(age).unwrap_or(std::time::UNIX_EPOCH);
     let oldest = gatehost::text::timestamp(oldest);
-    // What a person is still waited for, and what is still let through, stays.
-    let waiting = history::waiting(ledger, project)?.first().map(|waiting| waiting.entry.seq);
+    // What a person is still waited for, and what is still let through, stays: of any project, since all share the chain.
+    let entries = ledger.entries(&Filter::default())?;
+    let mut answered = BTreeSet::new();
+    for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
+        answered.insert(entry.read::<Resume>()?.escalation);
+    }
     let mut up_to = 0;
-    for entry in ledger.entries(&Filter::default())? {
-        let holds = entry.kind == EntryKind::Override && entry.read::<Override>()?.expires > evidence::now();
-        if entry.at >= oldest || holds || waiting == Some(entry.seq) {
+    for entry in &entries {
+        let holds = match entry.kind {
+            EntryKind::Override => entry.read::<Override>()?.expires > evidence::now(),
+            EntryKind::Escalation => !answered.contains(&entry.seq),
+            _ => false,
+        };
+        if entry.at >= oldest || holds {
             break;
         }
         up_to = entry.seq;
     }
     let head = ledger.head()?.seq;
     let up_to = up_to.min(head.saturating_sub(1));
-    let first = ledger.entries(&Filter::default())?.first().map_or(0, |entry| entry.seq);
+    let first = entries.first().map_or(0, |entry| entry.seq);
     if up_to < first || up_to == 0 {
         writeln!(out, "nothing is older, or what is older is still needed")?;
         return Ok(Exit::Pass);
