@@ -43,6 +43,8 @@ pub(crate) fn first_beyond(text: &str, tokens: &[Token]) -> Option<usize> {
             Kind::Keyword(Keyword::Func | Keyword::Map | Keyword::Chan | Keyword::Struct | Keyword::Interface) => {
                 nesting.link(PREFIX);
             }
+            // It may follow an `else`; the end of a line ends the statement before it.
+            Kind::Keyword(Keyword::If) => {}
             Kind::Keyword(_) => nesting.end_of_statement(),
             Kind::Literal(..) | Kind::Comment(_) => {}
         }

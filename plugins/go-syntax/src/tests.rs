@@ -117,6 +117,8 @@ fn depth_never_reaches_the_parser() {
         let text = format!("package a\nfunc f() {{ x = {}", part.repeat(5_000));
         assert_ne!(verdict(&text).status, Status::Pass, "{part}");
     }
+    let chain = format!("package a\nfunc f() {{ {} {{}} }}", "if a {} else ".repeat(1_000));
+    assert_eq!(verdict(&chain).status, Status::Abstain);
 }
 
 #[test]
