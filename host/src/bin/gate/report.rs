@@ -21,7 +21,7 @@ pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> 
         None => report::read(&bytes(global, &command.run)?)
             .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?,
     };
-    write(global, command.format, &command.output, &record)?;
+    write(global, Some(command.format), &command.output, &record)?;
     Ok(Exit::Pass)
 }
 
