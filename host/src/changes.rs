@@ -12,6 +12,7 @@ use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
 use crate::vault::Vault;
 use crate::workspace::{self, Kind, Workspace};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -274,6 +275,34 @@ pub fn collect_with(
 /// The root of the repository that `folder`, a real path, is in.
 pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(git::Repository::find(folder)?.map(|repository| repository.root))
+}
+
+/// Files of a commit, in a folder of their own that is deleted with this value.
+#[derive(Debug)]
+pub struct Stored {
+    snapshot: git::Snapshot,
+    commit: String,
+}
+
+impl Stored {
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.snapshot.path()
+    }
+
+    /// The commit, in full.
+    pub fn commit(&self) -> &str {
+        &self.commit
+    }
+}
+
+/// These files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
+/// repository.
+pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>) -> Result<Stored, Error> {
+    let missing = || Error::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
+    let repository = git::Repository::find(root)?.ok_or_else(missing)?;
+    let (commit, snapshot) = repository.stored(commit, paths)?;
+    Ok(Stored { snapshot, commit })
 }
 
 /// The root of the repository around the repository with the root `inner`, a real path.

@@ -79,6 +79,8 @@ pub struct Config {
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
+    /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
+    pub protected: Vec<String>,
     /// `[hook]`.
     pub hook: Hook,
     pub(crate) places: Places,
@@ -133,6 +135,7 @@ fn read(mut root: Table<'_>) -> Config {
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let places = Places::default();
@@ -146,6 +149,7 @@ fn read(mut root: Table<'_>) -> Config {
         retry,
         escalation,
         overrides,
+        protected,
         hook,
         places,
     };

@@ -114,6 +114,10 @@ pub fn gate_toml() -> Value {
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
+            "protected": {
+                "description": "Files, such as tests, that a change may not touch without a person; checked where the configuration comes from a commit.",
+                "$ref": "#/$defs/globs",
+            },
             "hook": hook(),
         }),
         &["gate"],

@@ -22,6 +22,7 @@ mod history;
 mod policy;
 mod recorder;
 mod subject;
+mod trusted;
 
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
@@ -355,6 +356,8 @@ impl Session {
         }
         let mut gate = gate::run(&plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
+        let (known, folder, selection) = (Arc::clone(&found), self.request.folder.clone(), self.request.selection.clone());
+        trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
         explain(&mut gate, &verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));

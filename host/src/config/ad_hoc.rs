@@ -40,6 +40,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         retry: RetryPolicy::default(),
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
+        protected: Vec::new(),
         hook: Hook::default(),
         places: Places::default(),
     }

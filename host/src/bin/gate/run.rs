@@ -49,10 +49,11 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 
 fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
     let mut request = Request::new(&global.directory);
-    request.policy = match (command.verifier.as_slice(), &command.config) {
-        ([], None) => Policy::Nearest,
-        ([], Some(path)) => Policy::File(path.clone()),
-        (verifiers, _) => Policy::Verifiers {
+    request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
+        ([], None, None) => Policy::Nearest,
+        ([], None, Some(commit)) => Policy::Commit(commit.clone()),
+        ([], Some(path), _) => Policy::File(path.clone()),
+        (verifiers, ..) => Policy::Verifiers {
             verifiers: verifiers.to_vec(),
             settings: settings(command.settings.as_deref())?,
             grants: command.grant.clone(),
