@@ -79,7 +79,9 @@ fn what_an_agent_committed_is_judged_with_the_rest() {
     let work = Work::new(None);
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
-        assert!(cases::quiet(git.args(arguments), &work.folder(), work.home.path()).status().expect("git runs").success());
+        assert!(
+            cases::quiet(git.args(arguments), &work.folder(), work.home.path()).status().expect("git runs").success()
+        );
     };
     git(&["init", "-q", "."]);
     git(&["commit", "-q", "--allow-empty", "-m", "base"]);
@@ -101,7 +103,11 @@ fn the_gate_for_an_event_is_chosen_in_the_configuration() {
     let text = "[gate.fast]\nall = [\"json\"]\n[gate.slow]\nall = [\"yaml\"]\n[hook]\nstop = \"slow\"\npost_tool_use = \"fast\"\n\
                 [check.json]\nverifier = \"json-syntax\"\n[check.yaml]\nverifier = \"yaml-syntax\"\n";
     let work = Work::new(Some(text)).bad();
-    assert_eq!(work.answer(&["--host", "claude"], work.claude().as_bytes()).1, "", "the gate `slow` has nothing against it");
+    assert_eq!(
+        work.answer(&["--host", "claude"], work.claude().as_bytes()).1,
+        "",
+        "the gate `slow` has nothing against it"
+    );
     let edit = json!({
         "session_id": "s", "cwd": work.folder(), "permission_mode": "default", "hook_event_name": "PostToolUse",
         "tool_name": "Write", "tool_input": { "file_path": work.folder().join("a.json") }, "tool_response": {},
@@ -125,7 +131,8 @@ fn hostile_input_never_passes_bad_work() {
     let huge = vec![b' '; 100 << 20];
     let nested = "[".repeat(1_000_000);
     let wrong = r#"{"session_id":{},"cwd":[],"hook_event_name":7,"stop_hook_active":"no"}"#;
-    let lost = r#"{"session_id":"x","cwd":"/no/such/folder","hook_event_name":"Stop","transcript_path":"/no/such/file"}"#;
+    let lost =
+        r#"{"session_id":"x","cwd":"/no/such/folder","hook_event_name":"Stop","transcript_path":"/no/such/file"}"#;
     let ansi = "{\"session_id\":\"\\u001b[31m\\n\",\"hook_event_name\":\"Stop\",\"last_assistant_message\":\"\\u001b]0;x\\u0007\"}";
     for (name, input) in [
         ("empty", &b""[..]),
@@ -142,7 +149,8 @@ fn hostile_input_never_passes_bad_work() {
         assert_eq!(code, Some(0), "{name}: {stderr}");
         assert!(blocks(&stdout) && !stdout.contains('\u{1b}'), "{name}: {stdout}");
         // Without a host, there is no dialect: exit code 2 blocks wherever an exit code does.
-        let (code, stdout, stderr) = work.answer(&[], if name == "escapes" || name == "missing paths" { b"" } else { input });
+        let (code, stdout, stderr) =
+            work.answer(&[], if name == "escapes" || name == "missing paths" { b"" } else { input });
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{name}");
         assert!(stderr.contains("--host"), "{name}: {stderr}");
     }

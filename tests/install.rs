@@ -69,7 +69,8 @@ fn every_installed_hook_blocks_through_a_shell_without_a_path() {
         fs::write(bad.join(sample::BAD.0), sample::BAD.1).expect("written");
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", &stop.command]).current_dir("/").env_clear().env("PATH", "").env("HOME", work.home.path());
-        let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        let mut shell =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
         let message = sample::message(*host, &stop.event, &bad, "test");
         shell.stdin.take().expect("a pipe").write_all(message.as_bytes()).expect("read");
         let output = shell.wait_with_output().expect("it ends");
@@ -161,7 +162,9 @@ fn a_message_is_judged_as_the_claim_where_a_gate_is_named_for_it() {
 fn a_missing_gate_makes_git_refuse() {
     let work = Work::new();
     let copy = work.home.path().join("gate");
-    fs::hard_link(env!("CARGO_BIN_EXE_gate"), &copy).or_else(|_| fs::copy(env!("CARGO_BIN_EXE_gate"), &copy).map(|_| ())).expect("copied");
+    fs::hard_link(env!("CARGO_BIN_EXE_gate"), &copy)
+        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_gate"), &copy).map(|_| ()))
+        .expect("copied");
     work.must(&copy.to_string_lossy(), &["install", "git"]);
     fs::remove_file(copy).expect("removed");
     work.write("a.json", "{}");

@@ -96,7 +96,8 @@ impl Draft {
             let message = format!("no hook of `{source}` can be taken over ({hooks})");
             return Err(Error::input(message).hint("`gate init` writes a gate.toml without it".to_owned()));
         }
-        let mut text = format!("# Taken over from {source} by `gate init --from`. `gate plan` shows what this means.\n");
+        let mut text =
+            format!("# Taken over from {source} by `gate init --from`. `gate plan` shows what this means.\n");
         for left in &self.left {
             let _ = writeln!(text, "# not taken over: {left}");
         }
@@ -269,7 +270,11 @@ commit-msg:
       run: ./words {1}
 ";
         let imported = import(Path::new("lefthook.yml"), text).expect("imported");
-        for part in ["run = [\"ruff\", \"check\", \".\"]", "run = [\"mypy\", \".\"]", "run = [\"sh\", \"-c\", \"cargo test && echo done\"]"] {
+        for part in [
+            "run = [\"ruff\", \"check\", \".\"]",
+            "run = [\"mypy\", \".\"]",
+            "run = [\"sh\", \"-c\", \"cargo test && echo done\"]",
+        ] {
             assert!(imported.text.contains(part), "{part}: {}", imported.text);
         }
         assert_eq!(imported.left.len(), 2, "{:?}", imported.left);

@@ -100,8 +100,9 @@ pub fn install(target: Target, root: &Path, gate: &Path) -> Result<Vec<Change>, 
         Target::Host(host) => {
             let path = root.join(settings_file(host));
             let before = read(&path)?;
-            let after = settings::merged(before.as_deref(), &hosts::entries(host, gate), hosts::root_entries(host), host)
-                .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
+            let after =
+                settings::merged(before.as_deref(), &hosts::entries(host, gate), hosts::root_entries(host), host)
+                    .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
             let mut changes = vec![store(&path, before.as_deref(), &after)?];
             changes.extend(hosts::notes(host, root).into_iter().map(Change::Note));
             Ok(changes)

@@ -130,7 +130,8 @@ impl Session {
 
     fn release(&mut self, why: &str, reason: &str) -> Decision {
         self.state = Some(FAILED.to_owned());
-        let message = format!("{FAILED}: {why}. The work is not verified, and `gate verify` and git hooks refuse it.\n{reason}");
+        let message =
+            format!("{FAILED}: {why}. The work is not verified, and `gate verify` and git hooks refuse it.\n{reason}");
         Decision::Release(message)
     }
 }

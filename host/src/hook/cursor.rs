@@ -11,9 +11,19 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
     let event = match name.as_str() {
         "sessionStart" => Event::Start,
         "beforeSubmitPrompt" => Event::Prompt,
-        "afterFileEdit" | "beforeShellExecution" | "afterShellExecution" | "beforeMCPExecution" | "afterMCPExecution"
-        | "beforeReadFile" | "afterAgentResponse" | "afterAgentThought" | "preToolUse" | "postToolUse"
-        | "preCompact" | "sessionEnd" | "subagentStart" => Event::Other,
+        "afterFileEdit"
+        | "beforeShellExecution"
+        | "afterShellExecution"
+        | "beforeMCPExecution"
+        | "afterMCPExecution"
+        | "beforeReadFile"
+        | "afterAgentResponse"
+        | "afterAgentThought"
+        | "preToolUse"
+        | "postToolUse"
+        | "preCompact"
+        | "sessionEnd"
+        | "subagentStart" => Event::Other,
         _ => Event::Stop,
     };
     let mut call = fields.call(Host::Cursor, event, name);

@@ -11,8 +11,14 @@ pub(super) fn read(fields: &Fields<'_>) -> Call {
     let event = match name.as_str() {
         "SessionStart" => Event::Start,
         "AfterTool" => Event::Tool,
-        "BeforeAgent" | "BeforeTool" | "BeforeModel" | "AfterModel" | "BeforeToolSelection" | "SessionEnd"
-        | "PreCompress" | "Notification" => Event::Other,
+        "BeforeAgent"
+        | "BeforeTool"
+        | "BeforeModel"
+        | "AfterModel"
+        | "BeforeToolSelection"
+        | "SessionEnd"
+        | "PreCompress"
+        | "Notification" => Event::Other,
         _ => Event::Stop,
     };
     let mut call = fields.call(Host::Gemini, event, name);

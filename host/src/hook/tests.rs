@@ -27,7 +27,9 @@ fn answered(stdin: &str, session: &mut Session, judged: &Judged) -> (u8, String,
 
 #[test]
 fn each_host_is_blocked_and_let_go_in_its_dialect() {
-    let task = CLAUDE.replace("\"Stop\"", "\"TaskCompleted\"").replace("\"stop_hook_active\":false", "\"task_id\":\"t1\",\"task_subject\":\"x\"");
+    let task = CLAUDE
+        .replace("\"Stop\"", "\"TaskCompleted\"")
+        .replace("\"stop_hook_active\":false", "\"task_id\":\"t1\",\"task_subject\":\"x\"");
     let idle = CLAUDE.replace("\"Stop\"", "\"TeammateIdle\"");
     let aborted = CURSOR.replace("completed", "aborted");
     let block = r#"{"decision":"block","reason":"R"}"#;
@@ -72,7 +74,11 @@ fn a_host_is_recognised_by_what_it_sends() {
     }
     for other in ["", "{}", "[]", "null", "3", "{\"session_id\":\"s\"}", "not json", "{\"hook_event_name\":\"Stop\"}"] {
         assert_eq!(Call::read(other.as_bytes(), None), None, "{other}");
-        assert_eq!(Call::read(other.as_bytes(), Some(Host::Claude)).map(|call| call.event), Some(Event::Stop), "{other}");
+        assert_eq!(
+            Call::read(other.as_bytes(), Some(Host::Claude)).map(|call| call.event),
+            Some(Event::Stop),
+            "{other}"
+        );
     }
 }
 
@@ -121,7 +127,11 @@ fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
         });
         Call::read(message.to_string().as_bytes(), Some(Host::Qwen)).expect("a call")
     };
-    let failed = |digest: &str| Judged::Fail { digest: digest.into(), reason: "The gate failed.\n- x".into(), unfinished: false };
+    let failed = |digest: &str| Judged::Fail {
+        digest: digest.into(),
+        reason: "The gate failed.\n- x".into(),
+        unfinished: false,
+    };
     let mut session = Session::default();
     for round in 0..2 {
         session.note(&prompt("Stop hook: The gate failed.\n- x"));
@@ -149,7 +159,10 @@ fn a_fault_of_the_gate_is_told_once() {
 #[test]
 fn unfinished_work_may_pause_while_something_runs_in_the_background() {
     // C6.
-    let running = CLAUDE.replace("\"background_tasks\":[]", r#""background_tasks":[{"id":"b","type":"shell","status":"running","description":"d"}]"#);
+    let running = CLAUDE.replace(
+        "\"background_tasks\":[]",
+        r#""background_tasks":[{"id":"b","type":"shell","status":"running","description":"d"}]"#,
+    );
     let unfinished = Judged::Fail { digest: "d".into(), reason: "R".into(), unfinished: true };
     assert_eq!(answered(&running, &mut Session::default(), &unfinished), (0, String::new(), String::new()));
     assert!(answered(&running, &mut Session::default(), &fail()).1.contains("\"block\""));
@@ -161,7 +174,8 @@ fn a_reason_is_never_empty_too_long_or_able_to_hide_something() {
     let long = "x".repeat(5_000) + "\u{1b}[31m";
     for reason in ["", "  \n", "\u{1b}[31m\u{7}", long.as_str(), "ü\u{202e}\n\"quoted\""] {
         for host in Host::ALL {
-            for decision in [Decision::Block(reason.to_owned()), Decision::Release(reason.to_owned()), Decision::Allow] {
+            for decision in [Decision::Block(reason.to_owned()), Decision::Release(reason.to_owned()), Decision::Allow]
+            {
                 let answer = Call::of(*host).answer(&decision);
                 assert!(!answer.stdout.contains('\u{1b}') && !answer.stderr.contains('\u{1b}'));
                 if answer.stdout.is_empty() {
@@ -182,7 +196,9 @@ fn whatever_is_sent_is_a_call_or_nothing_and_never_a_panic() {
     let deep = "[".repeat(100_000);
     let long = format!("{{\"session_id\":\"{}\"}}", "s".repeat(20 << 20));
     let wrong = r#"{"session_id":[1],"cwd":7,"hook_event_name":{"a":1},"stop_hook_active":"yes","background_tasks":"x","tool_input":[],"transcript_path":"relative","workspace_roots":[null]}"#;
-    for text in [deep.as_str(), long.as_str(), wrong, "\u{0}", "{\"hook_event_name\":\"Stop\",\"hook_event_name\":\"Stop\"}"] {
+    for text in
+        [deep.as_str(), long.as_str(), wrong, "\u{0}", "{\"hook_event_name\":\"Stop\",\"hook_event_name\":\"Stop\"}"]
+    {
         for host in Host::ALL {
             let call = Call::read(text.as_bytes(), Some(*host)).expect("a call");
             assert_eq!((call.event, call.session), (Event::Stop, None));

@@ -85,7 +85,13 @@ fn part(part: &Value, is_assistant: bool, said: &mut Said, open: &mut BTreeMap<S
     }
 }
 
-fn begin(said: &mut Said, open: &mut BTreeMap<String, usize>, id: Option<&str>, name: Option<&str>, input: Option<Value>) {
+fn begin(
+    said: &mut Said,
+    open: &mut BTreeMap<String, usize>,
+    id: Option<&str>,
+    name: Option<&str>,
+    input: Option<Value>,
+) {
     let Some(name) = name else { return };
     if let Some(id) = id {
         open.insert(id.to_owned(), said.tool_calls.len());
@@ -96,7 +102,10 @@ fn begin(said: &mut Said, open: &mut BTreeMap<String, usize>, id: Option<&str>, 
         // Until its result is seen, nobody knows.
         success: false,
         error: None,
-        files_changed: file.into_iter().filter(|_| matches!(name, "Edit" | "Write" | "MultiEdit" | "edit" | "write_file")).collect(),
+        files_changed: file
+            .into_iter()
+            .filter(|_| matches!(name, "Edit" | "Write" | "MultiEdit" | "edit" | "write_file"))
+            .collect(),
         input,
         output: None,
     });

@@ -60,7 +60,8 @@ fn take(repository: &str, hook: &Hook, stage: &'static str, draft: &mut Draft) {
         return draft.leave(&hook.id, "no bundled verifier does the same, and its program is pre-commit's own");
     };
     if !matches!(hook.language.as_deref(), Some("system" | "script" | "unsupported" | "unsupported_script")) {
-        return draft.leave(&hook.id, "its program is installed by pre-commit: install it, and write a `[command]` for it");
+        return draft
+            .leave(&hook.id, "its program is installed by pre-commit: install it, and write a `[command]` for it");
     }
     let arguments: Vec<String> = hook.args.iter().map(|word| crate::install::quoted(word)).collect();
     let line = [entry.to_owned(), arguments.join(" ")].join(" ");

@@ -169,7 +169,10 @@ mod tests {
     #[test]
     fn settings_that_cannot_be_understood_are_not_touched() {
         for text in ["{", "[]", "{\"hooks\": 3}", "{\"hooks\": {\"Stop\": {}}}", "nonsense"] {
-            assert!(merged(Some(text), &entries(Host::Claude, Path::new("/g/gate")), &[], Host::Claude).is_err(), "{text}");
+            assert!(
+                merged(Some(text), &entries(Host::Claude, Path::new("/g/gate")), &[], Host::Claude).is_err(),
+                "{text}"
+            );
         }
     }
 

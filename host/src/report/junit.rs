@@ -14,18 +14,14 @@ pub(super) fn junit(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     cases.extend(view::blockers(record).into_iter().filter(|member| member.node.kind != NodeKind::Check));
     let count = |is: fn(&Member<'_>) -> bool| cases.iter().filter(|case| is(case)).count();
     let (failures, errors) = (count(is_failure), count(is_error));
-    let skipped = count(|case| is_skipped(case));
+    let skipped = count(is_skipped);
     let gate = escape(&record.gate.name);
     let time = seconds(record.duration);
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     let total = cases.len();
-    writeln!(
-        out,
-        r#"<testsuites name="gate" tests="{total}" failures="{failures}" errors="{errors}" time="{time}">"#
-    )?;
+    writeln!(out, r#"<testsuites name="gate" tests="{total}" failures="{failures}" errors="{errors}" time="{time}">"#)?;
     let timestamp = record.started.split('.').next().unwrap_or_default();
-    let timestamp =
-        if timestamp.is_empty() { String::new() } else { format!(r#" timestamp="{}""#, escape(timestamp)) };
+    let timestamp = if timestamp.is_empty() { String::new() } else { format!(r#" timestamp="{}""#, escape(timestamp)) };
     writeln!(
         out,
         r#"  <testsuite name="{gate}" tests="{total}" failures="{failures}" errors="{errors}" skipped="{skipped}" time="{time}"{timestamp}>"#
@@ -80,7 +76,10 @@ fn case(out: &mut dyn Write, record: &Record, case: &Member<'_>) -> io::Result<(
         }
     };
     let details = escape(&details);
-    writeln!(out, "{head}>\n      <{element} message=\"{message}\" type=\"{kind}\">{details}</{element}>\n    </testcase>")
+    writeln!(
+        out,
+        "{head}>\n      <{element} message=\"{message}\" type=\"{kind}\">{details}</{element}>\n    </testcase>"
+    )
 }
 
 /// The findings, a line each.

@@ -59,7 +59,8 @@ pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         let text = code(&format!("[{}] {}", finding.code, finding.message));
         writeln!(out, "| {level} | {} | {text}{hint} |", code(&place))?;
     }
-    let omitted: u64 = members.iter().filter_map(|member| member.node.verdict.as_ref()).map(|v| v.findings_omitted).sum();
+    let omitted: u64 =
+        members.iter().filter_map(|member| member.node.verdict.as_ref()).map(|v| v.findings_omitted).sum();
     let rest = listed.len().saturating_sub(MAX_FINDINGS) as u64 + omitted;
     if rest > 0 {
         writeln!(out, "\nand {rest} more findings.")?;

@@ -33,7 +33,8 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
         }
     }
     for member in view::blockers(record) {
-        let explained = member.findings().any(|finding| finding.level == Level::Error || member.node.outcome == Outcome::Abstain);
+        let explained =
+            member.findings().any(|finding| finding.level == Level::Error || member.node.outcome == Outcome::Abstain);
         if member.node.outcome != Outcome::Error && !explained {
             results.push(unexplained(record, &member, &mut rules));
         }

@@ -9,19 +9,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 fn finding(code: &str, level: Level, path: &str, line: u32, message: &str) -> Finding {
-    let place = Place {
-        path: path.to_owned(),
-        line: Some(line),
-        column: Some(5),
-        end_line: Some(line),
-        end_column: Some(9),
-    };
+    let place =
+        Place { path: path.to_owned(), line: Some(line), column: Some(5), end_line: Some(line), end_column: Some(9) };
     Finding { place: Some(place), fingerprint: format!("{code}-{line}"), ..Finding::new(code, level, message) }
 }
 
 fn check(name: &str, verifier: &str, verdict: Verdict) -> Node {
     let mut node = Node::new(name, NodeKind::Check, verdict.status.into());
-    node.verifier = Some(VerifierId { name: verifier.to_owned(), digest: "sha256:d".to_owned(), ..VerifierId::default() });
+    node.verifier =
+        Some(VerifierId { name: verifier.to_owned(), digest: "sha256:d".to_owned(), ..VerifierId::default() });
     node.verdict = Some(verdict);
     node.duration = Duration::from_millis(1_234);
     node
@@ -52,7 +48,8 @@ fn records() -> Vec<(&'static str, Record)> {
         edits: vec![Edit { start_line: 3, start_column: 1, end_line: 4, end_column: 1, replacement: "1\n".to_owned() }],
     });
     let warning = finding("long-line", Level::Warning, "src/b.py", 1, "this line is long");
-    let mut json_check = check("json", "json-syntax", Verdict { findings: vec![bad.clone()], ..Verdict::of(Status::Fail) });
+    let mut json_check =
+        check("json", "json-syntax", Verdict { findings: vec![bad.clone()], ..Verdict::of(Status::Fail) });
     json_check.rules = vec![Rule {
         code: "trailing-comma".to_owned(),
         level: Level::Error,
@@ -69,8 +66,7 @@ fn records() -> Vec<(&'static str, Record)> {
     let mut shadow = json_check.clone();
     (shadow.name, shadow.shadow) = ("shadow".to_owned(), true);
     let mut divided = Node::new("review", NodeKind::Vote, Outcome::Abstain);
-    divided.vote =
-        Some(VoteCount { in_favour: 1, against: 1, absent: 0, decision: "divided".to_owned() });
+    divided.vote = Some(VoteCount { in_favour: 1, against: 1, absent: 0, decision: "divided".to_owned() });
     (divided.reason, divided.escalated) = ("1 for, 1 against".to_owned(), true);
     divided.children = vec![
         check("one", "review-verdict", Verdict::of(Status::Pass)),
@@ -81,7 +77,14 @@ fn records() -> Vec<(&'static str, Record)> {
         ("fail", record(NodeKind::All, Outcome::Fail, vec![json_check.clone(), warned.clone(), silent, skipped])),
         ("error", record(NodeKind::All, Outcome::Error, vec![broken, warned])),
         ("abstain", record(NodeKind::Tiers, Outcome::Abstain, vec![divided])),
-        ("any", record(NodeKind::Any, Outcome::Pass, vec![json_check, check("yaml", "yaml-syntax", Verdict::of(Status::Pass))])),
+        (
+            "any",
+            record(
+                NodeKind::Any,
+                Outcome::Pass,
+                vec![json_check, check("yaml", "yaml-syntax", Verdict::of(Status::Pass))],
+            ),
+        ),
     ]
 }
 
@@ -165,9 +168,7 @@ fn a_machine_sees_red_exactly_where_the_gate_did_not_pass() {
 
 /// The part of SARIF 2.1.0 that is written here, with the names and limits of the standard. Nothing else may appear.
 fn sarif_schema() -> Value {
-    let object = |properties: Value, required: &[&str]| {
-        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-    };
+    let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let text = object(json!({ "text": { "type": "string", "minLength": 1 } }), &["text"]);
     let level = json!({ "enum": ["none", "note", "warning", "error"] });
     let number = json!({ "type": "integer", "minimum": 1 });
@@ -175,14 +176,20 @@ fn sarif_schema() -> Value {
         json!({ "startLine": number, "startColumn": number, "endLine": number, "endColumn": number }),
         &["startLine"],
     );
-    let artifact = object(json!({ "uri": { "type": "string", "format": "uri-reference" }, "uriBaseId": { "type": "string" } }), &["uri"]);
+    let artifact = object(
+        json!({ "uri": { "type": "string", "format": "uri-reference" }, "uriBaseId": { "type": "string" } }),
+        &["uri"],
+    );
     let content = object(json!({ "text": { "type": "string" } }), &[]);
     let replacement = object(json!({ "deletedRegion": region, "insertedContent": content }), &["deletedRegion"]);
     let change = object(
         json!({ "artifactLocation": artifact, "replacements": { "type": "array", "minItems": 1, "items": replacement } }),
         &["artifactLocation", "replacements"],
     );
-    let fix = object(json!({ "description": text, "artifactChanges": { "type": "array", "minItems": 1, "items": change } }), &["artifactChanges"]);
+    let fix = object(
+        json!({ "description": text, "artifactChanges": { "type": "array", "minItems": 1, "items": change } }),
+        &["artifactChanges"],
+    );
     let logical = object(json!({ "fullyQualifiedName": { "type": "string" }, "kind": { "type": "string" } }), &[]);
     let physical = object(json!({ "artifactLocation": artifact, "region": region }), &["artifactLocation"]);
     let location = object(

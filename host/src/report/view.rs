@@ -49,7 +49,8 @@ impl<'r> Member<'r> {
         let verdict = self.node.verdict.as_ref();
         let error = verdict.and_then(|verdict| verdict.error.as_ref());
         let said = verdict.map(|verdict| verdict.summary.as_str()).unwrap_or_default();
-        let parts = [error.map(|error| format!("{}: {}", error.kind, error.message)).unwrap_or_default(), said.to_owned()];
+        let parts =
+            [error.map(|error| format!("{}: {}", error.kind, error.message)).unwrap_or_default(), said.to_owned()];
         let mut parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         if !self.node.reason.is_empty() {
             parts.push(self.node.reason.clone());
@@ -81,7 +82,8 @@ pub(super) fn checks(record: &Record) -> Vec<Member<'_>> {
 /// whose members say it.
 pub(super) fn blockers(record: &Record) -> Vec<Member<'_>> {
     let members = members(record);
-    let blocking: Vec<String> = members.iter().filter(|member| member.blocks()).map(|member| member.path.clone()).collect();
+    let blocking: Vec<String> =
+        members.iter().filter(|member| member.blocks()).map(|member| member.path.clone()).collect();
     let says_itself = |member: &Member<'_>| {
         let below = format!("{}/", member.path);
         let undecided = member.node.kind == NodeKind::Vote && member.node.outcome == Outcome::Abstain;
@@ -95,12 +97,15 @@ fn collect<'r>(node: &'r Node, above: String, moot: Option<String>, members: &mu
     let moot = moot.or_else(|| node.shadow.then(|| "it is in shadow mode".to_owned()));
     let below = moot.clone().or_else(|| match node.outcome {
         outcome if node.kind == NodeKind::Check || is_blocking(outcome) => None,
-        outcome => Some(format!("`{}` {}", node.name, if outcome == Outcome::Pass { "passed" } else { outcome.as_str() })),
+        outcome => {
+            Some(format!("`{}` {}", node.name, if outcome == Outcome::Pass { "passed" } else { outcome.as_str() }))
+        }
     });
     // A check that passed has its own warnings; only what would block is moot below a pass.
     members.push(Member { node, path: path.clone(), moot });
     for child in &node.children {
-        let moot = below.clone().filter(|_| child.outcome != Outcome::Pass || child.shadow || node.outcome != Outcome::Pass);
+        let moot =
+            below.clone().filter(|_| child.outcome != Outcome::Pass || child.shadow || node.outcome != Outcome::Pass);
         collect(child, path.clone(), moot, members);
     }
 }

@@ -229,7 +229,8 @@ impl std::str::FromStr for OutputTo {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
         let names = || ReportFormat::ALL.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
-        let format = ReportFormat::named(format).ok_or_else(|| format!("no format `{format}`; expected one of {}", names()))?;
+        let format =
+            ReportFormat::named(format).ok_or_else(|| format!("no format `{format}`; expected one of {}", names()))?;
         Ok(Self { format, path: path.into() })
     }
 }

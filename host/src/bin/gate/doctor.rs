@@ -103,7 +103,11 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Complaint> {
     lines.push(ledger());
     lines.push(match prepare::vault() {
         Ok(_) => Line::good("cache", "can be used"),
-        Err(error) => Line::bad("cache", format!("{error:#}"), "set `GATE_CACHE_DIR` to a folder of yours; gates work without it, slower"),
+        Err(error) => Line::bad(
+            "cache",
+            format!("{error:#}"),
+            "set `GATE_CACHE_DIR` to a folder of yours; gates work without it, slower",
+        ),
     });
     lines.push(sandbox(global));
     Ok(lines)
@@ -276,7 +280,11 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
         // The others need a commit or a message, and call the same program.
         let program = line.split(" git-hook ").next().unwrap_or_default().trim_matches('\'');
         let there = Path::new(program).is_file();
-        return if there { Ok("is installed") } else { Err(format!("`{program}` is not there, so git refuses everything")) };
+        return if there {
+            Ok("is installed")
+        } else {
+            Err(format!("`{program}` is not there, so git refuses everything"))
+        };
     }
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", line, "gate-doctor"]).current_dir(&work).env_clear();
@@ -323,7 +331,11 @@ fn sandbox(global: &Global) -> Line {
     };
     match level().as_deref() {
         Some("namespaces") => Line::good("commands", "are confined by namespaces"),
-        Some("none") => Line::bad("commands", "are not confined", "allow unprivileged user namespaces, or use a kernel with Landlock"),
+        Some("none") => Line::bad(
+            "commands",
+            "are not confined",
+            "allow unprivileged user namespaces, or use a kernel with Landlock",
+        ),
         Some(other) => Line::note("commands", format!("are confined by {other} only")),
         None => Line::bad("commands", "cannot be run in a sandbox here", "`gate run -v` with a command says why"),
     }

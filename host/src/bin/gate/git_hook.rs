@@ -40,7 +40,11 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint>
             let pushed = pushed(global, remote)?;
             pushed.into_iter().map(|selection| request(&settings.pre_push, selection)).collect()
         }
-        other => return Err(Complaint::mistake(anyhow!("expected `pre-commit`, `commit-msg` or `pre-push`, found `{other}`"))),
+        other => {
+            return Err(Complaint::mistake(anyhow!(
+                "expected `pre-commit`, `commit-msg` or `pre-push`, found `{other}`"
+            )));
+        }
     };
     let mut worst = Exit::Pass;
     if requests.is_empty() {
@@ -57,7 +61,8 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint>
 
 /// The message of a commit, without the comments that git drops.
 fn message(global: &Global, command: &GitHook) -> Result<String, Complaint> {
-    let path = command.arguments.first().ok_or_else(|| Complaint::mistake(anyhow!("expected the file of the message")))?;
+    let path =
+        command.arguments.first().ok_or_else(|| Complaint::mistake(anyhow!("expected the file of the message")))?;
     let mut text = String::new();
     let read = File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
     read.with_context(|| format!("cannot read the message `{path}`")).map_err(Complaint::mistake)?;

@@ -1,9 +1,9 @@
 //! `gate install` and `gate uninstall`.
 
+use crate::Exit;
 use crate::args::{Global, Install, Uninstall};
 use crate::complaint::{Complaint, Make as _};
 use crate::terminal::{self, say};
-use crate::Exit;
 use anyhow::{Context, anyhow};
 use gatehost::changes;
 use gatehost::install::{self, Change, Target};

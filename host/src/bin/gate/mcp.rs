@@ -78,7 +78,8 @@ impl Server<'_> {
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             // An answer to a question that we did not ask needs none.
             let is_answer = message.get("result").is_some() || message.get("error").is_some();
-            return (!is_answer).then(|| error(&id.unwrap_or(Value::Null), -32600, "expected an object with a `method`"));
+            return (!is_answer)
+                .then(|| error(&id.unwrap_or(Value::Null), -32600, "expected an object with a `method`"));
         };
         let id = id?;
         let parameters = message.get("params").cloned().unwrap_or(json!({}));

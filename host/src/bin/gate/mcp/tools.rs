@@ -22,9 +22,7 @@ const MAX_FINDINGS: usize = 100;
 /// Every tool, as `tools/list` tells it.
 pub(super) fn list() -> Value {
     let text = |what: &str| json!({ "type": "string", "description": what });
-    let object = |properties: Value, required: &[&str]| {
-        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-    };
+    let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let subject = json!({
         "gate": text("The gate; without a name, the default one."),
         "files": { "type": "array", "items": { "type": "string" }, "description": "Judge these files instead of what changed since the last commit." },
@@ -56,12 +54,38 @@ pub(super) fn list() -> Value {
     );
     let rules = object(json!({ "rules": { "type": "array", "items": { "type": "object" } } }), &["rules"]);
     let runs = object(json!({ "runs": { "type": "array", "items": { "type": "object" } } }), &["runs"]);
-    let fixes = object(json!({ "verdict": verdict, "fixes": { "type": "array", "items": { "type": "object" } } }), &["verdict", "fixes"]);
+    let fixes = object(
+        json!({ "verdict": verdict, "fixes": { "type": "array", "items": { "type": "object" } } }),
+        &["verdict", "fixes"],
+    );
     json!([
-        tool("verify", "Run a gate over the work. Nothing but the verdict `pass` is a pass.", &object(subject.clone(), &[]), &verified),
-        tool("explain", "Say what the code of a finding means and how to repair it.", &object(json!({ "code": text("The code of a finding."), "verifier": text("The verifier that reported it.") }), &["code"]), &rules),
-        tool("status", "Show the last runs of this project.", &object(json!({ "count": { "type": "integer", "minimum": 1, "maximum": 50 } }), &[]), &runs),
-        tool("fix", "Run a gate, and list the edits that verifiers offer as repairs. Nothing is changed.", &object(subject, &[]), &fixes),
+        tool(
+            "verify",
+            "Run a gate over the work. Nothing but the verdict `pass` is a pass.",
+            &object(subject.clone(), &[]),
+            &verified
+        ),
+        tool(
+            "explain",
+            "Say what the code of a finding means and how to repair it.",
+            &object(
+                json!({ "code": text("The code of a finding."), "verifier": text("The verifier that reported it.") }),
+                &["code"]
+            ),
+            &rules
+        ),
+        tool(
+            "status",
+            "Show the last runs of this project.",
+            &object(json!({ "count": { "type": "integer", "minimum": 1, "maximum": 50 } }), &[]),
+            &runs
+        ),
+        tool(
+            "fix",
+            "Run a gate, and list the edits that verifiers offer as repairs. Nothing is changed.",
+            &object(subject, &[]),
+            &fixes
+        ),
     ])
 }
 
@@ -187,7 +211,11 @@ fn explained(asked: &Explain) -> Value {
     for bundled in BUNDLED.iter().filter(|bundled| asked.verifier.as_deref().is_none_or(|name| name == bundled.name)) {
         let about = bundled.description();
         // A rule for all codes is told only of the verifier that was named.
-        let rule = if asked.verifier.is_some() { about.rule(&asked.code) } else { about.rules.iter().find(|rule| rule.code == asked.code) };
+        let rule = if asked.verifier.is_some() {
+            about.rule(&asked.code)
+        } else {
+            about.rules.iter().find(|rule| rule.code == asked.code)
+        };
         if let Some(rule) = rule {
             rules.push(json!({
                 "verifier": bundled.name, "code": asked.code, "level": rule.level, "summary": rule.summary,
@@ -201,14 +229,13 @@ fn explained(asked: &Explain) -> Value {
 fn status(server: &Server<'_>, count: u32) -> Result<Value, String> {
     let broken = |error: &dyn std::fmt::Display| format!("the ledger cannot be read: {error}");
     let folder = Environment::of_process().state_folder();
-    let ledger = folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose().map_err(|error| broken(&error))?;
+    let ledger =
+        folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose().map_err(|error| broken(&error))?;
     let Some(ledger) = ledger.flatten() else { return Ok(json!({ "runs": [] })) };
     let project = Project::of(&server.global.directory).map_err(|error| broken(&error))?;
     let filter = Filter { last: Some(count), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
     let entries = ledger.entries(&filter).map_err(|error| broken(&error))?;
-    let run = |entry: &gatehost::ledger::Entry| {
-        json!({ "run": entry.labels.run, "gate": entry.labels.gate, "status": entry.labels.status, "at": entry.at })
-    };
+    let run = |entry: &gatehost::ledger::Entry| json!({ "run": entry.labels.run, "gate": entry.labels.gate, "status": entry.labels.status, "at": entry.at });
     Ok(json!({ "runs": entries.iter().rev().map(run).collect::<Vec<_>>() }))
 }
 
