@@ -53,12 +53,22 @@ fn main() {
     }
     rust += "];\n";
     fs::write(out.join("bundled.rs"), rust).unwrap();
+    fs::write(out.join("sdk.rs"), sdk(root)).unwrap();
 }
 
-/// A digest of the names and bytes of the host's sources, the same wherever they are.
-fn sources_digest(root: &Path) -> String {
+/// The sources of the SDK, each with its path, for the projects that `gate new` writes.
+fn sdk(root: &Path) -> String {
+    let sources = root.join("plugins/sdk/src");
+    let mut rust = String::from("&[\n");
+    for file in files_below(vec![sources.clone()]) {
+        let name = file.strip_prefix(&sources).unwrap().display();
+        writeln!(rust, "    (\"vendor/gatehost-sdk/src/{name}\", include_bytes!({file:?})),").unwrap();
+    }
+    rust + "]\n"
+}
+
+fn files_below(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|source| root.join(source)).collect();
     while let Some(path) = folders.pop() {
         if path.is_dir() {
             folders.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
@@ -67,8 +77,13 @@ fn sources_digest(root: &Path) -> String {
         }
     }
     files.sort();
+    files
+}
+
+/// A digest of the names and bytes of the host's sources, the same wherever they are.
+fn sources_digest(root: &Path) -> String {
     let mut digest = Sha256::new();
-    for file in files {
+    for file in files_below(SOURCES.iter().map(|source| root.join(source)).collect()) {
         let name = file.strip_prefix(root).unwrap().to_str().unwrap();
         for part in [name.as_bytes(), &fs::read(&file).unwrap()] {
             digest.update((part.len() as u64).to_le_bytes());

@@ -2,7 +2,7 @@
 
 use gatehost::limits::Limits;
 use gatehost::plan::Shape;
-use gatehost::runtime::{Answer, BUNDLED, Bundled, Description, FileInput, Grants, Runtime, Source, Terms};
+use gatehost::runtime::{Answer, BUNDLED, Bundled, Capabilities, Description, FileInput, Grants, ReadFiles, Runtime, Source, Terms};
 use gatehost::submission::Submission;
 use gatehost::verdict::{Failure, Status};
 use gatehost::workspace::Workspace;
@@ -88,7 +88,9 @@ impl Host {
 async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<Answer, Failure> {
     let verifier = runtime.load(source, &question.grants)?;
     let Question { limits, settings, path, content, submission, workspace, .. } = question;
-    let terms = Terms { workspace: workspace.as_ref(), ..Terms::new(settings, &limits) };
+    let capabilities =
+        Capabilities { workspace: workspace.map(|it| it as Arc<dyn ReadFiles>), ..Capabilities::default() };
+    let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(settings, &limits) };
     Ok(match verifier.shape().unwrap_or(Shape::File) {
         Shape::File => runtime.check_file(&verifier, &terms, FileInput::new(path, content)).await,
         Shape::Submission => runtime.check_submission(&verifier, &terms, &submission).await,

@@ -4,6 +4,7 @@ use crate::guests;
 use gatehost::author::{self, Case, Outcome, TRIVIAL, Trial};
 use gatehost::runtime::{BUNDLED, Runtime, Source};
 use gatehost::verdict::Status;
+use serde_json::{Value, json};
 use std::fs;
 use std::future::Future;
 use std::path::Path;
@@ -58,6 +59,7 @@ fn commands_and_models_answer_as_the_case_says() {
         ("{}", said, Status::Fail, ""),
         (passed, r#"{"answers": {"reviewer": [{"unreachable": "offline"}]}}"#, Status::Error, ""),
         (passed, r#"{"answers": {"reviewer": [{"text": "fi", "stop": "length"}]}}"#, Status::Abstain, "fi"),
+        (passed, r#"{"answers": {"reviewer": [{"timeout": "30 s"}]}}"#, Status::Error, ""),
         (passed, r#"{"answers": {}}"#, Status::Error, ""),
     ] {
         let (_folder, cases) =
@@ -93,6 +95,55 @@ fn what_is_blessed_is_expected_and_an_error_is_not() {
     let changed = author::read_all(folder.path(), Some("a")).expect("cases");
     let [Outcome::Differs(difference)] = &outcomes(&changed, false)[..] else { panic!("the same") };
     assert!(difference.contains("-    \"status\": \"fail\"") && difference.contains("+    \"status\": \"abstain\""));
+}
+
+#[test]
+fn an_expected_verdict_has_every_field_that_the_contract_has() {
+    let trial = trial(guests::component("released/0.1.0-file"));
+    let (folder, before) = cases(&[("a/input/a.txt", "a"), ("a/settings.json", "{}")]);
+    let judged = block_on(trial.judge(&before[0])).expect("asked");
+    assert!(matches!(judged.compare(&before[0], true), Ok(Outcome::Blessed)));
+    let expected = fs::read(folder.path().join("a/expected.json")).expect("written");
+    let expected: Value = serde_json::from_slice(&expected).expect("JSON");
+    let verdict = json!({
+        "status": "abstain", "confidence": 0.5, "summary": "{}", "class": "waiting", "needs_person": true,
+        "metrics": [{ "name": "tests-run", "value": 3.0 }],
+        "findings": [{
+            "code": "the-code", "level": "warning", "message": "found a thing", "hint": "mend that",
+            "place": { "path": "a.txt", "line": 1, "column": 2, "end_line": 3, "end_column": 4 },
+            "category": "specification", "key": "the key", "url": "https://a.example/the-code",
+            "fix": {
+                "description": "mend it",
+                "edits": [{
+                    "start_line": 1, "start_column": 2, "end_line": 3, "end_column": 4, "replacement": "other",
+                }],
+            },
+        }],
+    });
+    assert_eq!(expected, json!({ "a.txt": verdict }));
+    let after = author::read_all(folder.path(), None).expect("cases");
+    assert!(matches!(judged.compare(&after[0], false), Ok(Outcome::Pass)));
+}
+
+#[test]
+fn a_code_without_a_rule_breaks_a_promise() {
+    let scripted = include_str!("../fixtures/scripted.wat");
+    // The list of rules, and the code of the only one.
+    let (list, code) = (r#""\90\01\00\00\01\00\00\00""#, r#""\80\00\00\00\07\00\00\00" "\00\00\00\00""#);
+    assert!(scripted.contains(list) && scripted.contains(code));
+    let none = scripted.replace(list, r#""\90\01\00\00\00\00\00\00""#);
+    let all = scripted.replace(code, r#""\32\00\00\00\01\00\00\00" "\00\00\00\00""#);
+    let (_folder, cases) = cases(&[("a/input/a.txt", "a"), ("a/settings.json", "{\"say\": \"fail\"}")]);
+    for (text, kept) in [(scripted, true), (&*all, true), (&*none, false)] {
+        let promises = block_on(author::conformance(&trial(guests::assemble("scripted", text)), &cases));
+        let promise = promises.iter().find(|promise| promise.name.starts_with("declares")).expect("the promise");
+        assert_eq!(promise.kept, kept, "{promise:?}");
+        if !kept {
+            assert_eq!(promise.seen, "it reports `told-so` for the case `a`");
+            let hint = "add a rule with the code `told-so` to `rules` of what `describe` returns";
+            assert_eq!(promise.hint.as_deref(), Some(hint));
+        }
+    }
 }
 
 #[test]

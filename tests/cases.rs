@@ -142,7 +142,10 @@ fn normal(output: &[u8], root: &Path) -> String {
     let text = text.replace(&*root.to_string_lossy(), "[ROOT]");
     let mut text = text;
     for (pattern, instead) in [
-        (r#""duration_ms": [0-9.]+"#, r#""duration_ms": 0"#),
+        (r#""(duration_ms|started_ms|at_ms)": [0-9.]+"#, r#""$1": 0"#),
+        (r#""(duration_ms|started_ms|at_ms)":[0-9.]+"#, r#""$1":0"#),
+        (r#""run": ?"[0-9a-z]{26}""#, r#""run": "[RUN]""#),
+        (r#""build": "[0-9a-f]{64}""#, r#""build": "[DIGEST]""#),
         (r"\b[0-9]+(\.[0-9]+)? (ms|s)\b", "[TIME]"),
         (r"sha256:[0-9a-f]{64}", "sha256:[DIGEST]"),
         (r"\b[0-9]+ bytes\n", "[SIZE] bytes\n"),

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod files;
+mod interrupted;
 mod others;
 mod planted;
 mod stage;

@@ -1,5 +1,7 @@
 //! What git is asked, and what it is kept from: repositories that would run something, and places to be called from.
 
+mod clean;
+mod hiding;
 mod since;
 
 use crate::cases::quiet;
@@ -105,7 +107,7 @@ fn nothing_is_fetched() {
         test -z \"$(git cat-file --batch-all-objects --batch-check | grep blob)\"",
     );
     let (exit, text) = home.gate(&partial, &["run", "--staged"], &[]);
-    assert_eq!(exit, 2, "{text}");
+    assert_eq!(exit, 3, "{text}");
     assert!(text.contains("the content of `b.json`") && text.contains("partial clone"), "{text}");
     assert!(!ran.exists());
 }
@@ -132,16 +134,19 @@ fn git_gets_no_variables_but_its_own() {
 }
 
 #[test]
-fn what_git_could_not_see_is_an_error() {
+fn an_answer_that_git_does_not_give_is_an_error() {
     let home = Home::new();
+    home.sh("echo '[2]' > new.json");
     let real = which_git();
-    // As git says it to whoever may not open a folder; root may.
-    let warning = "echo \"warning: could not open directory 'x/': Permission denied\" >&2";
-    let path = home.git_is(&format!("case \"$*\" in *status*|*ls-files*) {warning};; esac\nexec {real} \"$@\""));
-    for args in [&["run"][..], &["run", "--all-files"], &["run", "--files", "."]] {
-        let (exit, text) = home.gate(&home.work(), args, &[("PATH", &path)]);
-        assert_eq!(exit, 2, "{text}");
-        assert!(text.contains("could not see everything: warning: could not open directory 'x/'"), "{text}");
+    for (answer, message) in [
+        ("exit 128", "`git check-ignore` failed: it ended before it answered (exit status: 128)"),
+        ("printf '\\0\\0\\0./other\\0'; sleep 5", "`git check-ignore` failed: it answered out of order"),
+    ] {
+        let path = home.git_is(&format!("case \"$*\" in *check-ignore*) {answer};; esac\nexec {real} \"$@\""));
+        for args in [&["run"][..], &["run", "--all-files"], &["run", "--files", "."]] {
+            let (exit, text) = home.gate(&home.work(), args, &[("PATH", &path)]);
+            assert!(exit == 3 && text.contains(message), "{text}");
+        }
     }
 }
 
@@ -169,10 +174,10 @@ fn an_unchanged_file_may_have_any_name() {
 #[test]
 fn a_git_that_was_killed_is_told() {
     let home = Home::new();
-    let path = home.git_is(&format!("case \"$*\" in *status*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
+    let path = home.git_is(&format!("case \"$*\" in *cat-file*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
     let (exit, text) = home.gate(&home.work(), &["run"], &[("PATH", &path)]);
-    assert_eq!(exit, 2, "{text}");
-    assert!(text.contains("`git status` failed: it ended without a word (signal: 9"), "{text}");
+    assert_eq!(exit, 3, "{text}");
+    assert!(text.contains("`git cat-file` failed: it ended without a word (signal: 9"), "{text}");
 }
 
 #[test]
@@ -202,7 +207,7 @@ fn a_base_that_was_not_fetched_is_told() {
     let partial = home.path().join("partial");
     fs::write(partial.join("gate.toml"), "[gate.main]\nall = [\"a\"]\n[check.a]\nverifier = \"patterns\"\nsettings = { rules = [{ id = \"todo\", kind = \"forbid\", pattern = \"TODO\", in = \"added-lines\" }] }\n").expect("written");
     let (exit, text) = home.gate(&partial, &["run", "--from-ref", "HEAD~1"], &[]);
-    assert_eq!(exit, 2, "{text}");
+    assert_eq!(exit, 3, "{text}");
     assert!(text.contains("partial clone") && text.contains("git fetch --refetch --no-filter"), "{text}");
 }
 

@@ -93,10 +93,7 @@ fn what_a_program_reads_follows_its_schema() {
 fn what_a_program_finds_is_kept() {
     let answer = Host::new().ask(&program("fail"), Question::default()).expect("loaded");
     let verdict = answer.verdict;
-    assert_eq!(
-        (verdict.confidence, &*verdict.summary, verdict.class),
-        (Some(0.5), "no good", Some(Class::Malformed))
-    );
+    assert_eq!((verdict.confidence, &*verdict.summary, verdict.class), (Some(0.5), "no good", Some(Class::Malformed)));
     let [finding] = &verdict.findings[..] else { panic!("one finding") };
     assert_eq!(
         (&*finding.code, finding.level, finding.hint.as_deref()),

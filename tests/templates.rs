@@ -1,8 +1,10 @@
 //! What `gate new` writes, and what the guide says of it, is what this repository has.
 
 use gatehost::component::WIT;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -23,15 +25,37 @@ fn names(folder: &str) -> Vec<String> {
 #[test]
 fn the_whole_contract_is_handed_out() {
     let known: Vec<&str> = WIT.iter().map(|(name, _)| *name).collect();
-    assert_eq!(known, names("wit"));
+    let files: Vec<String> = names("wit").into_iter().filter(|name| name.ends_with(".wit")).collect();
+    assert_eq!(known, files);
 }
 
 #[test]
 fn the_whole_sdk_is_handed_out() {
-    let templates = read("host/src/bin/gate/templates.rs");
-    for name in names("plugins/sdk/src") {
-        assert!(templates.contains(&format!("plugins/sdk/src/{name}\"")), "{name} is not in templates.rs");
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = Command::new(env!("CARGO_BIN_EXE_gate"))
+        .args(["new", "sample", "--lang", "rust"])
+        .current_dir(folder.path())
+        .output()
+        .expect("gate runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let ours = sources(&root().join("plugins/sdk/src"));
+    assert!(ours.len() > 5, "the SDK is gone");
+    assert_eq!(sources(&folder.path().join("sample/vendor/gatehost-sdk/src")), ours);
+}
+
+/// The files below a folder, by path.
+fn sources(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut sources = BTreeMap::new();
+    let mut ahead = vec![root.to_owned()];
+    while let Some(path) = ahead.pop() {
+        if path.is_dir() {
+            ahead.extend(fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()));
+        } else {
+            let inside = path.strip_prefix(root).expect("below it").to_owned();
+            sources.insert(inside, fs::read(path).expect("a file"));
+        }
     }
+    sources
 }
 
 #[test]

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a program for people who measure")]
 
 use gatehost::limits::Limits;
-use gatehost::runtime::{Grants, Runtime, Source, Terms, Verifier};
+use gatehost::runtime::{FileInput, Grants, Runtime, Source, Terms, Verifier};
 use gatehost::verdict::{Status, Verdict};
 use serde::de::IgnoredAny;
 use std::hint::black_box;
@@ -57,7 +57,7 @@ fn trivial_call(runtime: &Arc<Runtime>) {
     let mut sandboxed = || {
         tokio.block_on(async {
             for _ in 0..CALLS {
-                let answer = runtime.check_file(&verifier, &terms, "a.txt", Vec::new()).await;
+                let answer = runtime.check_file(&verifier, &terms, FileInput::new("a.txt", Vec::new())).await;
                 assert_eq!(answer.verdict.status, Status::Pass);
             }
         });
@@ -147,7 +147,7 @@ async fn check_every(runtime: &Runtime, verifier: &Verifier, files: &[Vec<u8>]) 
     let limits = Limits::default();
     let terms = Terms::new("{}", &limits);
     for file in files {
-        let answer = runtime.check_file(verifier, &terms, "a.json", file.clone()).await;
+        let answer = runtime.check_file(verifier, &terms, FileInput::new("a.json", file.clone())).await;
         assert_eq!(answer.verdict.status, Status::Pass);
     }
 }

@@ -1,8 +1,8 @@
 //! What is judged: which files changed, and where their bytes are.
 //!
-//! With git, the changes are git's; without, they are all files of the folder. Git is asked as a program, so that it
-//! sees the repository as its user does, with everything switched off that would let the repository's own
-//! configuration run something or hide a change (`git/program.rs` lists it). Whether a file is there, the tree decides.
+//! In a repository, the changes are the differences between a commit and the working tree, the index or another commit;
+//! elsewhere, all files of the folder. The repository belongs to the author of the change, so nothing in it is believed
+//! but objects that were hashed here: `git.rs` says how.
 
 mod diff;
 mod folder;
@@ -10,6 +10,7 @@ mod git;
 
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
+use crate::vault::Vault;
 use crate::workspace::{self, Kind, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,7 +70,7 @@ pub enum Error {
         asked: &'static str,
     },
     /// There is a repository, and nobody to ask about it.
-    #[error("git is needed to tell what changed, and there is no `git` in PATH")]
+    #[error("git is needed to tell what changed, and there is no `git` in PATH that is outside the work")]
     NoGit,
     /// Git could not answer.
     #[error("`git {command}` failed: {message}")]
@@ -114,6 +115,37 @@ pub enum Error {
     /// A commit or an index holds what no folder can.
     #[error("`{}` is stored twice, or both as a file and as a folder", shown_text(.0))]
     Clash(String),
+    /// An object that is needed is not there.
+    #[error("{what} (`{id}`) is missing here")]
+    Missing {
+        /// What it is needed for.
+        what: String,
+        /// Its id.
+        id: String,
+    },
+    /// An object has other bytes than its id stands for.
+    #[error("the object `{id}` of this repository has other bytes than its id stands for")]
+    Forged {
+        /// The id.
+        id: String,
+    },
+    /// A tree is not one.
+    #[error("a tree of this repository is not one that a folder can be")]
+    BadTree,
+    /// The index cannot be read.
+    #[error("cannot read the index of this repository: {0}")]
+    BadIndex(String),
+    /// The index has an id for a folder that is not that of the folder's entries.
+    #[error("the index has another content cached for {} than its entries are, and `git commit` would store that", if .0.is_empty() { "the whole tree".to_owned() } else { format!("the folder `{}`", .0) })]
+    ForgedIndex(String),
+    /// Git would wait for a file, or read it without an end.
+    #[error("git would read `{path}`, and {why}")]
+    Unbounded {
+        /// The file.
+        path: String,
+        /// What it is.
+        why: String,
+    },
     /// What is stored cannot be written down to be judged.
     #[error("cannot write the files to be judged into a temporary folder: {0}")]
     Snapshot(String),
@@ -152,6 +184,10 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoRepository { .. } => "use `--files` or `--all-files`, or run in a git repository",
+            Self::Missing { .. } => "in a partial clone, fetch it first: `git fetch --refetch --no-filter`",
+            Self::Forged { .. } => "`git fsck` lists damaged objects; clone the repository anew",
+            Self::ForgedIndex(_) => "run `git read-tree HEAD`, and `git add` what is to be committed",
+            Self::Unbounded { .. } => "put a regular file in its place, or remove it",
             Self::NoGit => "install git, or name what is to be judged with `--files`",
             Self::Elsewhere { .. } => {
                 "look at `core.worktree`, `GIT_DIR` and `GIT_WORK_TREE`, and whether `.git` there is a repository"
@@ -160,9 +196,6 @@ impl Error {
                 "fetch the whole history with `git fetch --unshallow`"
             }
             Self::Ambiguous(_) => "write the whole name, as `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
-            Self::Git { message, .. } if message.contains("promisor") => {
-                "this is a partial clone, and nothing is fetched: `git fetch --refetch --no-filter` first"
-            }
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
             _ => return None,
@@ -217,9 +250,19 @@ pub struct Needs {
 
 /// Find the changes in the repository, or else in the folder, that `folder` is in.
 pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Changes, Error> {
+    collect_with(folder, selection, needs, None)
+}
+
+/// The same. The ids of files that did not change are kept in the store, so that not every file is read every time.
+pub fn collect_with(
+    folder: &Path,
+    selection: &Selection,
+    needs: Needs,
+    store: Option<&Arc<Vault>>,
+) -> Result<Changes, Error> {
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
     match git::Repository::find(&folder)? {
-        Some(repository) => in_repository(&folder, &repository, selection, needs),
+        Some(repository) => in_repository(&folder, &repository, selection, needs, store),
         None => in_folder(&folder, selection),
     }
 }
@@ -227,6 +270,13 @@ pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Cha
 /// The root of the repository that `folder`, a real path, is in.
 pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(git::Repository::find(folder)?.map(|repository| repository.root))
+}
+
+/// The root of the repository around the repository with the root `inner`, a real path.
+pub fn enclosing(inner: &Path) -> Option<PathBuf> {
+    let above = inner.parent().into_iter().flat_map(Path::ancestors);
+    let mut roots = above.filter(|folder| folder.join(".git").symlink_metadata().is_ok());
+    roots.next().map(Path::to_owned)
 }
 
 fn open(root: &Path) -> Result<Arc<Workspace>, Error> {
@@ -254,11 +304,12 @@ fn in_repository(
     repository: &git::Repository,
     selection: &Selection,
     needs: Needs,
+    store: Option<&Arc<Vault>>,
 ) -> Result<Changes, Error> {
     let root = &repository.root;
     let mut workspace = open(root)?;
     let found = match selection {
-        Selection::Changed => repository.changed(&workspace, needs.hunks)?,
+        Selection::Changed => repository.changed(&workspace, needs.hunks, store)?,
         Selection::All => repository.files("", &workspace)?.into(),
         Selection::Files(paths) => {
             let below = |inside: &str| match is_of_another(root, inside) {
@@ -268,7 +319,7 @@ fn in_repository(
             named(folder, root, &workspace, paths, &below)?.into()
         }
         Selection::Staged => repository.staged(needs)?,
-        Selection::Since(name) => repository.since(name, &workspace, needs.hunks)?,
+        Selection::Since(name) => repository.since(name, &workspace, needs.hunks, store)?,
         Selection::Between { from, to } => repository.between(from, to, needs)?,
     };
     if let Some(snapshot) = &found.snapshot {
@@ -322,7 +373,7 @@ fn whole_file(path: String, state: ChangeState) -> Change {
 fn sized(mut changes: Vec<Change>, workspace: &Workspace) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
-    for change in &mut changes {
+    for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {
         change.size =
             workspace.stat(&change.path).ok().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size);
     }

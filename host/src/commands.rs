@@ -7,7 +7,11 @@
 //! - `none`: its own session and environment; and, as everywhere, whatever it leaves behind is ended.
 
 #[cfg(target_os = "linux")]
+mod advice;
+#[cfg(target_os = "linux")]
 mod attend;
+#[cfg(target_os = "linux")]
+mod cargo;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
@@ -27,6 +31,8 @@ mod repository;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod running;
+#[cfg(target_os = "linux")]
 mod scratch;
 #[cfg(target_os = "linux")]
 mod seal;
@@ -35,8 +41,10 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod view;
 
+mod no_result;
 mod script;
 
+pub use no_result::NoResult;
 pub use script::Script;
 
 use crate::config::{Command, Sandbox};
@@ -58,7 +66,7 @@ pub struct Commands {
     at_most: Sandbox,
     reserve: u64,
     /// Where nothing is run, and these are the answers.
-    script: Option<Script<Result<Ran, NotStarted>>>,
+    script: Option<Script<Result<Ran, NoResult>>>,
 }
 
 /// So much of the disk is left free: evidence must be kept of a command that fills it.
@@ -107,12 +115,9 @@ pub struct Ran {
     pub duration: Duration,
     /// How well it was confined.
     pub sandbox: Sandbox,
+    /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
+    pub advice: Option<String>,
 }
-
-/// Why there is no result of a command.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct NotStarted(pub String);
 
 impl Commands {
     /// The commands of a configuration, to be run in the folder `root`.
@@ -130,7 +135,7 @@ impl Commands {
     }
 
     /// Commands that are not run: for each name, what comes of it, in order.
-    pub fn scripted(answers: BTreeMap<String, Vec<Result<Ran, NotStarted>>>) -> Self {
+    pub fn scripted(answers: BTreeMap<String, Vec<Result<Ran, NoResult>>>) -> Self {
         Self { script: Some(Script::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
     }
 
@@ -161,23 +166,33 @@ impl Commands {
 
     /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
-    pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
+    pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
-            let none_left = || Err(NotStarted(format!("the script has no further answer of the command `{name}`")));
+            let none_left =
+                || Err(NoResult::not_started(format!("the script has no further answer of the command `{name}`")));
             return script.next(name).unwrap_or_else(none_left);
         }
         let Some(command) = self.declared.get(name) else {
-            return Err(NotStarted(format!("no command `{name}` is declared")));
+            return Err(NoResult::not_started(format!("no command `{name}` is declared")));
         };
         #[cfg(target_os = "linux")]
         let ran = run::run(self, name, command, stdin).await;
         #[cfg(not(target_os = "linux"))]
         let ran = {
             let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
-            Err(NotStarted("in this version, commands are run on Linux only".to_owned()))
+            Err(NoResult::not_started("in this version, commands are run on Linux only".to_owned()))
         };
-        ran.map_err(|NotStarted(why)| NotStarted(format!("the command `{name}`: {why}")))
+        ran.map_err(|error| error.of(name))
     }
+}
+
+/// End every command that runs, with all that it started, and let no other begin: the program is about to end. Waits for
+/// that, but no longer than this.
+pub(crate) fn end_all(patience: Duration) {
+    #[cfg(target_os = "linux")]
+    running::end_all(patience);
+    #[cfg(not(target_os = "linux"))]
+    let _ = patience;
 }
 
 /// As much is told of the beginning of an output, and as much of its end.
@@ -197,7 +212,7 @@ impl From<&Ran> for CommandEvidence {
             exit_code,
             signal,
             timed_out: ran.ending == Ending::TimedOut,
-            output: told(&ran.stdout) + &told(&ran.stderr),
+            output: output(ran),
             stdout: printed(&ran.stdout),
             stderr: printed(&ran.stderr),
             started: text::timestamp(ran.started),
@@ -206,6 +221,16 @@ impl From<&Ran> for CommandEvidence {
             on_base: false,
             replayed: false,
         }
+    }
+}
+
+/// What it printed, and what may help where its confinement was in its way.
+fn output(ran: &Ran) -> String {
+    let printed = told(&ran.stdout) + &told(&ran.stderr);
+    match &ran.advice {
+        None => printed,
+        Some(advice) if printed.is_empty() || printed.ends_with('\n') => format!("{printed}[gate] {advice}\n"),
+        Some(advice) => format!("{printed}\n[gate] {advice}\n"),
     }
 }
 

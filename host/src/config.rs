@@ -10,6 +10,7 @@ mod gate;
 mod grant;
 mod hook;
 mod model;
+mod people;
 mod problem;
 mod read;
 mod references;
@@ -29,6 +30,7 @@ pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
 pub use hook::Hook;
 pub use model::{Api, Model};
+pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
 pub use regular::open_regular;
 pub use terms::{Flaky, Inapplicable, Leniency, Mode, PassIf, Terms, When};
@@ -37,6 +39,7 @@ pub(crate) use files::pattern;
 pub(crate) use problem::{Places, nearest, one_of};
 pub(crate) use units::{milliseconds, show_duration};
 
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use read::{Source, Table, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,8 +51,12 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const MAX_DEPTH: usize = 64;
 /// How many members a gate may have in all, those of its members included.
 pub const MAX_MEMBERS: usize = 1_000;
-/// How long a gate may take, and how long it may take if nothing else is said.
-pub const MAX_DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// How long a gate may take if nothing else is said: so long, or longer where one of its commands may.
+pub const DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// How long a gate may take at most.
+pub const MAX_DEADLINE: Duration = Duration::from_secs(2 * 60 * 60);
+/// What a gate has for everything else where it waits for its longest command.
+const BESIDE_COMMANDS: Duration = Duration::from_secs(10 * 60);
 
 /// A valid `gate.toml`.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +75,12 @@ pub struct Config {
     pub models: BTreeMap<String, Model>,
     /// `[hook]`.
     pub hook: Hook,
+    /// `[retry]`: how often a failure is tried again.
+    pub retry: RetryPolicy,
+    /// `[escalation]`: when a person is needed.
+    pub escalation: EscalationPolicy,
+    /// `[overrides]`: who may let something through.
+    pub overrides: Overrides,
     pub(crate) places: Places,
 }
 
@@ -108,7 +121,7 @@ pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
 }
 
 fn read(mut root: Table<'_>) -> Config {
-    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE)).unwrap_or(MAX_DEADLINE);
+    let deadline = root.get("deadline").and_then(|value| value.duration_up_to(MAX_DEADLINE));
     let gates = named(&mut root, "gate", gate::read);
     let commands = named(&mut root, "command", |_, table| command::read(table));
     let models = named(&mut root, "model", |_, table| model::read(table, &commands));
@@ -117,13 +130,25 @@ fn read(mut root: Table<'_>) -> Config {
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
-    let config = Config { deadline, require_trusted, gates, checks, commands, models, hook, places: Places::default() };
+    let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
+    let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
+    let retry = one(&mut root, "retry", people::retry);
+    let escalation = one(&mut root, "escalation", people::escalation);
+    let overrides = one(&mut root, "overrides", people::overrides);
+    let places = Places::default();
+    let config =
+        Config { deadline, require_trusted, gates, checks, commands, models, hook, retry, escalation, overrides, places };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));
     }
     root.finish();
     config
+}
+
+/// The table `[KEY]`; what holds without one where there is none.
+fn one<'s, T: Default>(root: &mut Table<'s>, key: &'static str, read: impl Fn(Table<'s>) -> T) -> T {
+    root.get(key).and_then(|value| value.table(&format!("a table `[{key}]`"))).map(read).unwrap_or_default()
 }
 
 /// The tables `[KIND.NAME]` of a kind.

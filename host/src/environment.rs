@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::PathBuf;
 
 /// The variables of an environment.
 ///
 /// A program that embeds the library decides what a run sees: [`Environment::of_process`], an empty one, or its own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
+}
+
+/// Shows no value: some are keys.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment").field("variables", &self.variables.len()).finish_non_exhaustive()
+    }
 }
 
 impl Environment {

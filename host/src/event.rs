@@ -109,7 +109,7 @@ pub enum What {
 
 /// Told of what happens in a run.
 ///
-/// Called from within the run, by several threads, and so must return at once.
+/// Called from within the run, by several threads, one at a time, and so must return at once.
 pub trait Observer: Send + Sync {
     /// Something happened.
     fn event(&self, event: &Event);

@@ -1,6 +1,7 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
 mod files;
+mod reads;
 mod witness;
 
 use crate::catalogue::Verifiers;
@@ -12,11 +13,12 @@ use crate::gate::{self, Event, Judge};
 use crate::memory::Memory;
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
-use crate::runtime::{Answer, Granted, Grants, LogLine, Runtime};
+use crate::runtime::{Answer, AskModels, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
+use reads::{Reads, TracedReads};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -49,6 +51,8 @@ pub struct Bench<'a> {
     services: Services,
     /// The files that were judged.
     witness: Arc<Witness>,
+    /// What verifiers read through `workspace`.
+    reads: Arc<Reads>,
     /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
     shown: Witness,
     shown_was_judged: AtomicBool,
@@ -122,6 +126,7 @@ impl<'a> Bench<'a> {
             subject: Arc::new(subject),
             services,
             witness: Arc::default(),
+            reads: Arc::default(),
             shown,
             shown_was_judged: AtomicBool::new(false),
             asked: Mutex::default(),
@@ -166,6 +171,22 @@ impl<'a> Bench<'a> {
         log
     }
 
+    /// What stands behind these grants.
+    fn capabilities(&self, grants: &Grants) -> Capabilities {
+        let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
+        let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
+        let reads = TracedReads { work: Arc::clone(&self.subject.workspace), reads: Arc::clone(&self.reads) };
+        Capabilities {
+            workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
+            commands: (!commands.is_empty()).then(|| Granted {
+                names: commands,
+                by: Arc::clone(&self.services.commands) as Arc<dyn RunCommands>,
+            }),
+            models: (!models.is_empty())
+                .then(|| Granted { names: models, by: Arc::clone(&self.services.models) as Arc<dyn AskModels> }),
+        }
+    }
+
     /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
         let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
@@ -206,9 +227,7 @@ impl<'a> Bench<'a> {
         let work = Arc::new(Work {
             memory: vault.map(|vault| Memory::of(vault, &check.digest, &settings, &check.limits)),
             source,
-            workspace_granted: grants.workspace(),
-            commands: granted(grants.commands(), &self.services.commands),
-            models: granted(grants.models(), &self.services.models),
+            capabilities: self.capabilities(&grants),
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
@@ -227,7 +246,7 @@ impl<'a> Bench<'a> {
         let judged = match check.shape {
             Shape::Submission => {
                 // Who runs a command judges what that says, and may be what changes the files.
-                if work.commands.is_none() {
+                if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
                 let mut submission = self.subject.submission.clone();
@@ -269,6 +288,7 @@ impl Judge for Bench<'_> {
 
     fn confirm(&self) -> Result<(), Failure> {
         self.witness.confirm(&self.subject.workspace)?;
+        self.reads.confirm(&self.subject.workspace)?;
         if self.shown_was_judged.load(Ordering::Relaxed) {
             self.shown.confirm(&self.subject.workspace)?;
         }
@@ -278,9 +298,4 @@ impl Judge for Bench<'_> {
     fn observe(&self, event: Event<'_>) {
         (self.observer)(event);
     }
-}
-
-fn granted<'n, T>(names: impl Iterator<Item = &'n str>, by: &Arc<T>) -> Option<Granted<T>> {
-    let names: Vec<String> = names.map(str::to_owned).collect();
-    (!names.is_empty()).then(|| Granted { names, by: Arc::clone(by) })
 }

@@ -13,6 +13,8 @@ pub mod body;
 mod chain;
 pub mod history;
 mod sqlite;
+pub mod stats;
+pub mod status;
 
 pub use chain::{Damage, DamageKind, Hash};
 pub use sqlite::SqliteLedger;

@@ -8,6 +8,7 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod random;
+pub mod search_path;
 mod temporary;
 pub mod vault;
 pub mod verdict;
@@ -32,6 +33,7 @@ pub mod error;
 
 // What a verifier can be granted besides.
 pub mod commands;
+pub mod shutdown;
 pub mod models;
 
 // Who judges.
@@ -43,6 +45,8 @@ pub mod judge;
 
 // What outlives a run.
 pub mod ledger;
+pub mod overrides;
+pub mod proof;
 
 // One call that does it all.
 pub mod session;

@@ -106,8 +106,9 @@ impl Question {
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    text::hex(&Sha256::digest(bytes))
+/// SHA-256 of a text, in hexadecimal, without the nonce, which differs from call to call.
+fn sha256(said: &str, nonce: &str) -> String {
+    text::hex(&Sha256::digest(said.replace(nonce, "{nonce}")))
 }
 
 /// Why an answer ended.
@@ -263,7 +264,7 @@ impl Models {
     /// Ask a model, and say what that took. When the future is dropped, nobody waits for the answer any more.
     pub async fn ask(&self, name: &str, question: Question) -> (ModelUse, Result<Answer, NoAnswer>) {
         let start = Instant::now();
-        let question_sha256 = question.sha256();
+        let (question_sha256, nonce) = (question.sha256(), question.nonce.clone());
         let Exchange { came, attempts } = match (&self.script, self.declared.get(name)) {
             (Some((nonce, script)), _) => Exchange::scripted(name, nonce, script),
             (None, Some(declared)) => self.exchange(name, declared, question).await,
@@ -276,7 +277,7 @@ impl Models {
             ended: came.as_ref().map_or_else(NoAnswer::as_str, |reply| reply.stop.as_str()).to_owned(),
             family: self.declared.get(name).and_then(|declared| declared.model.family.clone()),
             question_sha256,
-            answer_sha256: came.as_ref().ok().map(|reply| sha256(reply.text.as_bytes())),
+            answer_sha256: came.as_ref().ok().map(|reply| sha256(&reply.text, &nonce)),
             cost: tokens.zip(self.declared.get(name)).and_then(|(tokens, declared)| declared.model.cost(tokens.input, tokens.output)),
             input_tokens: tokens.map(|tokens| tokens.input),
             output_tokens: tokens.map(|tokens| tokens.output),

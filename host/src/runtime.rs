@@ -30,7 +30,7 @@ pub use anatomy::{Anatomy, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{Answer, FileInput, Terms, Used};
-pub use capability::{Capability, Granted, Grants};
+pub use capability::{AskModels, Capabilities, Capability, Granted, Grants, Pending, ReadFiles, RunCommands};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};

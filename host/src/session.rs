@@ -18,6 +18,7 @@
 //! its own on which verifiers compute, so that a caller's executor is never blocked.
 
 mod emit;
+mod history;
 mod policy;
 mod recorder;
 mod subject;
@@ -28,7 +29,7 @@ pub use recorder::LedgerUse;
 use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
-use crate::config::Hook;
+use crate::config::{Config, Hook, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -37,10 +38,11 @@ use crate::gate::{self, Circumstances};
 use crate::judge::{Bench, Logged, Services};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
-use crate::outcome::Node;
+use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::{self, Plan, Shape};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
@@ -75,6 +77,8 @@ pub struct Request {
     pub fail_fast: bool,
     /// What becomes of a claim or of tool calls that no check of the gate reads.
     pub unread: Unread,
+    /// Which checks run. What is left out is marked in the record.
+    pub checks: Checks,
     /// The environment that commands, git and models see.
     pub environment: Environment,
     /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
@@ -96,6 +100,7 @@ impl Request {
             use_cache: true,
             fail_fast: false,
             unread: Unread::default(),
+            checks: Checks::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
@@ -118,6 +123,33 @@ pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
     Ok(policy::find(request)?.config.hook)
 }
 
+/// Which checks of a gate run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// All of them.
+    #[default]
+    All,
+    /// Only these.
+    Only(BTreeSet<String>),
+    /// All but these.
+    Except(BTreeSet<String>),
+}
+
+impl Checks {
+    /// The names of the checks of a plan that are left out. A name that no check has is a mistake.
+    fn left_out(&self, plan: &Plan) -> Result<BTreeSet<String>, Error> {
+        let names: BTreeSet<&str> = plan.checks().map(|check| check.check.as_str()).collect();
+        let (Self::Only(named) | Self::Except(named)) = self else { return Ok(BTreeSet::new()) };
+        if let Some(unknown) = named.iter().find(|name| !names.contains(name.as_str())) {
+            let shown = text::clean_line(unknown, 60);
+            let message = format!("the gate `{}` has no check `{shown}`", plan.root.name);
+            return Err(Error::usage(message).hint(nearest(unknown, names.iter().copied())));
+        }
+        let left_out = |name: &&&str| named.contains(**name) == matches!(self, Self::Except(_));
+        Ok(names.iter().filter(left_out).map(|name| (*name).to_owned()).collect())
+    }
+}
+
 /// Whether answers are recorded, or come from an earlier recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Recording {
@@ -137,6 +169,12 @@ pub struct Planned {
     pub plan: Plan,
     /// Where the configuration came from.
     pub policy: PolicyRecord,
+    /// How often a failure is tried again. No part of the plan's digest: it decides about no pass.
+    pub retry: RetryPolicy,
+    /// When a person is needed.
+    pub escalation: EscalationPolicy,
+    /// Who may let something through without a pass.
+    pub overrides: Overrides,
 }
 
 /// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
@@ -202,7 +240,8 @@ impl Host {
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, _) = session.plan(&emitter).await?;
-            Ok(Planned { plan, policy: found.record() })
+            let Config { retry, escalation, overrides, .. } = found.config.clone();
+            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides })
         })
         .await
     }
@@ -262,15 +301,28 @@ impl Session {
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let changes = Arc::new(blocking(move || Ok(changes::collect(&folder, &selection, needs)?)).await?);
-        let subject = subject::of(&changes, self.request.submission.clone());
+        let store = self.runtime.vault().filter(|_| self.request.use_cache).cloned();
+        let looking = store.clone();
+        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
+        let changes = Arc::new(blocking(collect).await?);
+        let mut subject = subject::of(&changes, self.request.submission.clone());
+        let recorder = blocked(recorder.await)?;
+        let recorder = match recorder {
+            Some(recorder) => {
+                let mut said = subject.submission;
+                let (recorder, said) = blocking(move || recorder.know(&mut said).map(|()| (recorder, said))).await?;
+                subject.submission = said;
+                Some(recorder)
+            }
+            None => None,
+        };
         let files = subject.paths.len();
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
+        circumstances.left_out = self.request.checks.left_out(&plan)?;
 
         let digest = plan.digest();
-        let recorder = blocked(recorder.await)?;
         let attempt = subject.submission.attempt.max(1);
         let labels = Labels {
             run: emitter.run().to_owned(),
@@ -295,7 +347,7 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes);
+        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
         let bench = Bench::new(Arc::clone(&self.runtime), &verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
@@ -328,7 +380,8 @@ impl Session {
         record.feedback = feedback;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder.take() {
-            record = blocking(move || recorder.end(&record).map(|()| record)).await?;
+            let found = Arc::clone(&found);
+            record = blocking(move || recorder.end(&record, &found.config).map(|()| record)).await?;
         }
         emitter.run_ended(record.status);
         Ok(record)
@@ -381,6 +434,20 @@ impl Session {
     }
 }
 
+/// The digest of what a selection holds, and the commit that it is relative to: as a record of a run has them.
+pub fn digest_of(folder: &Path, selection: &Selection) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect(folder, selection, Needs::default())?;
+    let subject = subject::of(&changes, Submission::default());
+    let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+    Ok((subject::tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
+}
+
+/// Whether a folder is in a repository, and nothing in it differs from the last commit.
+pub fn is_unchanged(folder: &Path) -> Result<bool, Error> {
+    let changes = changes::collect(folder, &Selection::Changed, Needs::default())?;
+    Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
+}
+
 /// Do something that blocks where that is allowed.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
     blocked(tokio::task::spawn_blocking(work).await)
@@ -391,8 +458,13 @@ fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<
 }
 
 /// The files that there are to judge now and were not before.
-fn added(folder: &Path, selection: &Selection, before: &changes::Changes) -> Result<Vec<String>, Failure> {
-    let now = changes::collect(folder, selection, Needs::default()).map_err(|error| {
+fn added(
+    folder: &Path,
+    selection: &Selection,
+    before: &changes::Changes,
+    store: Option<&Arc<Vault>>,
+) -> Result<Vec<String>, Failure> {
+    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();

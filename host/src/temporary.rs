@@ -1,11 +1,13 @@
 //! Folders of this user alone, deleted with their value; what a run that was killed leaves, a later one deletes.
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, renameat_with, statat, unlinkat};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
 use std::fs::{self, DirEntry, Permissions};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 use std::{env, io};
 
@@ -32,6 +34,15 @@ impl Purpose {
     }
 }
 
+/// The folders that there are now; `None` once the program ends and there are to be no more.
+static LIVE: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(Some(BTreeSet::new()));
+
+/// Delete every folder that there is, and let no other be made: the program is about to end.
+pub(crate) fn remove_all() {
+    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    live.into_iter().flatten().for_each(|folder| remove(&folder));
+}
+
 /// A folder, locked for as long as it is in use.
 #[derive(Debug)]
 pub(crate) struct Temporary {
@@ -48,6 +59,10 @@ impl Temporary {
         let folder = tempfile::Builder::new().prefix(purpose.prefix()).permissions(private).tempdir()?;
         let lock = lock(folder.path())?;
         let path = folder.path().canonicalize()?;
+        match &mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(live) => live.insert(path.clone()),
+            None => return Err(io::Error::other("the program was interrupted")),
+        };
         // From here on, it is this value that deletes it.
         let _ = folder.keep();
         Ok(Self { path, _lock: lock })
@@ -62,6 +77,9 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         remove(&self.path);
+        if let Some(live) = &mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner) {
+            live.remove(&self.path);
+        }
     }
 }
 
@@ -94,22 +112,77 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Delete a folder and all that is in it, also what was closed to its owner.
+/// Delete a folder and all that is in it, also what was closed to its owner. What cannot be deleted is left to the next
+/// run.
 fn remove(folder: &Path) {
-    if fs::remove_dir_all(folder).is_err() {
-        open_up(folder);
-        let _ = fs::remove_dir_all(folder);
+    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    if let Ok(root) = open_folder(rustix::fs::CWD, folder) {
+        let _ = empty(&root);
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+/// Delete all that is in a folder. A command may have put folders into folders, deeper than a path can be long, than
+/// files can be open, and than a stack is high: so what is in a folder inside is moved up into this one, and there is
+/// never more than one folder inside open.
+fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
+    let mut moved = 0u64;
+    loop {
+        let names = names(root)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let mut progress = false;
+        for name in names {
+            if unlinkat(root, &*name, AtFlags::empty()).is_ok() || unlinkat(root, &*name, AtFlags::REMOVEDIR).is_ok() {
+                progress = true;
+                continue;
+            }
+            let Ok(inside) = open_up(root, &name) else { continue };
+            for inner in self::names(&inside)? {
+                if unlinkat(&inside, &*inner, AtFlags::empty()).is_ok()
+                    || unlinkat(&inside, &*inner, AtFlags::REMOVEDIR).is_ok()
+                {
+                    progress = true;
+                    continue;
+                }
+                // Nobody moves what they may not write.
+                let _ = open_up(&inside, &inner);
+                loop {
+                    moved += 1;
+                    match renameat_with(&inside, &*inner, root, format!("gate-{moved}"), RenameFlags::NOREPLACE) {
+                        Err(rustix::io::Errno::EXIST) => {}
+                        Ok(()) => break progress = true,
+                        Err(_) => break,
+                    }
+                }
+            }
+            progress |= unlinkat(root, &*name, AtFlags::REMOVEDIR).is_ok();
+        }
+        if !progress {
+            return Err(rustix::io::Errno::ACCESS);
+        }
     }
 }
 
-fn open_up(folder: &Path) {
-    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // A link to a folder is not one.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
+/// Open a folder inside, which its owner may have closed to themselves.
+fn open_up(above: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    // Links are not changed by this, and nothing else is here that is not to be deleted.
+    if statat(above, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_dir())
+    {
+        let _ = rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty());
     }
+    open_folder(above, name)
+}
+
+fn open_folder(above: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(above, name, flags, Mode::empty())
+}
+
+fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<CString>> {
+    let names = Dir::read_from(folder)?.flatten().map(|entry| entry.file_name().to_owned());
+    Ok(names.filter(|name| !matches!(name.to_bytes(), b"." | b"..")).collect())
 }
 
 #[cfg(test)]
@@ -131,6 +204,27 @@ mod tests {
             drop(temporary);
             assert!(!folder.exists());
         }
+    }
+
+    #[test]
+    fn it_goes_however_deep_and_wide_it_is() {
+        let temporary = Temporary::new(Purpose::Command).expect("made");
+        let folder = temporary.path().to_owned();
+        // One inside the other, by a handle: no path is long enough.
+        let mut at = open_folder(rustix::fs::CWD, &folder).expect("open");
+        for level in 0..6_000 {
+            rustix::fs::mkdirat(&at, "gate-1", Mode::RWXU).expect("made");
+            if level % 100 == 0 {
+                rustix::fs::mkdirat(&at, "beside", Mode::empty()).expect("made");
+                rustix::fs::symlinkat("/", &at, "link").expect("linked");
+                drop(rustix::fs::openat(&at, "file", OFlags::CREATE | OFlags::WRONLY, Mode::empty()).expect("made"));
+            }
+            let inside = open_folder(&at, "gate-1").expect("open");
+            rustix::fs::fchmod(&at, if level % 2 == 0 { Mode::empty() } else { Mode::RUSR }).expect("closed");
+            at = inside;
+        }
+        drop((at, temporary));
+        assert!(!folder.exists());
     }
 
     #[test]

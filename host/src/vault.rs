@@ -36,16 +36,19 @@ pub enum Kind {
     Description,
     /// What a verifier passed.
     Passes,
+    /// The ids of files that were hashed.
+    Stats,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Compiled, Self::Description, Self::Passes];
+    const ALL: [Self; 4] = [Self::Compiled, Self::Description, Self::Passes, Self::Stats];
 
     fn suffix(self) -> &'static str {
         match self {
             Self::Compiled => "compiled",
             Self::Description => "description",
             Self::Passes => "passes",
+            Self::Stats => "stats",
         }
     }
 }

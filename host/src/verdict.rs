@@ -480,7 +480,7 @@ error_kinds! {
     AbiPlace = "abi.place",
     /// A command could not be started or confined.
     CommandNotStarted = "command.not-started",
-    /// A command changed what it must not.
+    /// A command changed what it must not: what decides about the work.
     CommandTampered = "command.tampered",
     /// A model could not be reached, or answered with an error, after all retries.
     LlmUnreachable = "llm.unreachable",

@@ -10,9 +10,11 @@ mod mark;
 
 pub use links::Astray;
 pub use mark::Mark;
+pub(crate) use mark::{Looker, MARK_BYTES};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,6 +26,9 @@ const MAX_PATH_BYTES: usize = 4 << 10;
 const PAGE: usize = 1_000;
 /// The most entries of one directory. More are an error, since a listing must be sorted whole.
 const MAX_ENTRIES: usize = 200_000;
+
+/// How a directory is opened.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A root, open.
 #[derive(Debug)]
@@ -138,15 +143,23 @@ impl Workspace {
         if size > max {
             return Err(Error::TooLarge(size));
         }
-        let capacity = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
-        let mut bytes = vec![0; capacity];
         // One byte more than there should be, to see a file that grows.
-        match file.read_exact(&mut bytes).and_then(|()| file.read(&mut [0])) {
-            Ok(0) => Ok((bytes, executable)),
-            Ok(_) => Err(Error::Changed),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Changed),
-            Err(error) => Err(error.into()),
+        let expected = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
+        let mut bytes = vec![0; expected.checked_add(1).ok_or(Error::TooLarge(size))?];
+        let mut length = 0;
+        while length < expected {
+            match file.read(&mut bytes[length..]) {
+                Ok(0) => return Err(Error::Changed),
+                Ok(count) => length += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
         }
+        if length > expected {
+            return Err(Error::Changed);
+        }
+        bytes.truncate(length);
+        Ok((bytes, executable))
     }
 
     /// Whether the owner of a file may execute it.
@@ -210,29 +223,113 @@ impl Workspace {
         Ok(Page { entries, next, unnamable })
     }
 
-    fn open_file(&self, path: &str) -> Result<(File, u64), Error> {
-        let parts = parts(path)?;
+    fn open_regular_parts<P: Arg + Copy>(&self, path: P, parts: &[P]) -> Result<(File, Stat), Error> {
         let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
         // Non-blocking, because until `fstat` it may be a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match self.open_folder(folders)? {
-            None => rustix::fs::openat(&self.root, *name, flags, Mode::empty()),
-            Some(folder) => rustix::fs::openat(folder, *name, flags, Mode::empty()),
-        }?;
-        let found = entry(String::new(), &rustix::fs::fstat(&file)?);
-        match found.kind {
-            Kind::File => Ok((File::from(file), found.size)),
+        let file = match self.open_below(path, flags) {
+            Some(opened) => opened?,
+            None => match self.open_parts(folders)? {
+                None => rustix::fs::openat(&self.root, *name, flags, Mode::empty()),
+                Some(folder) => rustix::fs::openat(folder, *name, flags, Mode::empty()),
+            }?,
+        };
+        let stat = rustix::fs::fstat(&file)?;
+        match kind(&stat) {
+            Kind::File => Ok((File::from(file), stat)),
             other => Err(Error::WrongKind(other)),
         }
     }
 
+    fn open_file(&self, path: &str) -> Result<(File, u64), Error> {
+        let (file, stat) = self.open_regular_parts(path, &parts(path)?)?;
+        Ok((file, entry(String::new(), &stat).size))
+    }
+
+    /// Open a directory whose path was made of names that were listed; the root for an empty path. A name that cannot
+    /// be judged can still be looked into.
+    pub(crate) fn open_listed_folder(&self, path: &[u8]) -> Result<OwnedFd, Error> {
+        if path.is_empty() {
+            return Ok(rustix::fs::openat(&self.root, ".", FOLDER, Mode::empty())?);
+        }
+        if let Some(opened) = self.open_below(path, FOLDER) {
+            return opened;
+        }
+        let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+        self.open_parts(&parts)?.ok_or(Error::NotFound)
+    }
+
+    /// Open a regular file whose path was made of names that were listed, with what the system says of it.
+    pub(crate) fn open_listed_file(&self, path: &[u8]) -> Result<(File, Stat), Error> {
+        let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+        self.open_regular_parts(path, &parts)
+    }
+
+    /// What a link says whose path was made of names that were listed.
+    pub(crate) fn read_listed_link(&self, path: &[u8]) -> Result<Vec<u8>, Error> {
+        let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
+        let (name, folders) = parts.split_last().ok_or(Error::NotFound)?;
+        let folder = self.open_parts(folders)?;
+        let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
+        Ok(rustix::fs::readlinkat(folder, *name, Vec::new())?.into_bytes())
+    }
+
+    /// What the system says of a regular file.
+    fn stat_file(&self, path: &str) -> Result<Stat, Error> {
+        let stat = self.stat_raw(path)?;
+        match kind(&stat) {
+            Kind::File => Ok(stat),
+            other => Err(Error::WrongKind(other)),
+        }
+    }
+
+    /// What the system says of a path, the last part of which may be a link.
+    pub(crate) fn stat_raw(&self, path: &str) -> Result<Stat, Error> {
+        let parts = parts(path)?;
+        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let stat = match self.open_folder(folders)? {
+            None => rustix::fs::statat(&self.root, *name, AtFlags::SYMLINK_NOFOLLOW),
+            Some(folder) => rustix::fs::statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW),
+        }?;
+        Ok(stat)
+    }
+
+    /// Open what is at a path in one step, where the system can refuse links on the way; `None` where it cannot.
+    #[cfg(target_os = "linux")]
+    fn open_below<P: Arg>(&self, path: P, flags: OFlags) -> Option<Result<OwnedFd, Error>> {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve) {
+            Ok(opened) => Some(Ok(opened)),
+            // Older than Linux 5.6, or not allowed by a sandbox; or somebody moves folders meanwhile.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => None,
+            // A link is no directory to the system either: part by part, it is seen which of them it was.
+            Err(Errno::NOTDIR) if flags.contains(OFlags::DIRECTORY) => None,
+            Err(errno) => Some(Err(errno.into())),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_below<P: Arg>(&self, _: P, _: OFlags) -> Option<Result<OwnedFd, Error>> {
+        None
+    }
+
     /// `None` for the root itself, which is open already.
     fn open_folder(&self, parts: &[&str]) -> Result<Option<OwnedFd>, Error> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if !parts.is_empty()
+            && let Some(opened) = self.open_below(parts.join("/"), FOLDER)
+        {
+            return opened.map(Some);
+        }
+        self.open_parts(parts)
+    }
+
+    /// The same, part by part.
+    fn open_parts<P: Arg + Copy>(&self, parts: &[P]) -> Result<Option<OwnedFd>, Error> {
         let mut folder: Option<OwnedFd> = None;
         for part in parts {
             let from = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
-            let opened = rustix::fs::openat(from, *part, flags, Mode::empty());
+            let opened = rustix::fs::openat(from, *part, FOLDER, Mode::empty());
             // A link is no directory to the system either, but what is behind it may be there.
             let is_link = || {
                 rustix::fs::statat(from, *part, AtFlags::SYMLINK_NOFOLLOW)
@@ -247,13 +344,18 @@ impl Workspace {
     }
 }
 
-fn entry(path: String, stat: &Stat) -> Entry {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
+/// What the system says that something is.
+pub(crate) fn kind(stat: &Stat) -> Kind {
+    match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Directory,
         FileType::Symlink => Kind::Link,
         _ => Kind::Other,
-    };
+    }
+}
+
+fn entry(path: String, stat: &Stat) -> Entry {
+    let kind = kind(stat);
     let size = if kind == Kind::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
     Entry { path, kind, size }
 }

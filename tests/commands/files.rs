@@ -3,6 +3,8 @@
 use super::stage::*;
 use gatehost::commands::Ending;
 use gatehost::config::{Access, Sandbox};
+use gatehost::verdict::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process;
 use std::{env, fs};
@@ -48,10 +50,10 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
             assert!(bed.root().join("free.txt").exists(), "{level}");
             match tried {
                 // Where it cannot be prevented, it is seen.
-                Err(error) => assert!(
-                    level < Sandbox::Namespaces && error.to_string().contains("which decides about the work"),
-                    "{error}"
-                ),
+                Err(error) => {
+                    assert!(level < Sandbox::Namespaces && error.to_string().contains("which decides about the work"));
+                    assert_eq!(error.kind(), ErrorKind::CommandTampered, "{error}");
+                }
                 Ok(_) => {
                     assert_eq!(level, Sandbox::Namespaces, "{attempt}");
                     assert_eq!(fs::read_to_string(bed.root().join("gate.toml")).expect("there"), "good", "{attempt}");
@@ -65,6 +67,22 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
     }
 }
 
+/// What nobody sees, although the folder that it is in has programs that are in `PATH`, or toolchains.
+const SECRETS: [&str; 12] = [
+    ".ssh/id",
+    ".aws/credentials",
+    ".netrc",
+    ".cargo/credentials.toml",
+    "notes.txt",
+    ".fly/config.yml",
+    ".pulumi/credentials.json",
+    ".docker/config.json",
+    ".deno/credentials.json",
+    ".dotnet/corefx/cryptography/x509stores/my/key.pfx",
+    ".local/share/uv/credentials/credentials.toml",
+    ".npm-global/etc/npmrc",
+];
+
 /// Not a test: has a home with secrets, and looks from within a command.
 #[test]
 #[ignore = "part of another test"]
@@ -77,11 +95,15 @@ fn looks_around() {
         assert!(!seen.contains(&format!("HOME={}\n", home.display())), "{seen}");
         assert_eq!(printed(&bed.sh("touch \"$HOME/a\" \"$TMPDIR/b\" && ls \"$HOME\"")), "a\n");
         // What a toolchain needs is there, under its usual name.
-        assert_eq!(printed(&bed.sh("cat ~/.cargo/config.toml")), "fine");
+        assert_eq!(printed(&bed.sh("cat ~/.cargo/config.toml")), "[registry]\ntoken = \"\"\n[build]\njobs = 2\n");
         if level == Sandbox::None {
             continue;
         }
-        for secret in [".ssh/id", ".aws/credentials", ".netrc", ".cargo/credentials.toml", "notes.txt"] {
+        assert_eq!(
+            printed(&bed.sh("tool; cat ~/.local/share/uv/tools/a/file; ls ~/.deno/bin")),
+            "it runs\nfine\ndeno\n"
+        );
+        for secret in SECRETS {
             let path = home.join(secret);
             let ran = bed.sh(&format!("cat {0} ~/{secret} /proc/*/root{0}", path.display()));
             assert!(ran.stdout.length == 0 && ran.ending != Ending::Exited(0), "{level}: {ran:?}");
@@ -96,14 +118,31 @@ fn looks_around() {
 #[test]
 fn e8_secrets_are_not_visible() {
     let home = tempfile::tempdir().expect("a folder");
-    for secret in [".ssh/id", ".aws/credentials", ".netrc", ".cargo/credentials.toml", "notes.txt"] {
-        let path = home.path().join(secret);
+    let write = |path: &str, text: &str| {
+        let path = home.path().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        fs::write(path, "secret").expect("written");
-    }
-    fs::write(home.path().join(".cargo/config.toml"), "fine").expect("written");
+        fs::write(&path, text).expect("written");
+        path
+    };
+    SECRETS.iter().for_each(|secret| drop(write(secret, "secret")));
+    write(".cargo/config.toml", "[registry]\ntoken = \"secret\"\n[build]\njobs = 2\n");
+    write(".local/share/uv/tools/a/file", "fine\n");
+    write(".deno/bin/deno", "");
+    // A program that needs what is beside it.
+    let tool = write(".fly/bin/tool", "#!/bin/sh\n. \"${0%/bin/tool}/lib/tool.sh\"\n");
+    fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).expect("set");
+    write(".fly/lib/tool.sh", "echo it runs\n");
+    let folders = [".fly/bin", ".pulumi/bin", ".docker/bin", ".deno/bin", ".dotnet", ".local/share/uv"];
+    let own = folders.map(|folder| home.path().join(folder));
+    let system = env::var_os("PATH").expect("a search path");
+    let search = env::join_paths(own.into_iter().chain(env::split_paths(&system))).expect("a search path");
     let mut alone = again("files::looks_around", &["--ignored"]);
-    alone.env_remove("CARGO_HOME").env("HOME", home.path()).env("UNWANTED", "secret").env("WANTED", "yes");
+    alone
+        .env("PATH", search)
+        .env_remove("CARGO_HOME")
+        .env("HOME", home.path())
+        .env("UNWANTED", "secret")
+        .env("WANTED", "yes");
     must_pass(&mut alone);
 }
 
@@ -159,4 +198,54 @@ fn a_build_works_where_only_its_own_folder_can_be_written() {
         assert_eq!(ran.ending, Ending::Exited(0), "{level}: {}", complained(&ran));
         assert!(printed(&ran).contains("test good ... ok"), "{level}");
     }
+}
+
+/// At the levels without a file system of its own, its home is a folder of the machine.
+#[test]
+fn a_home_nested_deeper_than_a_path_is_long_is_deleted() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let mut alone = again("files::nests_folders", &["--ignored"]);
+    must_pass(alone.env("TMPDIR", temporary.path()));
+    let left: Vec<_> =
+        fs::read_dir(temporary.path()).expect("there").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, [] as [&str; 0]);
+}
+
+/// Not a test: a command makes 5,000 folders, one inside the other.
+#[test]
+#[ignore = "part of another test"]
+fn nests_folders() {
+    for &level in levels() {
+        assert!(was_possible(&Bed::new(level).inside("nest 5000")), "{level}");
+    }
+}
+
+#[test]
+fn where_its_confinement_was_in_its_way_the_key_that_helps_is_named() {
+    let level = levels()[0];
+    if level == Sandbox::None {
+        return;
+    }
+    let advice = |script: &str| Bed::new(level).sh(script).advice.unwrap_or_default();
+    if level == Sandbox::Namespaces {
+        let said = advice("touch a.txt");
+        assert!(
+            said.starts_with("`a.txt` could not be written") && said.contains("`write` of `[command.it]`"),
+            "{said}"
+        );
+    }
+    let said = advice("no-such-program-anywhere");
+    assert!(said.contains("`no-such-program-anywhere` was not found"), "{said}");
+    let said = advice("echo 'curl: (6) Could not resolve host: a.example' >&2; exit 6");
+    assert!(said.contains("`network = true` in `[command.it]`"), "{said}");
+    // Set for whoever runs the tests, and not passed on.
+    let is_own = |name: &String| {
+        name.starts_with("CARGO_") && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    };
+    if let Some(name) = env::vars().map(|(name, _)| name).find(is_own) {
+        let said = advice(&format!("echo 'error: environment variable {name} is not set' >&2; exit 1"));
+        assert_eq!(said, format!("the command does not see `{name}`; add it to `env` of `[command.it]`"));
+    }
+    assert_eq!(advice("echo 1 test failed; exit 1"), "");
+    assert_eq!(advice("echo Read-only file system"), "");
 }

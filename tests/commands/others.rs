@@ -40,6 +40,67 @@ fn e9_a_pair_of_sockets_leads_nowhere_else() {
 }
 
 #[test]
+fn e9_no_family_of_sockets_leads_past_the_namespaces() {
+    for level in confined() {
+        for network in [false, true] {
+            let bed = || Bed::new(level).with(|command| command.network = network);
+            for family in [libc::AF_VSOCK, libc::AF_ALG, libc::AF_PACKET, libc::AF_BLUETOOTH, libc::AF_TIPC, 44] {
+                assert!(!was_possible(&bed().inside(&format!("family {family}"))), "{level}, {network}: {family}");
+            }
+            for family in [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK] {
+                let possible = was_possible(&bed().inside(&format!("family {family}")));
+                // A machine may have none of the newer internet.
+                let expected = (network || level == Sandbox::Namespaces) && (possible || family != libc::AF_INET6);
+                assert_eq!(possible, expected, "{level}, {network}: {family}");
+            }
+        }
+        // A pair of any other kind than that of paths could be sent to elsewhere.
+        assert!(!was_possible(&Bed::new(level).inside(&format!("pair-of {}", libc::AF_TIPC))), "{level}");
+    }
+}
+
+#[test]
+fn e10_memory_and_messages_of_others_are_not_reached() {
+    let key = 0x6761_0000 | (process::id() & 0xffff) as i32;
+    let shared = Shared::new(key).expect("memory");
+    for level in confined() {
+        assert!(!was_possible(&Bed::new(level).inside(&format!("shared {key}"))), "{level}");
+        assert!(!was_possible(&Bed::new(level).inside(&format!("messages {key}"))), "{level}");
+        // Where it has a namespace of its own, it may share with itself.
+        let itself = was_possible(&Bed::new(level).inside("shared 0"));
+        assert_eq!(itself, level == Sandbox::Namespaces, "{level}");
+    }
+    drop(shared);
+}
+
+/// Memory and messages that whoever knows the key can share.
+struct Shared {
+    memory: i32,
+    messages: i32,
+}
+
+#[expect(unsafe_code, reason = "std has none of that")]
+impl Shared {
+    fn new(key: i32) -> std::io::Result<Self> {
+        // SAFETY: no memory of this process is involved.
+        let (memory, messages) =
+            unsafe { (libc::shmget(key, 4096, libc::IPC_CREAT | 0o666), libc::msgget(key, libc::IPC_CREAT | 0o666)) };
+        if memory < 0 || messages < 0 { Err(std::io::Error::last_os_error()) } else { Ok(Self { memory, messages }) }
+    }
+}
+
+#[expect(unsafe_code, reason = "std has none of that")]
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the request takes no memory.
+        unsafe {
+            libc::shmctl(self.memory, libc::IPC_RMID, std::ptr::null_mut());
+            libc::msgctl(self.messages, libc::IPC_RMID, std::ptr::null_mut());
+        }
+    }
+}
+
+#[test]
 fn e10_others_are_neither_traced_nor_signalled() {
     let mut other = process::Command::new("sleep").arg("600").spawn().expect("started");
     for level in confined() {
@@ -68,6 +129,11 @@ fn inside() {
         "loopback" => {
             TcpListener::bind("127.0.0.1:0").and_then(|listener| TcpStream::connect(listener.local_addr()?)).map(drop)
         }
+        "family" => family(about.parse().expect("a number")),
+        "pair-of" => pair_of(about.parse().expect("a number"), libc::SOCK_STREAM),
+        "shared" => shared(about.parse().expect("a number")),
+        "messages" => messages(about.parse().expect("a number")),
+        "nest" => nest(about.parse().expect("a number")),
         "threads" => threads(about.parse().expect("a number")),
         "trace" => trace(about.parse().expect("a number")),
         other => panic!("{other}"),
@@ -77,6 +143,17 @@ fn inside() {
         Ok(()) => println!("\nit was possible"),
         Err(error) => println!("\nit was denied: {error}"),
     }
+}
+
+/// So many folders in the home, one inside the other, the last closed to everybody.
+fn nest(depth: usize) -> std::io::Result<()> {
+    std::env::set_current_dir(std::env::var_os("HOME").expect("a home"))?;
+    for _ in 0..depth {
+        std::fs::create_dir("d")?;
+        std::env::set_current_dir("d")?;
+    }
+    std::fs::create_dir("closed")?;
+    std::fs::set_permissions("closed", std::os::unix::fs::PermissionsExt::from_mode(0o000))
 }
 
 /// So many at once, if they can be had.
@@ -101,11 +178,45 @@ fn pair(kind: &str) -> std::io::Result<()> {
         "raw" => libc::SOCK_RAW | libc::SOCK_CLOEXEC,
         other => panic!("{other}"),
     };
+    pair_of(libc::AF_UNIX, kind)
+}
+
+fn pair_of(family: i32, kind: i32) -> std::io::Result<()> {
     let mut ends = [0; 2];
     #[expect(unsafe_code, reason = "std has no pairs of every type")]
     // SAFETY: there is room for both.
-    let result = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) };
-    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    let result = unsafe { libc::socketpair(family, kind, 0, ends.as_mut_ptr()) };
+    done(result)
+}
+
+/// A socket of a family, if it can be had. That the kernel has no such family is no denial of ours.
+fn family(family: i32) -> std::io::Result<()> {
+    let kind = match family {
+        libc::AF_ALG => libc::SOCK_SEQPACKET,
+        libc::AF_PACKET | libc::AF_BLUETOOTH | libc::AF_NETLINK => libc::SOCK_RAW,
+        _ => libc::SOCK_STREAM,
+    };
+    #[expect(unsafe_code, reason = "std has sockets of few families")]
+    // SAFETY: no memory is involved.
+    let result = unsafe { libc::socket(family, kind, 0) };
+    done(result)
+}
+
+/// The memory of a key, which is there already; or new memory, for the key 0.
+fn shared(key: i32) -> std::io::Result<()> {
+    #[expect(unsafe_code, reason = "std has no shared memory")]
+    // SAFETY: no memory of this process is involved.
+    done(unsafe { libc::shmget(key, 4096, 0o600) })
+}
+
+fn messages(key: i32) -> std::io::Result<()> {
+    #[expect(unsafe_code, reason = "std has no queues of messages")]
+    // SAFETY: no memory is involved.
+    done(unsafe { libc::msgget(key, 0) })
+}
+
+fn done(result: i32) -> std::io::Result<()> {
+    if result >= 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 fn trace(pid: i32) -> std::io::Result<()> {

@@ -1,6 +1,7 @@
 //! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
 
-use gatehost::commands::{Commands, NotStarted, Ran};
+use gatehost::environment::Environment;
+use gatehost::commands::{Commands, NoResult, Ran};
 use gatehost::config::{Access, Command, Sandbox};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -61,11 +62,13 @@ impl Bed {
     pub(super) fn commands(&self, run: &[&str]) -> Commands {
         let run = run.iter().map(|part| (*part).to_owned()).collect();
         let declared = BTreeMap::from([("it".to_owned(), Command { run, ..self.command.clone() })]);
-        let commands = Commands::new(declared, self.root()).with_configuration(self.configuration.clone());
+        let commands = Commands::new(declared, self.root())
+            .with_configuration(self.configuration.clone())
+            .with_environment(Environment::of_process());
         commands.with_cache(self.cache.clone()).with_at_most(self.level).with_reserve(self.reserve)
     }
 
-    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<Ran, NotStarted> {
+    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<Ran, NoResult> {
         let commands = self.commands(run);
         tokio().block_on(async {
             let run = commands.run("it", stdin.to_vec());
@@ -73,7 +76,7 @@ impl Bed {
         })
     }
 
-    pub(super) fn try_sh(&self, script: &str) -> Result<Ran, NotStarted> {
+    pub(super) fn try_sh(&self, script: &str) -> Result<Ran, NoResult> {
         self.run(&["sh", "-c", script], b"")
     }
 

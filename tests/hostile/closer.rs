@@ -94,9 +94,11 @@ fn what_is_refused_is_named_with_what_would_help() {
 #[test]
 fn a_description_has_limits_too() {
     let host = Host::new();
-    let source = Source::from_bytes(guests::component("greedy-description"));
-    let failure = host.describe(&source).expect_err("greedy");
-    assert_eq!(failure.kind, LimitMemory);
+    for (name, kind) in [("greedy-description", LimitMemory), ("aliased-rules", LimitTransfer)] {
+        let source = Source::from_bytes(guests::component(name));
+        let failure = host.describe(&source).expect_err(name);
+        assert_eq!(failure.kind, kind, "{name}");
+    }
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use super::server::{Act, Server};
 use super::*;
 use crate::guests;
+use gatehost::environment::Environment;
 use gatehost::limits::Limits;
 use gatehost::models::Stop;
-use gatehost::runtime::{Granted, Grants, Runtime, Source, Terms};
+use gatehost::runtime::{AskModels, Capabilities, Granted, Grants, Runtime, Source, Terms};
 use gatehost::submission::Submission;
 use gatehost::verdict::{ErrorKind, Status};
 
@@ -129,7 +130,7 @@ fn the_time_of_all_questions_together_is_bounded() {
     let server = Server::doing(vec![Act::Drip]);
     let models = models(model("openai", &server.url, "max_run_time = \"150ms\""), Executor::default(), None);
     let answers = ask_all(&models, 2);
-    assert_eq!(answers[0].1, Err(NoAnswer::Unreachable("no answer within 150 ms".to_owned())));
+    assert_eq!(answers[0].1, Err(NoAnswer::Timeout("150 ms".to_owned())));
     assert_eq!(answers[1].1, Err(NoAnswer::Budget("time".to_owned())));
 }
 
@@ -153,7 +154,8 @@ fn behind_a_command(more: &str) -> (tempfile::TempDir, Models) {
     );
     let config = config::parse(file.as_bytes()).expect("valid");
     let folder = tempfile::tempdir().expect("a folder");
-    let commands = Arc::new(Commands::new(config.commands, folder.path().to_owned()));
+    let commands = Commands::new(config.commands, folder.path().to_owned());
+    let commands = Arc::new(commands.with_environment(Environment::of_process()));
     (folder, Models::new(config.models, commands, Executor::default(), None))
 }
 
@@ -193,11 +195,12 @@ fn a_guest_cannot_pass_on_a_question_without_an_answer() {
     ] {
         let server = Server::doing(vec![act.clone()]);
         let by = Arc::new(models(model("openai", &server.url, ""), Executor::default(), None));
-        let granted = Granted { names: vec![granted.to_owned()], by };
+        let granted = Granted { names: vec![granted.to_owned()], by: by as Arc<dyn AskModels> };
+        let capabilities = Capabilities { models: Some(granted), ..Capabilities::default() };
         let grants = Grants::from_iter(["model:m".parse().expect("a grant")]);
         let verifier = runtime.load(&guest, &grants).expect("loaded");
         let limits = Limits::default();
-        let terms = Terms { models: Some(&granted), ..Terms::new("{}", &limits) };
+        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new("{}", &limits) };
         let answer = tokio().block_on(runtime.check_submission(&verifier, &terms, &Submission::default()));
         let expected_status = if expected.is_some() { Status::Error } else { Status::Pass };
         assert_eq!(answer.verdict.status, expected_status, "{act:?}");

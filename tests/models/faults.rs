@@ -34,7 +34,7 @@ fn what_does_not_pass_ends_in_time() {
     for (act, expected) in [
         (status(500), "the model could not be asked: HTTP 500: busy just now (after 2 requests)"),
         (Act::Cut, "(after 2 requests)"),
-        (Act::Drip, "the model could not be asked: no answer within 600 ms"),
+        (Act::Drip, "the model did not answer within 600 ms"),
         (
             Act::Status(429, "retry-after: 30\r\n", String::new()),
             "the model could not be asked: HTTP 429 (after 1 request)",

@@ -4,7 +4,7 @@ use super::server::{Act, Asked, Server};
 use super::*;
 use gatehost::config::Grant;
 use gatehost::limits::Limits;
-use gatehost::runtime::{BUNDLED, Granted, Grants, Runtime, Source, Terms, Verifier};
+use gatehost::runtime::{AskModels, BUNDLED, Capabilities, Granted, Grants, ReadFiles, Runtime, Source, Terms, Verifier};
 use gatehost::submission::{Change, ChangeKind, ChangeState, DiffLine, Hunk, LineKind, Submission, Task};
 use gatehost::verdict::{ErrorKind, Status, Verdict};
 use gatehost::workspace::Workspace;
@@ -34,14 +34,16 @@ impl Bench {
     pub(super) async fn judge(&self, reviewer: usize, api: &str, url: &str, submission: &Submission) -> Verdict {
         let more = if api == "anthropic" { "timeout = \"5s\"" } else { "timeout = \"5s\"\nmax_requests = 1000" };
         let by = Arc::new(models(model(api, url, more), Executor::default(), None));
-        let granted = Granted { names: vec!["m".to_owned()], by };
+        let granted = Granted { names: vec!["m".to_owned()], by: by as Arc<dyn AskModels> };
         let workspace = Arc::new(Workspace::open(self.folder.path()).expect("a workspace"));
         let settings = match REVIEWERS[reviewer] {
             "review-verdict" => r#"{"show_claim": true, "documents": ["design.md"], "verify_evidence": false}"#,
             _ => r#"{"show_claim": true, "documents": ["design.md"]}"#,
         };
         let limits = Limits::default();
-        let terms = Terms { workspace: Some(&workspace), models: Some(&granted), ..Terms::new(settings, &limits) };
+        let workspace = Some(workspace as Arc<dyn ReadFiles>);
+        let capabilities = Capabilities { workspace, commands: None, models: Some(granted) };
+        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(settings, &limits) };
         self.runtime.check_submission(&self.verifiers[reviewer], &terms, submission).await.verdict
     }
 

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Given};
 use super::trial::Trial;
-use crate::runtime::Answer;
+use crate::runtime::{Answer, FileInput};
 use crate::verdict::Failure;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ fn as_files(given: &Given) -> Given {
         Given::Files(_) => given.clone(),
         Given::Submission(submission) => {
             let bytes = serde_json::to_vec(submission).unwrap_or_default();
-            Given::Files(vec![("submission.json".to_owned(), bytes)])
+            Given::Files(vec![FileInput::new("submission.json", bytes)])
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A case: a folder that says what a verifier is given and what it must answer.
 //!
-//! - `input/`: the files. A file verifier judges each of them; for a submission verifier they are the workspace
+//! - `input/`: the files. A file verifier judges each of them, symbolic links too; for a submission verifier they are the
+//!   workspace
 //! - `submission.json`: what a submission verifier judges
 //! - `settings.json`: its settings; `{}` where there is none
 //! - `commands.json`, `models.json`: what commands and models answer (see `script`)
@@ -10,10 +11,12 @@ use super::Mistake;
 use super::script::{CommandScript, ModelScript};
 use crate::input;
 use crate::plan::Shape;
+use crate::runtime::FileInput;
 use crate::submission::Submission;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 const PARTS: &[&str] = &["input", "submission.json", "settings.json", "commands.json", "models.json", "expected.json"];
@@ -37,8 +40,8 @@ pub struct Case {
 /// What a case gives to judge.
 #[derive(Clone, Debug)]
 pub enum Given {
-    /// Files by path, in order.
-    Files(Vec<(String, Vec<u8>)>),
+    /// Files, ordered by path.
+    Files(Vec<FileInput>),
     /// A submission.
     Submission(Box<Submission>),
 }
@@ -139,8 +142,9 @@ fn document<T: DeserializeOwned>(folder: &Path, part: &str) -> Result<Option<T>,
     }
 }
 
-/// The files below a folder, by path relative to it. Links are not followed.
-fn files_below(root: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
+/// The files below a folder, with paths relative to it. A link is given the content of the file that it leads to, as a gate
+/// does; what it leads to outside of the folder, or what is no file, is missing.
+fn files_below(root: &Path) -> Result<Vec<FileInput>, String> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     let unreadable = |path: &Path, error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
@@ -151,21 +155,56 @@ fn files_below(root: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
             let kind = entry.file_type().map_err(|error| unreadable(&path, error))?;
             if kind.is_dir() {
                 folders.push(path);
-            } else if kind.is_file() {
-                let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
-                let inside = inside.ok_or_else(|| format!("the path `{}` is not UTF-8", path.display()))?;
+                continue;
+            }
+            let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+            let inside = inside.ok_or_else(|| format!("the path `{}` is not UTF-8", path.display()))?;
+            if kind.is_file() {
                 let bytes = fs::read(&path).map_err(|error| unreadable(&path, error))?;
-                files.push((inside.to_owned(), bytes));
+                let mode = entry.metadata().map_err(|error| unreadable(&path, error))?.permissions().mode();
+                files.push(FileInput { executable: mode & 0o100 != 0, ..FileInput::new(inside, bytes) });
+            } else if kind.is_symlink() {
+                let target = fs::read_link(&path).map_err(|error| unreadable(&path, error))?;
+                let target =
+                    target.to_str().ok_or_else(|| format!("the target of `{inside}` is not UTF-8"))?.to_owned();
+                let real = path.canonicalize().ok().zip(root.canonicalize().ok());
+                let content = real.filter(|(real, root)| real.starts_with(root) && real.is_file());
+                let content = content.and_then(|(real, _)| fs::read(real).ok());
+                let missing = content.is_none();
+                let file = FileInput::new(inside, content.unwrap_or_default());
+                files.push(FileInput { link_target: Some(target), missing, ..file });
             }
         }
     }
-    files.sort();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modes_and_links_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::write(root.join("run.sh"), "true").expect("written");
+        fs::set_permissions(root.join("run.sh"), fs::Permissions::from_mode(0o755)).expect("changed");
+        for (name, target) in [("inside", "run.sh"), ("nowhere", "gone"), ("outside", "/etc/passwd")] {
+            std::os::unix::fs::symlink(target, root.join(name)).expect("a link");
+        }
+        let files = files_below(root).expect("files");
+        let told = |file: &FileInput| {
+            (file.path.clone(), file.content.len(), file.executable, file.link_target.clone(), file.missing)
+        };
+        let expected = [
+            ("inside".to_owned(), 4, false, Some("run.sh".to_owned()), false),
+            ("nowhere".to_owned(), 0, false, Some("gone".to_owned()), true),
+            ("outside".to_owned(), 0, false, Some("/etc/passwd".to_owned()), true),
+            ("run.sh".to_owned(), 4, true, None, false),
+        ];
+        assert_eq!(files.iter().map(told).collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn what_is_wrong_with_cases_is_told_at_once() {

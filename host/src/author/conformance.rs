@@ -5,6 +5,7 @@
 
 mod edges;
 mod inputs;
+mod rules;
 
 use super::case::{Case, Given};
 use super::trial::{Asked, Judged, Trial};
@@ -15,6 +16,7 @@ use crate::runtime::Severity;
 use crate::settings;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
+use rules::Undeclared;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -65,24 +67,28 @@ const SCHEMA: &str = "the settings' schema is a JSON Schema";
 /// an ordinary input is.
 pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let mut promises = vec![imports(trial), description(trial), patterns(trial), schema(trial)];
+    promises.push(rules::well_formed(&trial.about));
     if promises.iter().any(|promise| !promise.kept && promise.name == SCHEMA) {
         return promises;
     }
     promises.push(no_settings(trial, cases));
     let fits = |case: &&Case| settings::validate(&trial.about.settings_schema, &case.settings).is_ok();
     let Some(first) = cases.iter().find(fits) else { return promises };
-    promises.extend(of_cases(trial, cases).await);
-    let ordinary = answers(trial, first, &format!("the case `{}`", first.name), &first.given, &first.settings).await;
+    let mut undeclared = Undeclared::new(&trial.about);
+    promises.extend(of_cases(trial, cases, &mut undeclared).await);
+    let ordinary = answers(trial, first, &format!("the case `{}`", first.name), &first.given, &mut undeclared).await;
     let answered = ordinary.kept;
     promises.push(ordinary);
     // Where it cannot answer for an ordinary input, odd ones tell nothing more.
     if !answered {
+        promises.push(undeclared.promise());
         return promises;
     }
     for (name, given) in inputs::odd(&first.given) {
-        promises.push(answers(trial, first, &name, &given, &first.settings).await);
+        promises.push(answers(trial, first, &name, &given, &mut undeclared).await);
     }
-    promises.push(edges(trial, first).await);
+    promises.push(edges(trial, first, &mut undeclared).await);
+    promises.push(undeclared.promise());
     for (name, kind, limits) in few() {
         promises.push(within(trial, first, name, kind, &limits).await);
     }
@@ -172,13 +178,14 @@ fn no_settings(trial: &Trial, cases: &[Case]) -> Promise {
 }
 
 /// What is seen when the cases are judged, twice.
-async fn of_cases(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
+async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>) -> Vec<Promise> {
     let (mut differs, mut misplaced, mut misnamed, mut printed) = (None, None, None, 0);
     for case in cases {
         let (Ok(once), Ok(twice)) = (trial.judge(case).await, trial.judge(case).await) else { continue };
         if differs.is_none() && seen(&once) != seen(&twice) {
             differs = Some(format!("case `{}` was answered in two ways", case.name));
         }
+        undeclared.look(&once, &format!("the case `{}`", case.name));
         misplaced = misplaced.or_else(|| misplaced_finding(case, &once));
         misnamed = misnamed.or_else(|| misnamed_finding(case, &once));
         let lines = once.answers.iter().flat_map(|(_, answer)| &answer.log);
@@ -216,7 +223,7 @@ fn seen(judged: &Judged) -> (Value, Vec<String>) {
 fn misplaced_finding(case: &Case, judged: &Judged) -> Option<String> {
     let Given::Files(files) = &case.given else { return None };
     judged.answers.iter().find_map(|(path, answer)| {
-        let (_, bytes) = files.iter().find(|(name, _)| name == path)?;
+        let bytes = &files.iter().find(|file| file.path == *path)?.content;
         // The line after the last line break counts: that is where what is missing at the end is missing.
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         let mut findings = answer.verdict.findings.iter();
@@ -235,9 +242,13 @@ fn misnamed_finding(case: &Case, judged: &Judged) -> Option<String> {
 }
 
 /// It must answer: anything but an error.
-async fn answers(trial: &Trial, like: &Case, name: &str, given: &Given, settings: &Value) -> Promise {
-    let name = format!("answers for {name}");
-    match ask(trial, like, given, settings, &Limits::default()).await {
+async fn answers(trial: &Trial, like: &Case, input: &str, given: &Given, undeclared: &mut Undeclared<'_>) -> Promise {
+    let name = format!("answers for {input}");
+    let judged = ask(trial, like, given, &like.settings, &Limits::default()).await;
+    if let Ok(judged) = &judged {
+        undeclared.look(judged, input);
+    }
+    match judged {
         Err(failure) => Promise::by(name, &failure),
         Ok(judged) => match judged.error() {
             Some(failure) => Promise::by(name, &failure),
@@ -260,14 +271,17 @@ async fn ask(trial: &Trial, like: &Case, given: &Given, settings: &Value, limits
 }
 
 /// Settings that its schema allows must not confuse it, however odd they are.
-async fn edges(trial: &Trial, like: &Case) -> Promise {
+async fn edges(trial: &Trial, like: &Case, undeclared: &mut Undeclared<'_>) -> Promise {
     let name = "answers for odd settings that its schema allows";
     let odd = edges::of(&trial.about.settings_schema, &like.settings);
     let count = odd.len();
     for settings in odd {
         let broken = match ask(trial, like, &like.given, &settings, &Limits::default()).await {
             Err(failure) => Some(failure),
-            Ok(judged) => judged.error(),
+            Ok(judged) => {
+                undeclared.look(&judged, &format!("the settings {}", clean_line(&settings.to_string(), 100)));
+                judged.error()
+            }
         };
         if let Some(failure) = broken {
             let shown = clean_line(&settings.to_string(), 100);

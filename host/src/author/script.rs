@@ -7,10 +7,10 @@
 //! { "nonce": "NONCE", "answers": { "reviewer": [{ "text": "VERDICT {nonce} pass" }, { "unreachable": "offline" }] } }
 //! ```
 
-use crate::commands::{Captured, Commands, Ending, NotStarted, Ran};
+use crate::commands::{Captured, Commands, Ending, NoResult, Ran};
 use crate::config::Sandbox;
 use crate::models::{Answer, Models, NoAnswer, Stop};
-use crate::runtime::Granted;
+use crate::runtime::{AskModels, Granted, RunCommands};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(super) struct ModelScript {
 
 impl CommandScript {
     /// Commands that answer so.
-    pub(super) fn commands(&self) -> Granted<Commands> {
+    pub(super) fn commands(&self) -> Granted<dyn RunCommands> {
         let names: Vec<String> = self.0.keys().cloned().collect();
         let answers = self.0.iter().map(|(name, runs)| (name.clone(), runs.iter().map(|run| run.ran(name)).collect()));
         Granted { names, by: Arc::new(Commands::scripted(answers.collect())) }
@@ -42,7 +42,7 @@ impl CommandScript {
 
 impl ModelScript {
     /// Models that answer so.
-    pub(super) fn models(&self) -> Granted<Models> {
+    pub(super) fn models(&self) -> Granted<dyn AskModels> {
         let names: Vec<String> = self.answers.keys().cloned().collect();
         let answers = self.answers.iter();
         let answers = answers.map(|(name, all)| (name.clone(), all.iter().map(|one| one.0.clone()).collect()));
@@ -55,7 +55,7 @@ impl ModelScript {
 #[serde(try_from = "RunText")]
 struct ScriptedRun {
     argv: Vec<String>,
-    ending: Result<Ending, NotStarted>,
+    ending: Result<Ending, NoResult>,
     stdout: String,
     stderr: String,
 }
@@ -82,7 +82,7 @@ impl TryFrom<RunText> for ScriptedRun {
             (Some(code), None, None, None) => Ok(Ending::Exited(code)),
             (None, Some(signal), None, None) => Ok(Ending::Signalled(signal)),
             (None, None, Some(true), None) => Ok(Ending::TimedOut),
-            (None, None, None, Some(why)) => Err(NotStarted(why)),
+            (None, None, None, Some(why)) => Err(NoResult::not_started(why)),
             _ => return Err("expected one of `exit`, `signal`, `timed_out: true` and `not_started`"),
         };
         Ok(Self { argv: text.argv.unwrap_or_default(), ending, stdout: text.stdout, stderr: text.stderr })
@@ -90,7 +90,7 @@ impl TryFrom<RunText> for ScriptedRun {
 }
 
 impl ScriptedRun {
-    fn ran(&self, name: &str) -> Result<Ran, NotStarted> {
+    fn ran(&self, name: &str) -> Result<Ran, NoResult> {
         let argv = if self.argv.is_empty() { vec![name.to_owned()] } else { self.argv.clone() };
         Ok(Ran {
             argv,
@@ -101,6 +101,7 @@ impl ScriptedRun {
             started: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
+            advice: None,
         })
     }
 }
@@ -124,6 +125,7 @@ struct AnswerText {
     not_distinct: Option<bool>,
     budget: Option<String>,
     unreachable: Option<String>,
+    timeout: Option<String>,
     malformed: Option<String>,
 }
 
@@ -148,14 +150,21 @@ impl TryFrom<AnswerText> for ScriptedAnswer {
             StopText::End => Stop::End,
         };
         let model = text.model.unwrap_or_else(|| "scripted".to_owned());
-        Ok(Self(match (text.text, text.not_distinct, text.budget, text.unreachable, text.malformed) {
-            (Some(text), None, None, None, None) => Ok(Answer { text, stop, model }),
-            (None, Some(true), None, None, None) => Err(NoAnswer::NotDistinct),
-            (None, None, Some(name), None, None) => Err(NoAnswer::Budget(name)),
-            (None, None, None, Some(why), None) => Err(NoAnswer::Unreachable(why)),
-            (None, None, None, None, Some(why)) => Err(NoAnswer::Malformed(why)),
+        let no_answers = [
+            text.not_distinct.filter(|flag| *flag).map(|_| NoAnswer::NotDistinct),
+            text.budget.map(NoAnswer::Budget),
+            text.unreachable.map(NoAnswer::Unreachable),
+            text.timeout.map(NoAnswer::Timeout),
+            text.malformed.map(NoAnswer::Malformed),
+        ];
+        let mut no_answers = no_answers.into_iter().flatten();
+        Ok(Self(match (text.text, no_answers.next(), no_answers.next()) {
+            (Some(text), None, _) => Ok(Answer { text, stop, model }),
+            (None, Some(why), None) => Err(why),
             _ => {
-                return Err("expected one of `text`, `not_distinct: true`, `budget`, `unreachable` and `malformed`");
+                return Err(
+                    "expected one of `text`, `not_distinct: true`, `budget`, `unreachable`, `timeout` and `malformed`",
+                );
             }
         }))
     }

@@ -2,12 +2,13 @@
 
 use super::Mistake;
 use super::case::{Case, Given};
-use crate::commands::Commands;
 use crate::config::Grant;
 use crate::limits::Limits;
-use crate::models::Models;
 use crate::plan::{self, Shape};
-use crate::runtime::{Anatomy, Answer, Capability, FileInput, Description, Granted, Grants, Runtime, Source, Terms, Verifier};
+use crate::runtime::{
+    Anatomy, Answer, AskModels, Capabilities, Capability, Description, Granted, Grants, ReadFiles, RunCommands,
+    Runtime, Source, Terms, Verifier,
+};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Status};
 use crate::workspace::Workspace;
@@ -36,8 +37,8 @@ pub(super) struct Asked<'a> {
     pub(super) settings: &'a Value,
     pub(super) limits: &'a Limits,
     pub(super) workspace: Option<&'a Path>,
-    pub(super) commands: Granted<Commands>,
-    pub(super) models: Granted<Models>,
+    pub(super) commands: Granted<dyn RunCommands>,
+    pub(super) models: Granted<dyn AskModels>,
 }
 
 /// What it said: for each file, or of the submission.
@@ -132,22 +133,21 @@ impl Trial {
             false => None,
         };
         let settings = plan::canonical(asked.settings);
-        let terms = Terms {
-            workspace: workspace.as_ref(),
-            commands: has(Capability::Commands).then_some(&asked.commands),
-            models: has(Capability::Models).then_some(&asked.models),
-            ..Terms::new(&settings, asked.limits)
+        let capabilities = Capabilities {
+            workspace: workspace.map(|workspace| workspace as Arc<dyn ReadFiles>),
+            commands: has(Capability::Commands).then(|| asked.commands.clone()),
+            models: has(Capability::Models).then(|| asked.models.clone()),
         };
+        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(&settings, asked.limits) };
         let mut answers = Vec::new();
         let mut time = Duration::ZERO;
         match asked.given {
             Given::Files(files) => {
-                for (path, bytes) in files {
-                    let file = FileInput::new(path, bytes.clone());
+                for file in files {
                     let start = Instant::now();
-                    let answer = self.runtime.check_file(&self.verifier, &terms, file).await;
+                    let answer = self.runtime.check_file(&self.verifier, &terms, file.clone()).await;
                     time += start.elapsed();
-                    answers.push((path.clone(), answer));
+                    answers.push((file.path.clone(), answer));
                 }
             }
             Given::Submission(submission) => {

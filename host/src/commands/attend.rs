@@ -2,7 +2,7 @@
 
 use super::capture::Capture;
 use super::keeper::{Confinement, Said, Stage};
-use super::{Captured, Ending, NotStarted, sys};
+use super::{Captured, Ending, NoResult, sys};
 use libc::pollfd;
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
@@ -91,7 +91,7 @@ pub(super) struct Bounds<'a> {
 
 impl Begun {
     /// Stay with it to its end.
-    pub(super) fn attend(self, stdin: Vec<u8>, bounds: &Bounds<'_>, life: &Lifeline) -> Result<Attended, NotStarted> {
+    pub(super) fn attend(self, stdin: Vec<u8>, bounds: &Bounds<'_>, life: &Lifeline) -> Result<Attended, NoResult> {
         let Self { mut child, report } = self;
         let mut streams = Streams::new(&mut child, stdin, report).map_err(broken)?;
         let mut stopped = None;
@@ -115,7 +115,7 @@ impl Begun {
                 }
             } else if over.is_some_and(|over| now >= over) {
                 let _ = child.kill();
-                return Err(NotStarted("it could not be ended".to_owned()));
+                return Err(NoResult::not_started("it could not be ended".to_owned()));
             }
             let next = over.unwrap_or(bounds.until.min(look));
             streams.wait(next.saturating_duration_since(now)).map_err(broken)?;
@@ -125,11 +125,13 @@ impl Begun {
         let ending = match (stopped, Said::read(&streams.said)) {
             (Some(Stopped::DiskFull), _) => {
                 let left = bounds.reserve >> 20;
-                return Err(NotStarted(format!("it was ended, since less than {left} MiB of the disk were left")));
+                return Err(NoResult::not_started(format!(
+                    "it was ended, since less than {left} MiB of the disk were left"
+                )));
             }
             (Some(Stopped::Late), _) => Ending::TimedOut,
             (None, Some(Said::Ended(status))) => ending(status),
-            (None, _) => return Err(NotStarted("the process that kept it was ended".to_owned())),
+            (None, _) => return Err(NoResult::not_started("the process that kept it was ended".to_owned())),
         };
         let [stdout, stderr] = streams.outputs.map(|output| output.capture.finish());
         Ok(Attended { ending, stdout, stderr })
@@ -142,8 +144,8 @@ enum Stopped {
     DiskFull,
 }
 
-fn broken(error: io::Error) -> NotStarted {
-    NotStarted(format!("it could not be attended to: {error}"))
+fn broken(error: io::Error) -> NoResult {
+    NoResult::not_started(format!("it could not be attended to: {error}"))
 }
 
 fn ending(status: i32) -> Ending {

@@ -24,6 +24,8 @@ pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urando
 enum Step {
     Folder(CString, libc::mode_t),
     File(CString),
+    /// A file of its own, with this in it.
+    Text(CString, Vec<u8>),
     Link {
         path: CString,
         target: CString,
@@ -77,6 +79,11 @@ impl Enclosure {
         }
         for (inside, target) in &view.home {
             plan.link(&Path::new(HOME).join(inside), target)?;
+        }
+        for (inside, text) in &view.files {
+            let path = Path::new(HOME).join(inside);
+            plan.above(&path)?;
+            plan.steps.push(Step::Text(plan.inside(&path)?, text.clone().into_bytes()));
         }
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         Ok(Self {
@@ -136,6 +143,7 @@ impl Step {
         match self {
             Self::Folder(path, mode) => sys::make_folder(path, *mode),
             Self::File(path) => sys::make_file(path),
+            Self::Text(path, bytes) => sys::make_file_with(path, bytes)?,
             Self::Link { path, target } => sys::make_link(path, target),
             Self::Hide(path) => {
                 let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_RDONLY;

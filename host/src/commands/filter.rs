@@ -43,11 +43,30 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
+/// Messages, semaphores and memory that all processes of the machine share by a number or a name: without a namespace
+/// of its own, a command would reach those of others, and leave its own behind.
+const SHARED: &[libc::c_long] = &[
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgctl,
+    libc::SYS_msgget,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_semctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmget,
+];
+
 /// Which sockets there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// Any: a network namespace, and a view without others' sockets, keep them inside.
-    Any,
+    /// Those of the internet and of paths: a network namespace, and a view without others' sockets, keep them inside.
+    /// No others: the socket of a virtual machine to its host, for one, is in no namespace.
+    Inside,
     /// Those of the internet; no others, since a path or a name would lead to programs of this machine.
     Internet,
     /// None.
@@ -57,24 +76,32 @@ pub(super) enum Sockets {
 /// A program for the kernel.
 pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|&call| (call, Vec::new())).collect();
-    match sockets {
-        Sockets::Any => {}
-        Sockets::None => drop(rules.insert(libc::SYS_socket, Vec::new())),
-        Sockets::Internet => {
-            let others = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
-                .map(|family| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64));
-            let others = others.into_iter().collect::<Result<_, _>>().map_err(io::Error::other)?;
-            rules.insert(libc::SYS_socket, vec![SeccompRule::new(others).map_err(io::Error::other)?]);
-        }
-    }
-    if sockets != Sockets::Any {
+    const INTERNET: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let socket = match sockets {
+        Sockets::None => Vec::new(),
+        Sockets::Internet => vec![none_of(&INTERNET)?],
+        Sockets::Inside => vec![none_of(&[INTERNET.as_slice(), &[libc::AF_UNIX]].concat())?],
+    };
+    rules.insert(libc::SYS_socket, socket);
+    if sockets == Sockets::Inside {
+        rules.insert(libc::SYS_socketpair, vec![none_of(&[libc::AF_UNIX])?]);
+    } else {
         rules.insert(libc::SYS_socketpair, pairs_to_refuse()?);
+        rules.extend(SHARED.iter().map(|&call| (call, Vec::new())));
     }
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let here = std::env::consts::ARCH.try_into().map_err(io::Error::other)?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, here).map_err(io::Error::other)?;
     let program: BpfProgram = filter.try_into().map_err(io::Error::other)?;
     Ok([other_numbers().as_slice(), &program].concat())
+}
+
+/// A family of sockets that is none of these.
+fn none_of(families: &[libc::c_int]) -> io::Result<SeccompRule> {
+    let other =
+        |family: &libc::c_int| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *family as u64);
+    let others = families.iter().map(other).collect::<Result<_, _>>().map_err(io::Error::other)?;
+    SeccompRule::new(others).map_err(io::Error::other)
 }
 
 /// Two connected ends are harmless, unless they can be sent to elsewhere, as datagrams can: of any type but these two.

@@ -93,6 +93,7 @@ impl Confinement {
     /// Called in the child. Returns in the process that is to become the command, or where something went wrong.
     pub(super) fn enter(&self) -> io::Result<()> {
         sys::new_session();
+        sys::forget_handlers();
         if let Some(enclosure) = &self.enclosure {
             match self.stage(Stage::Namespaces, sys::fork(enclosure.flags()))? {
                 Fork::Parent(_) => wait_for_all(),

@@ -4,7 +4,7 @@
 //! granted. So a path is walked part by part, and a link that lies in the work is not followed, wherever it leads. Any
 //! other link is the business of whoever wrote the configuration.
 
-use super::NotStarted;
+use super::NoResult;
 use super::protected::Protected;
 use super::view::Access;
 use std::collections::VecDeque;
@@ -26,10 +26,10 @@ pub(super) struct Ground<'a> {
 
 impl Ground<'_> {
     /// Where a path of the configuration really is. It must be there; but a folder to be written in the work is made.
-    pub(super) fn find(&self, named: &str, access: Access) -> Result<PathBuf, NotStarted> {
+    pub(super) fn find(&self, named: &str, access: Access) -> Result<PathBuf, NoResult> {
         let verb = if access == Access::Write { "write" } else { "see" };
         let real = self.walk(named, access).and_then(|real| self.permitted(named, access, real));
-        real.map_err(|why| NotStarted(format!("it is to {verb} `{named}`{why}")))
+        real.map_err(|why| NoResult::not_started(format!("it is to {verb} `{named}`{why}")))
     }
 
     fn walk(&self, named: &str, access: Access) -> Result<PathBuf, String> {

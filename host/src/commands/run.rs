@@ -1,5 +1,6 @@
 //! One run of a command: prepared, begun with the best confinement there is, attended to on a thread of its own.
 
+use super::advice;
 use super::attend::{self, Attended, Begun, Bounds, Lifeline, Refused};
 use super::enclosure::{self, Enclosure};
 use super::filter::{self, Sockets};
@@ -8,8 +9,9 @@ use super::landlock::Landlock;
 use super::protected::Protected;
 use super::scratch::Scratch;
 use super::view::{self, View};
-use super::{Commands, NotStarted, Ran};
+use super::{Commands, NoResult, Ran, running};
 use crate::config::{Command, Sandbox};
+use crate::environment::Environment;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -26,9 +28,10 @@ const MOST_PROCESSES: u64 = 4_096;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Run a command, and end it when nobody waits for it any more.
-pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
+pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
     let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
     let lifeline = Arc::new(Lifeline::new(ours));
+    let entry = running::enter(&lifeline)?;
     let (gone, is_gone) = mpsc::channel::<()>();
     let _guard = Guard { lifeline: Arc::clone(&lifeline), is_gone };
     let (send, receive) = oneshot::channel();
@@ -37,6 +40,7 @@ pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdi
         root: commands.root.clone(),
         configuration: commands.configuration.clone(),
         cache: commands.cache.clone(),
+        environment: commands.environment.clone(),
         at_most: commands.at_most,
         reserve: commands.reserve,
         name: name.to_owned(),
@@ -44,14 +48,22 @@ pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdi
     let attendant = thread::Builder::new().name("gate command".to_owned()).spawn(move || {
         // Dropped when everything else is: whoever waits for it knows that all has ended.
         let _gone = gone;
-        let _ = send.send(run.all(theirs, &lifeline, stdin));
+        let result = run.all(theirs, &lifeline, stdin);
+        if entry.leave() {
+            let _ = send.send(result);
+        } else {
+            // The program is being interrupted: nobody is to make an answer of a command that was ended for that.
+            loop {
+                thread::park();
+            }
+        }
     });
     attendant.map_err(|error| impossible("a thread", &error))?;
-    receive.await.unwrap_or_else(|_| Err(NotStarted("it could not be attended to".to_owned())))
+    receive.await.unwrap_or_else(|_| Err(NoResult::not_started("it could not be attended to".to_owned())))
 }
 
-fn impossible(what: &str, error: &io::Error) -> NotStarted {
-    NotStarted(format!("{what} could not be made: {error}"))
+fn impossible(what: &str, error: &io::Error) -> NoResult {
+    NoResult::not_started(format!("{what} could not be made: {error}"))
 }
 
 /// When this is dropped, so is the command.
@@ -74,6 +86,7 @@ struct Run {
     root: PathBuf,
     configuration: Option<PathBuf>,
     cache: Option<PathBuf>,
+    environment: Environment,
     at_most: Sandbox,
     reserve: u64,
 }
@@ -89,7 +102,7 @@ struct Prepared {
 }
 
 impl Run {
-    fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<Ran, NotStarted> {
+    fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         let prepared = self.prepare()?;
         let before = prepared.protected.seal();
         let started = SystemTime::now();
@@ -99,29 +112,42 @@ impl Run {
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
         let Attended { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
         if let Some(path) = prepared.protected.changed(&before, sandbox == Sandbox::Namespaces) {
-            return Err(NotStarted(format!("while it ran, `{path}` was changed, which decides about the work")));
+            return Err(NoResult::tampered(format!(
+                "while it ran, `{path}` was changed, which decides about the work"
+            ))
+            .with_hint("run it in a copy, or before `gate`; a check must not change what decides about it"));
         }
+        let advice = match sandbox {
+            // It sees and may do all that its user may: nothing was in its way.
+            Sandbox::None => None,
+            _ => advice::advice(&self.name, &self.command, ending, [&stdout, &stderr], |variable| {
+                self.environment.get(variable).is_some()
+            }),
+        };
         let argv = self.command.run.clone();
         let duration = start.elapsed();
-        Ok(Ran { name: self.name.clone(), argv, ending, stdout, stderr, started, duration, sandbox })
+        Ok(Ran { name: self.name.clone(), argv, ending, stdout, stderr, started, duration, sandbox, advice })
     }
 
-    fn prepare(&self) -> Result<Prepared, NotStarted> {
-        let there = |error: io::Error| NotStarted(format!("`{}`: {error}", self.root.display()));
+    fn prepare(&self) -> Result<Prepared, NoResult> {
+        let there = |error: io::Error| NoResult::not_started(format!("`{}`: {error}", self.root.display()));
         let root = self.root.canonicalize().map_err(there)?;
         if root == Path::new("/") {
-            return Err(NotStarted("the root of the machine cannot be the work of a command".to_owned()));
+            return Err(NoResult::not_started("the root of the machine cannot be the work of a command".to_owned()));
         }
         let cwd = self.command.cwd.as_deref().unwrap_or("");
-        let full = root.join(cwd).canonicalize().map_err(|error| NotStarted(format!("its folder `{cwd}`: {error}")))?;
+        let full = root
+            .join(cwd)
+            .canonicalize()
+            .map_err(|error| NoResult::not_started(format!("its folder `{cwd}`: {error}")))?;
         if !full.starts_with(&root) || !full.is_dir() {
-            return Err(NotStarted(format!("its folder `{cwd}` is not a folder inside the work")));
+            return Err(NoResult::not_started(format!("its folder `{cwd}` is not a folder inside the work")));
         }
-        let environment = view::environment(&self.command);
+        let environment = view::environment(&self.command, &self.environment);
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
         let protected = Protected::new(&root, self.configuration.as_deref());
-        let view = View::new(&self.command, &root, &search, &protected, self.cache.as_deref())?;
+        let view = View::new(&self.command, &root, &search, &self.environment, &protected, self.cache.as_deref())?;
         Ok(Prepared { root, cwd: full, program, environment, protected, view })
     }
 
@@ -131,7 +157,7 @@ impl Run {
         prepared: &Prepared,
         theirs: &io::PipeReader,
         has_input: bool,
-    ) -> Result<(Begun, Sandbox, Scratch), NotStarted> {
+    ) -> Result<(Begun, Sandbox, Scratch), NoResult> {
         let mut lacking = Vec::new();
         for level in [Sandbox::Namespaces, Sandbox::Landlock, Sandbox::None] {
             if level > self.at_most {
@@ -141,13 +167,12 @@ impl Run {
             if level < self.command.min_sandbox {
                 break;
             }
-            let scratch =
-                Scratch::new(level, &prepared.view.home).map_err(|error| impossible("a folder for it", &error))?;
+            let scratch = Scratch::new(level, &prepared.view).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
                 Err(Refused::Exposing(cache)) => {
                     let cache = cache.display();
-                    return Err(NotStarted(format!(
+                    return Err(NoResult::not_started(format!(
                         "it would see gate's cache in `{cache}`, which the level `{level}` cannot hide from it; set \
                          `GATE_CACHE_DIR` to a folder outside of what it sees"
                     )));
@@ -155,18 +180,27 @@ impl Run {
                 // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
                 Err(Refused::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
                     let why = "something that it is to see became a link while it was started; links are not followed";
-                    return Err(NotStarted(why.to_owned()));
+                    return Err(NoResult::not_started(why.to_owned()));
                 }
                 Err(Refused::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
                 Err(Refused::Running(error)) => {
                     let program = prepared.program.display();
-                    return Err(NotStarted(format!("`{program}` cannot be run: {error}")));
+                    let failed = NoResult::not_started(format!("`{program}` cannot be run: {error}"));
+                    return Err(match error.kind() {
+                        // The program itself was found: what is missing is what its first line, or its format, names.
+                        io::ErrorKind::NotFound => failed.with_hint(format!(
+                            "its interpreter or loader is not where the command sees it; if it is in your home, add \
+                             its folder to `read` of `[command.{}]`",
+                            self.name
+                        )),
+                        _ => failed,
+                    });
                 }
             }
         }
         lacking.dedup();
         let (least, why) = (self.command.min_sandbox, lacking.join("; "));
-        Err(NotStarted(format!(
+        Err(NoResult::not_started(format!(
             "it is to be confined by `{least}` at least, and the machine does not offer it ({why})"
         )))
     }
@@ -228,7 +262,7 @@ impl Run {
             (Sandbox::None, _) => Ok(Vec::new()),
             (Sandbox::Landlock, false) => filter::program(Sockets::None),
             (Sandbox::Landlock, true) => filter::program(Sockets::Internet),
-            (Sandbox::Namespaces, _) => filter::program(Sockets::Any),
+            (Sandbox::Namespaces, _) => filter::program(Sockets::Inside),
         }
     }
 }
@@ -241,21 +275,25 @@ fn processes() -> u64 {
 }
 
 /// Where a program is: a name is looked for in the search path, a path is relative to the work.
-fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NotStarted> {
+fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);
     if program.contains('/') {
         let path = root.join(program);
         return match path.metadata() {
             Ok(_) if is_program(&path) => Ok(path),
-            Ok(_) => Err(NotStarted(format!("`{program}` is not a file that can be executed"))),
-            Err(error) => Err(NotStarted(format!("the program `{program}`: {error} (relative to the work)"))),
+            Ok(_) => Err(NoResult::not_started(format!("`{program}` is not a file that can be executed"))),
+            Err(error) => {
+                Err(NoResult::not_started(format!("the program `{program}`: {error} (relative to the work)")))
+            }
         };
     }
     let folders = env::split_paths(search).filter(|folder| folder.is_absolute());
     let found = folders.map(|folder| folder.join(program)).find(|path| is_program(path));
     found.ok_or_else(|| {
         let search = search.to_string_lossy();
-        NotStarted(format!("there is no program `{program}` in the search path ({search})"))
+        NoResult::not_started(format!("there is no program `{program}` in the search path ({search})")).with_hint(
+            "install it, or put its folder into `PATH`; a program of the work is named by its path: `./run.sh`",
+        )
     })
 }

@@ -1,7 +1,7 @@
 //! The command's own home and temporary files, nobody else's to read, and gone when it is.
 
 use super::enclosure;
-use super::view::{Access, Place};
+use super::view::{Access, Place, View};
 use crate::config::Sandbox;
 use crate::temporary::{Purpose, Temporary};
 use std::os::unix::fs::symlink;
@@ -18,12 +18,12 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A new one, with these links in its home.
-    pub(super) fn new(level: Sandbox, links: &[(PathBuf, PathBuf)]) -> io::Result<Self> {
+    /// A new one, with what the view has in its home.
+    pub(super) fn new(level: Sandbox, view: &View) -> io::Result<Self> {
         let folder = Temporary::new(Purpose::Command)?;
         let (home, temporary) = match level {
             Sandbox::Namespaces => (enclosure::HOME.into(), enclosure::TEMPORARY.into()),
-            Sandbox::Landlock | Sandbox::None => furnish(folder.path(), links)?,
+            Sandbox::Landlock | Sandbox::None => furnish(folder.path(), view)?,
         };
         Ok(Self { folder, home, temporary })
     }
@@ -46,14 +46,19 @@ impl Scratch {
     }
 }
 
-fn furnish(folder: &Path, links: &[(PathBuf, PathBuf)]) -> io::Result<(PathBuf, PathBuf)> {
+fn furnish(folder: &Path, view: &View) -> io::Result<(PathBuf, PathBuf)> {
     let (home, temporary) = (folder.join("home"), folder.join("tmp"));
     fs::create_dir(&home)?;
     fs::create_dir(&temporary)?;
-    for (inside, target) in links {
-        let link = home.join(inside);
-        fs::create_dir_all(link.parent().unwrap_or(&home))?;
-        symlink(target, link)?;
+    let place = |inside: &Path| {
+        let path = home.join(inside);
+        fs::create_dir_all(path.parent().unwrap_or(&home)).map(|()| path)
+    };
+    for (inside, target) in &view.home {
+        symlink(target, place(inside)?)?;
+    }
+    for (inside, text) in &view.files {
+        fs::write(place(inside)?, text)?;
     }
     Ok((home, temporary))
 }

@@ -95,6 +95,14 @@ pub(super) fn unblock_signals() {
     }
 }
 
+/// The signals that ask a program to end do what they always do, whatever handler the parent has.
+pub(super) fn forget_handlers() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: no memory is involved.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Wait until one of these has something to say. A negative time stands for no end.
 pub(super) fn poll(fds: &mut [libc::pollfd], milliseconds: c_int) -> io::Result<()> {
     let count = fds.len() as libc::nfds_t;
@@ -209,6 +217,16 @@ pub(super) fn make_folder(path: &CStr, mode: libc::mode_t) {
 /// Make an empty file. That it cannot be made is seen when it is used.
 pub(super) fn make_file(path: &CStr) {
     let _ = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
+}
+
+/// Make a file with these bytes in it.
+pub(super) fn make_file_with(path: &CStr, bytes: &[u8]) -> io::Result<()> {
+    let file = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)?;
+    let mut written = 0;
+    while written < bytes.len() {
+        written += write(file.as_raw_fd(), &bytes[written..])?;
+    }
+    Ok(())
 }
 
 /// Make a link. That it cannot be made is seen when it is used.

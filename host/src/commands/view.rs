@@ -1,9 +1,10 @@
 //! What a command sees: the work, the system, the toolchains of whoever runs it, and nothing else of theirs.
 
-use super::NotStarted;
 use super::named::Ground;
 use super::protected::Protected;
+use super::{NoResult, cargo};
 use crate::config::{self, Command};
+use crate::environment::Environment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub(super) struct View {
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// Links in the command's own home, relative to it, to where things are.
     pub(super) home: Vec<(PathBuf, PathBuf)>,
+    /// Files in the command's own home, relative to it, and what is in them.
+    pub(super) files: Vec<(PathBuf, String)>,
     /// A folder that is not to be seen, although it is in one of the places, or above one.
     pub(super) hidden: Option<PathBuf>,
 }
@@ -60,16 +63,24 @@ const SYSTEM: &[&str] = &[
     "/run/systemd/resolve",
 ];
 
-/// Toolchains and their packages, in a home. None holds a secret: `~/.cargo` as a whole would.
+/// Toolchains and their packages, in a home: the folders that tools need, and not those above them, where many keep
+/// credentials.
 const TOOLCHAINS: &[&str] = &[
     ".asdf",
-    ".bun",
+    ".bun/bin",
+    ".bun/install",
     ".cargo/bin",
-    ".cargo/config.toml",
     ".cargo/git",
     ".cargo/registry",
-    ".deno",
-    ".dotnet",
+    ".deno/bin",
+    ".dotnet/dotnet",
+    ".dotnet/host",
+    ".dotnet/packs",
+    ".dotnet/sdk",
+    ".dotnet/sdk-manifests",
+    ".dotnet/shared",
+    ".dotnet/templates",
+    ".dotnet/tools",
     ".elan",
     ".ghcup",
     ".goenv",
@@ -81,11 +92,13 @@ const TOOLCHAINS: &[&str] = &[
     ".local/share/mise",
     ".local/share/pipx",
     ".local/share/pnpm",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".m2/repository",
     ".nix-profile",
     ".nodenv",
-    ".npm-global",
+    ".npm-global/bin",
+    ".npm-global/lib",
     ".nuget/packages",
     ".nvm",
     ".opam",
@@ -96,7 +109,74 @@ const TOOLCHAINS: &[&str] = &[
     ".sdkman",
     ".swiftly",
     ".volta",
-    "go",
+    "go/bin",
+    "go/pkg",
+];
+
+/// The settings of cargo, in a home: shown without the tokens that they may have.
+const CARGO_CONFIG: &str = ".cargo/config.toml";
+
+/// What programs need of the folder that their `bin` is in: installations, environments of Python, Java's and Go's.
+const BESIDE_BIN: &[&str] = &[
+    "VERSION",
+    "conda-meta",
+    "conf",
+    "go.env",
+    "include",
+    "jmods",
+    "lib",
+    "lib32",
+    "lib64",
+    "libexec",
+    "packages",
+    "pkg",
+    "platform",
+    "pyvenv.cfg",
+    "release",
+    "share",
+    "version",
+];
+
+/// What the programs in a folder `shims` start.
+const BESIDE_SHIMS: &[&str] = &["bin", "installs", "lib", "libexec", "plugins", "versions"];
+
+/// Credentials, in a home, that lie in a folder which may be shown as a whole: one in `PATH`, for one.
+const CREDENTIALS: &[&str] = &[
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".config/gh",
+    ".deno/credentials.json",
+    ".docker/config.json",
+    ".dotnet/corefx",
+    ".fly/config.yml",
+    ".kube/config",
+    ".local/share/keyrings",
+    ".local/share/uv/credentials",
+    ".npm-global/etc",
+    ".pulumi/credentials.json",
+];
+
+/// Names of credentials, whatever folder of a home they are in.
+const CREDENTIAL_NAMES: &[&str] = &[
+    ".credentials",
+    ".credentials.json",
+    ".env",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    "_netrc",
+    "access_token",
+    "auth.json",
+    "auth.toml",
+    "credentials",
+    "credentials.json",
+    "credentials.toml",
+    "credentials.yaml",
+    "credentials.yml",
+    "token",
+    "token.json",
 ];
 
 /// Variables that say where a toolchain is. They are passed on, and the place can be seen.
@@ -107,11 +187,11 @@ const POINTERS: &[&str] =
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TZ"];
 
 /// The environment of a command, except where its home is.
-pub(super) fn environment(command: &Command) -> BTreeMap<OsString, OsString> {
+pub(super) fn environment(command: &Command, from: &Environment) -> BTreeMap<OsString, OsString> {
     let named = command.env.iter().map(String::as_str);
     let names = PASSED.iter().chain(POINTERS).copied().chain(named);
     let mut all: BTreeMap<OsString, OsString> =
-        names.filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
+        names.filter_map(|name| Some((name.into(), from.get(name)?.to_owned()))).collect();
     all.entry("PATH".into()).or_insert_with(|| "/usr/local/bin:/usr/bin:/bin".into());
     all.entry("TERM".into()).or_insert_with(|| "dumb".into());
     all
@@ -124,21 +204,22 @@ impl View {
         command: &Command,
         root: &Path,
         search: &OsStr,
+        environment: &Environment,
         protected: &Protected,
         cache: Option<&Path>,
-    ) -> Result<Self, NotStarted> {
-        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    ) -> Result<Self, NoResult> {
+        let home = environment.path("HOME").filter(|home| home.is_absolute());
         let home = home.and_then(|home| home.canonicalize().ok());
         let mut seen = Seen { home: home.as_deref(), ..Seen::default() };
         for system in SYSTEM {
             seen.read(Path::new(system));
         }
-        seen.toolchains();
+        seen.toolchains(environment);
         for folder in env::split_paths(search).filter(|folder| folder.is_absolute()) {
             seen.programs(&folder);
         }
-        for pointer in POINTERS.iter().filter_map(env::var_os) {
-            seen.read(Path::new(&pointer));
+        for pointer in POINTERS.iter().filter_map(|name| environment.path(name)) {
+            seen.read(&pointer);
         }
         let work = match command.workspace {
             config::Access::ReadOnly => Access::Read,
@@ -173,6 +254,7 @@ struct Seen<'a> {
     places: BTreeMap<PathBuf, Place>,
     links: BTreeMap<PathBuf, PathBuf>,
     own: Vec<(PathBuf, PathBuf)>,
+    files: Vec<(PathBuf, String)>,
     /// Places that are kept although those above them say the same.
     pinned: BTreeSet<PathBuf>,
     hidden: Option<PathBuf>,
@@ -188,8 +270,33 @@ impl Seen<'_> {
         if real != path {
             self.links.insert(path.to_owned(), real.clone());
         }
-        self.place(real, Access::Read);
+        self.show(real);
         true
+    }
+
+    /// It can be read, except for the credentials in it, if it is in a home.
+    fn show(&mut self, real: PathBuf) {
+        let Some(home) = self.home.filter(|home| real.starts_with(home)) else { return self.place(real, Access::Read) };
+        if is_credential(&real, home) {
+            return;
+        }
+        let below = |path: &&str| home.join(path).starts_with(&real) && home.join(path).exists();
+        let entries = || fs::read_dir(&real).into_iter().flatten().flatten();
+        if !CREDENTIALS.iter().any(below) && !entries().any(|entry| is_credential(&entry.path(), home)) {
+            return self.place(real, Access::Read);
+        }
+        for entry in entries().collect::<Vec<_>>() {
+            match entry.file_type() {
+                // It may lead to what is shown anyhow; it does not show more.
+                Ok(kind) if kind.is_symlink() => {
+                    if let Ok(target) = entry.path().canonicalize() {
+                        self.links.insert(entry.path(), target);
+                    }
+                }
+                Ok(_) => self.show(entry.path()),
+                Err(_) => {}
+            }
+        }
     }
 
     fn place(&mut self, path: PathBuf, access: Access) {
@@ -214,10 +321,10 @@ impl Seen<'_> {
     }
 
     /// Hide a folder, if anything of it would be seen.
-    fn hide(&mut self, folder: PathBuf, root: &Path) -> Result<(), NotStarted> {
+    fn hide(&mut self, folder: PathBuf, root: &Path) -> Result<(), NoResult> {
         if root.starts_with(&folder) {
             let shown = folder.display();
-            return Err(NotStarted(format!(
+            return Err(NoResult::not_started(format!(
                 "the work is inside gate's cache `{shown}`, which commands may not see; set `GATE_CACHE_DIR` to \
                  another folder"
             )));
@@ -229,9 +336,9 @@ impl Seen<'_> {
         Ok(())
     }
 
-    fn toolchains(&mut self) {
+    fn toolchains(&mut self, environment: &Environment) {
         let Some(home) = self.home else { return };
-        let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let cargo = environment.path("CARGO_HOME").filter(|path| path.is_absolute());
         for toolchain in TOOLCHAINS {
             let path = match (toolchain.strip_prefix(".cargo/"), &cargo) {
                 (Some(part), Some(cargo)) => cargo.join(part),
@@ -241,18 +348,31 @@ impl Seen<'_> {
                 self.own.push((PathBuf::from(toolchain), path));
             }
         }
+        let config = cargo.map_or_else(|| home.join(CARGO_CONFIG), |cargo| cargo.join("config.toml"));
+        if let Some(text) = fs::read_to_string(config).ok().and_then(|text| cargo::without_secrets(&text)) {
+            self.files.push((CARGO_CONFIG.into(), text));
+        }
     }
 
-    /// A folder of programs; and what stands beside it, where that is a toolchain of its own.
+    /// A folder of programs; and what they need that stands beside it, where that is a folder of their own.
     fn programs(&mut self, folder: &Path) {
         self.read(folder);
-        let Some(home) = self.home else { return };
-        let named_so = folder.file_name().is_some_and(|name| name == "bin" || name == "shims");
-        if let (true, Some(above)) = (named_so, folder.parent())
-            && above.starts_with(home)
-            && ![home.join(".cargo"), home.join(".local")].iter().any(|shared| shared == above)
-        {
-            self.read(above);
+        let (Some(home), Some(above)) = (self.home, folder.parent()) else { return };
+        let shared = [home.to_owned(), home.join(".cargo"), home.join(".local")];
+        let beside = match folder.file_name().and_then(OsStr::to_str) {
+            Some("bin" | "sbin") => BESIDE_BIN,
+            Some("shims") => BESIDE_SHIMS,
+            _ => return,
+        };
+        if !above.starts_with(home) || shared.iter().any(|shared| shared == above) {
+            return;
+        }
+        for name in beside {
+            self.read(&above.join(name));
+        }
+        // The sources of Go's own packages are a part of it; those in other folders are somebody's work.
+        if above.join("pkg/tool").is_dir() || above.join("src/runtime").is_dir() {
+            self.read(&above.join("src"));
         }
     }
 
@@ -267,8 +387,14 @@ impl Seen<'_> {
         }
         let hidden = |path: &Path| !places.iter().any(|place| path.starts_with(&place.path));
         let links = self.links.into_iter().filter(|(from, _)| hidden(from)).collect();
-        View { places, links, home: self.own, hidden: self.hidden }
+        View { places, links, home: self.own, files: self.files, hidden: self.hidden }
     }
+}
+
+/// Whether a path, which is in `home`, is known to be one of credentials.
+fn is_credential(path: &Path, home: &Path) -> bool {
+    CREDENTIALS.iter().any(|credential| path == home.join(credential))
+        || path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))
 }
 
 #[cfg(test)]
@@ -322,13 +448,56 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let home = folder.path().canonicalize().expect("a folder");
         fs::create_dir_all(home.join("bin")).expect("a folder");
-        fs::create_dir_all(home.join("venv/bin")).expect("a folder");
+        for folder in ["venv/bin", "venv/lib", "venv/include", "venv/notes"] {
+            fs::create_dir_all(home.join(folder)).expect("a folder");
+        }
         let mut seen = Seen { home: Some(&home), ..Seen::default() };
         assert!(!seen.read(&home));
         assert!(!seen.read(Path::new("/")));
         seen.programs(&home.join("bin"));
         seen.programs(&home.join("venv/bin"));
         let shown: Vec<_> = seen.into_view().places.into_iter().map(|place| place.path).collect();
-        assert_eq!(shown, [home.join("bin"), home.join("venv")]);
+        assert_eq!(shown, ["bin", "venv/bin", "venv/include", "venv/lib"].map(|path| home.join(path)));
+    }
+
+    #[test]
+    fn what_lies_beside_programs_and_in_toolchains_is_shown_without_credentials() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().canonicalize().expect("a folder");
+        let make = |path: &str| {
+            let path = home.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, "").expect("a file");
+        };
+        let secrets = [
+            ".fly/config.yml",
+            ".pulumi/credentials.json",
+            ".docker/config.json",
+            ".deno/credentials.json",
+            ".dotnet/corefx/cryptography/x509stores/my/a.pfx",
+            ".local/share/uv/credentials/credentials.toml",
+            ".npm-global/etc/npmrc",
+            ".nvm/.npmrc",
+            ".cargo/config.toml",
+            "tool/auth.json",
+            "go/src/mine.go",
+        ];
+        let programs = [".fly/bin/fly", ".pulumi/bin/pulumi", ".docker/bin/docker", ".deno/bin/deno", "tool/bin/tool"];
+        let others =
+            [".dotnet/dotnet", ".dotnet/sdk/a", ".local/share/uv/tools/a", ".npm-global/lib/a", ".nvm/a", "go/pkg/a"];
+        secrets.iter().chain(&programs).chain(&others).for_each(|path| make(path));
+        let mut seen = Seen { home: Some(&home), ..Seen::default() };
+        seen.toolchains(&Environment::default());
+        // One that is in `PATH` as a whole, and one that a variable points to.
+        for path in [".fly/bin", ".pulumi/bin", ".docker/bin", ".deno/bin", ".dotnet", "tool/bin", "go/bin", ".fly"] {
+            seen.programs(&home.join(path));
+        }
+        seen.read(&home.join("tool"));
+        for secret in secrets {
+            assert_eq!(seen.access(&home.join(secret)), None, "{secret}");
+        }
+        for shown in programs.iter().chain(&others) {
+            assert_eq!(seen.access(&home.join(shown)), Some(Access::Read), "{shown}");
+        }
     }
 }

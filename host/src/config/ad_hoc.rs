@@ -2,8 +2,9 @@
 
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, Gate, Grant, Hook, MAX_DEADLINE, Member, Rule, Target};
+use super::{Check, Config, DEADLINE, Gate, Grant, Hook, Member, Overrides, Rule, Target};
 use crate::limits::Limits;
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -30,13 +31,16 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     }
     let gate = Gate { rule: Rule::All(members), terms: Terms::default() };
     Config {
-        deadline: MAX_DEADLINE,
+        deadline: DEADLINE,
         require_trusted: false,
         gates: BTreeMap::from([("command-line".to_owned(), gate)]),
         checks,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
         hook: Hook::default(),
+        retry: RetryPolicy::default(),
+        escalation: EscalationPolicy::default(),
+        overrides: Overrides::default(),
         places: Places::default(),
     }
 }

@@ -1,6 +1,6 @@
 //! `[model.*]`: models that a check can be granted by name.
 
-use super::MAX_DEADLINE;
+use super::DEADLINE;
 use super::check::must_be_declared;
 use super::command::{Command, timeout, variable};
 use super::read::{Table, Value};
@@ -129,10 +129,7 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
             .and_then(|value| value.number(1..=1_000_000_000))
             .unwrap_or(1_000_000),
         max_run_bytes: table.get("max_run_bytes").and_then(|value| value.size()).unwrap_or(16 << 20),
-        max_run_time: table
-            .get("max_run_time")
-            .and_then(|value| value.duration_up_to(MAX_DEADLINE))
-            .unwrap_or(MAX_DEADLINE),
+        max_run_time: table.get("max_run_time").and_then(|value| value.duration_up_to(DEADLINE)).unwrap_or(DEADLINE),
         timeout: timeout(&mut table, MODEL_TIMEOUT),
         distinct: table.get("distinct").and_then(|value| value.flag()).unwrap_or(true),
         family: table.get("family").and_then(|value| value.text("the family that the model belongs to")),

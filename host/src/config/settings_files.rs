@@ -5,7 +5,7 @@ use super::{Config, Problem, Problems, open_regular};
 use crate::text::clean_line;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 /// A longer file is not read.
 const MAX_BYTES: u64 = 256 << 10;
@@ -33,7 +33,7 @@ impl Config {
         let mut problems: Vec<Problem> = Vec::new();
         for check in self.checks.values_mut() {
             for (setting, path) in std::mem::take(&mut check.settings_files) {
-                match text(&folder.join(&path)) {
+                match inside(folder, Path::new(&path)).and_then(|path| text(&path)) {
                     Ok(text) => check.settings[&setting] = text.into(),
                     Err(why) => {
                         let place = format!("check.{}.settings_files.{setting}", check.name);
@@ -44,6 +44,29 @@ impl Config {
             }
         }
         Problems::none_of(problems)
+    }
+}
+
+/// Where a file is, if no link leads to it out of the folder of the configuration: who may put a link there need not be
+/// who wrote the configuration, and what is read may be sent to a model. A path that leaves the folder by its own words
+/// is taken at its word.
+fn inside(folder: &Path, path: &Path) -> Result<PathBuf, String> {
+    let missing = |error: std::io::Error| error.to_string();
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = folder.canonicalize().map_err(missing)?;
+    let real = folder.join(path).canonicalize().map_err(missing)?;
+    let mut written = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::ParentDir => drop(written.pop()),
+            Component::CurDir => {}
+            part => written.push(part),
+        }
+    }
+    if real.starts_with(&folder) || real == written {
+        Ok(real)
+    } else {
+        Err(format!("a link leads to `{}`, out of the folder of gate.toml; name the file itself", real.display()))
     }
 }
 
@@ -73,6 +96,20 @@ mod tests {
         let problems = named("none.md").read_settings_files(folder.path()).expect_err("a problem").to_string();
         let expected = "6:29: check.a.settings_files.prompt: expected a text file, found `none.md`: ";
         assert!(problems.starts_with(expected), "{problems}");
+
+        let problem = |path: &str| named(path).read_settings_files(folder.path()).map_err(|error| error.to_string());
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let secret = elsewhere.path().canonicalize().expect("a folder").join("secret");
+        std::fs::write(&secret, "secret").expect("written");
+        std::os::unix::fs::symlink(&secret, folder.path().join("link.md")).expect("linked");
+        std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("folder")).expect("linked");
+        std::os::unix::fs::symlink("review.md", folder.path().join("near.md")).expect("linked");
+        for path in ["link.md", "folder/secret", "./folder/./secret"] {
+            let why = problem(path).expect_err("refused");
+            assert!(why.contains("out of the folder of gate.toml; name the file itself"), "{why}");
+        }
+        problem("near.md").expect("a link inside");
+        problem(&secret.display().to_string()).expect("named itself");
 
         let problems = named(".").read_settings_files(folder.path()).expect_err("a problem").to_string();
         assert!(problems.ends_with("expected a text file, found `.`: it is not a regular file"), "{problems}");

@@ -138,9 +138,21 @@ fn a_valid_file_says_what_is_written_in_it() {
 }
 
 #[test]
+fn a_gate_has_time_for_its_longest_command() {
+    let deadline = |more: &str| {
+        let file = format!("{more}[gate.g]\nall = [\"a\"]\n[check.a]\nverifier = \"a\"\n[command.t]\nrun = [\"t\"]\n");
+        let long = format!("{file}timeout = \"1h\"\n");
+        [file, long].map(|file| parse(file.as_bytes()).expect("valid").deadline.as_secs() / 60)
+    };
+    assert_eq!(deadline(""), [30, 70]);
+    assert_eq!(deadline("deadline = \"2h\"\n"), [120, 120]);
+    assert_eq!(deadline("deadline = \"1m\"\n"), [1, 1]);
+}
+
+#[test]
 fn a_check_may_take_as_long_as_what_it_is_granted() {
     let config = parse(include_bytes!("example.toml")).expect("valid");
-    for (check, default, max) in [("json", 120, 300), ("tests", 250, 300), ("architect", 190, 600)] {
+    for (check, default, max) in [("json", 120, 300), ("tests", 250, 3600), ("architect", 190, 600)] {
         let expected = (Duration::from_secs(default), Duration::from_secs(max));
         assert_eq!(config.timeouts(&config.checks[check]), expected, "{check}");
     }

@@ -157,7 +157,6 @@ mod tests {
     use crate::plan::Rule;
     use crate::submission::CommandEvidence;
     use crate::verdict::Status;
-    use std::time::Duration;
 
     /// An answer for which this command was run, and this model asked.
     fn having(status: Status, name: &str) -> Step {

@@ -5,6 +5,7 @@
 use crate::config::{FileSet, When};
 use crate::outcome::SkipReason;
 use crate::submission::{Submission, Task, TaskSource};
+use std::collections::BTreeSet;
 
 /// What is known of the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Circumstances {
     pub changed: Option<Vec<String>>,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
+    /// The checks that the caller left out, by name.
+    pub left_out: BTreeSet<String>,
 }
 
 impl Circumstances {
@@ -56,6 +59,7 @@ impl Circumstances {
             facts: submission.task.as_ref().map(Facts::from).unwrap_or_default(),
             changed: (!submission.changes.is_empty()).then(|| paths.collect()),
             fail_fast: false,
+            left_out: BTreeSet::new(),
         }
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{FilesDone, Subject};
 use super::witness::{Witness, input};
-use crate::commands::{Commands, Ran};
+use crate::commands::Ran;
 use crate::memory::Memory;
-use crate::models::Models;
 use crate::config::Inapplicable;
 use crate::fingerprint;
 use crate::outcome::{JudgedFile, ModelUse};
-use crate::runtime::{Answer, FileInput, Granted, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::runtime::{Answer, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
@@ -82,9 +81,7 @@ pub(super) struct Work {
     pub(super) witness: Arc<Witness>,
     pub(super) settings: String,
     pub(super) limits: crate::limits::Limits,
-    pub(super) workspace_granted: bool,
-    pub(super) commands: Option<Granted<Commands>>,
-    pub(super) models: Option<Granted<Models>>,
+    pub(super) capabilities: Capabilities,
     pub(super) paths: Vec<String>,
     /// The name of the check, for fingerprints.
     pub(super) check: String,
@@ -102,13 +99,7 @@ impl Work {
     }
 
     pub(super) fn terms(&self) -> Terms<'_> {
-        let workspace = self.workspace_granted.then_some(&self.subject.workspace);
-        Terms {
-            workspace,
-            commands: self.commands.as_ref(),
-            models: self.models.as_ref(),
-            ..Terms::new(&self.settings, &self.limits)
-        }
+        Terms { capabilities: Some(&self.capabilities), ..Terms::new(&self.settings, &self.limits) }
     }
 
     async fn work(self: Arc<Self>) -> Vec<(usize, FileAnswer)> {

@@ -3,7 +3,7 @@
 use super::budget::Spending;
 use super::prompt::Rendered;
 use super::{Exchange, NoAnswer, Reply, Stop, no_answer_within};
-use crate::commands::{Commands, Ending, NotStarted, Ran};
+use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::Model;
 use crate::text::clean_line;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) async fn ask(
 }
 
 /// What a command says, if it came to its end and said something that there is a budget for.
-fn reply(ran: Result<Ran, NotStarted>, model: &str, spending: &Spending<'_>) -> Result<Reply, NoAnswer> {
+fn reply(ran: Result<Ran, NoResult>, model: &str, spending: &Spending<'_>) -> Result<Reply, NoAnswer> {
     let ran = ran.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
     let limit = spending.bytes_left();
     spending.received(ran.stdout.length);
@@ -64,7 +64,7 @@ mod tests {
     use crate::config::Sandbox;
     use std::time::SystemTime;
 
-    fn ran(ending: Ending, stdout: &[u8], length: u64) -> Result<Ran, NotStarted> {
+    fn ran(ending: Ending, stdout: &[u8], length: u64) -> Result<Ran, NoResult> {
         let captured = |head: &[u8], length| Captured { head: head.to_vec(), length, ..Captured::default() };
         Ok(Ran {
             name: "ask".into(),
@@ -75,6 +75,7 @@ mod tests {
             started: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
+            advice: None,
         })
     }
 
@@ -85,7 +86,7 @@ mod tests {
         Budget::of(&config.models["m"])
     }
 
-    fn reply(ran: Result<Ran, NotStarted>, model: &str) -> Result<Reply, NoAnswer> {
+    fn reply(ran: Result<Ran, NoResult>, model: &str) -> Result<Reply, NoAnswer> {
         let budget = budget();
         let (system, prompt, nonce) = (String::new(), String::new(), String::new());
         let question = Rendered { system, prompt, schema: None, max_tokens: 1, nonce };
@@ -112,7 +113,7 @@ mod tests {
             ),
             (ran(Ending::Exited(0), b"yes", 11), "the budget of bytes is used up"),
             (ran(Ending::Exited(0), b"\xff", 1), "the model's answer cannot be read: it is not UTF-8"),
-            (Err(NotStarted("no such program".into())), "the model could not be asked: no such program"),
+            (Err(NoResult::not_started("no such program")), "the model could not be asked: no such program"),
         ] {
             assert_eq!(reply(ran, "local").expect_err("no answer").to_string(), expected);
         }

@@ -59,9 +59,10 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn member(&mut self, node: &Node, depth: usize) -> io::Result<()> {
         if is_shown(node, self.style) {
-            let word = paint(self.style, colour(node.outcome), node.outcome.as_str());
+            let word = if node.outcome == Outcome::NotApplicable { "n/a" } else { node.outcome.as_str() };
             // Padded by hand: colours have no width.
-            let padding = " ".repeat(12usize.saturating_sub(node.outcome.as_str().len()).max(1));
+            let padding = " ".repeat(12usize.saturating_sub(word.len()));
+            let word = paint(self.style, colour(node.outcome), word);
             let indent = "  ".repeat(depth);
             let width = self.width.saturating_sub(indent.len());
             let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node, self.style.verbose));
@@ -163,8 +164,14 @@ impl Lines<'_> {
         if gate.escalated {
             self.text(2, "needs human review")?;
         }
-        if record.marks.contains(&Mark::Replayed) {
-            self.text(2, "the models' answers are not of this run: they were recorded before")?;
+        for (mark, text) in [
+            (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
+            (Mark::LeftOut, "rests on a flag: a check was left out"),
+            (Mark::AuthorsWord, "rests on the author's word: a check was skipped because the submission says so"),
+        ] {
+            if record.marks.contains(&mark) {
+                self.text(2, text)?;
+            }
         }
         if self.style.verbose && !record.unjudged.is_empty() {
             self.text(2, "not judged:")?;

@@ -3,24 +3,22 @@
 use super::bindings::exports::gatehost::verifier::about;
 use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File};
 use super::bindings::gatehost::verifier::types;
-use super::capability::Granted;
+use super::capability::Capabilities;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
 use super::ending::{self, Ended};
 use super::load::{Check, Verifier};
 use super::log::LogLine;
-use super::sandbox::{self, Reach, Sandbox};
+use super::sandbox::{self, Sandbox};
 use super::source::Source;
 use super::wasi::Wasi;
 use super::{Description, Rule, Runtime, convert, program};
-use crate::commands::{Commands, Ran};
+use crate::commands::Ran;
 use crate::limits::Limits;
-use crate::models::Models;
 use crate::outcome::ModelUse;
 use crate::submission::Submission;
 use crate::text::{clean, clean_line};
 use crate::verdict::{ErrorKind, Failure, Level, Verdict};
-use crate::workspace::Workspace;
 use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
@@ -32,18 +30,14 @@ pub struct Terms<'a> {
     pub settings: &'a str,
     /// What the call may use.
     pub limits: &'a Limits,
-    /// The work, for a verifier that was granted it.
-    pub workspace: Option<&'a Arc<Workspace>>,
-    /// The commands that it was granted.
-    pub commands: Option<&'a Granted<Commands>>,
-    /// The models that it was granted.
-    pub models: Option<&'a Granted<Models>>,
+    /// What it was granted.
+    pub capabilities: Option<&'a Capabilities>,
 }
 
 impl<'a> Terms<'a> {
     /// Nothing is granted.
     pub fn new(settings: &'a str, limits: &'a Limits) -> Self {
-        Self { settings, limits, workspace: None, commands: None, models: None }
+        Self { settings, limits, capabilities: None }
     }
 }
 
@@ -253,12 +247,7 @@ impl Runtime {
             }
         }
         let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
-        let reach = Reach {
-            workspace: terms.workspace.cloned(),
-            commands: terms.commands.cloned().map(Runner::new),
-            models: terms.models.cloned().map(Asker::new),
-        };
-        let mut store = sandbox::store(&self.engine, terms.limits, wasi, reach);
+        let mut store = sandbox::store(&self.engine, terms.limits, wasi, terms.capabilities);
         if self.metered {
             // Time is the limit; this only counts. An engine that does not count refuses it, and counts nothing.
             let _ = store.set_fuel(u64::MAX);

@@ -1,14 +1,21 @@
 //! What a component can ever do, read off its imports, and what a check grants it.
 //!
-//! One type answers "may it?" and names what would be needed.
+//! One type answers "may it?" and names what would be needed. What stands behind a grant is a trait ([`ReadFiles`],
+//! [`RunCommands`], [`AskModels`]), so that the sandbox does not know whether it is served from this process.
 
 pub(super) mod commands;
+pub(super) mod files;
 pub(super) mod models;
-pub(super) mod workspace;
 
+use crate::commands::{Commands, NoResult, Ran};
 use crate::config::Grant;
+use crate::models::{Answer, Models, NoAnswer, Question};
+use crate::outcome::ModelUse;
 use crate::verdict::{ErrorKind, Failure};
+use crate::workspace::{self, Workspace};
 use std::collections::BTreeSet;
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// What a check grants.
@@ -46,16 +53,90 @@ impl FromIterator<Grant> for Grants {
     }
 }
 
+/// What stands behind a future that a trait returns.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Reads the files of the work: the `workspace` interface.
+pub trait ReadFiles: fmt::Debug + Send + Sync {
+    /// Read a file whole, if it has at most `max` bytes.
+    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::Error>;
+    /// Read at most `length` bytes from `offset`.
+    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::Error>;
+    /// Say what is at a path.
+    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::Error>;
+    /// List a directory, from the entry after `after`.
+    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::Error>;
+}
+
+/// Runs commands by name: the `commands` interface.
+pub trait RunCommands: fmt::Debug + Send + Sync {
+    /// Run a command to its end, perhaps several times.
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>>;
+}
+
+/// Asks models by name: the `models` interface.
+pub trait AskModels: fmt::Debug + Send + Sync {
+    /// An unguessable word for one call of a verifier. `None` where there is no randomness.
+    fn nonce(&self) -> Option<String>;
+    /// Ask a model, and say what that took.
+    fn ask<'a>(&'a self, name: &'a str, question: Question) -> Pending<'a, (ModelUse, Result<Answer, NoAnswer>)>;
+}
+
+impl ReadFiles for Workspace {
+    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::Error> {
+        Self::read(self, path, max)
+    }
+
+    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::Error> {
+        Self::read_range(self, path, offset, length)
+    }
+
+    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::Error> {
+        Self::stat(self, path)
+    }
+
+    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::Error> {
+        Self::list(self, path, after)
+    }
+}
+
+impl RunCommands for Commands {
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>> {
+        Box::pin(async move { Self::run(self, name, Vec::new()).await.map(|ran| vec![ran]) })
+    }
+}
+
+impl AskModels for Models {
+    fn nonce(&self) -> Option<String> {
+        Self::nonce(self)
+    }
+
+    fn ask<'a>(&'a self, name: &'a str, question: Question) -> Pending<'a, (ModelUse, Result<Answer, NoAnswer>)> {
+        Box::pin(Self::ask(self, name, question))
+    }
+}
+
+/// What a check was granted, and what stands behind it.
+#[derive(Clone, Debug, Default)]
+pub struct Capabilities {
+    /// The files of the work.
+    pub workspace: Option<Arc<dyn ReadFiles>>,
+    /// Commands.
+    pub commands: Option<Granted<dyn RunCommands>>,
+    /// Models.
+    pub models: Option<Granted<dyn AskModels>>,
+}
+
 /// What is granted by name, and who gives it.
 #[derive(Debug)]
-pub struct Granted<T> {
+pub struct Granted<T: ?Sized> {
     /// The names, in order.
     pub names: Vec<String>,
     /// Who gives it.
     pub by: Arc<T>,
 }
 
-impl<T> Clone for Granted<T> {
+impl<T: ?Sized> Clone for Granted<T> {
     fn clone(&self) -> Self {
         Self { names: self.names.clone(), by: Arc::clone(&self.by) }
     }

@@ -17,11 +17,17 @@ const MAX_FRAMES: usize = 8;
 pub(super) struct Ended {
     kind: ErrorKind,
     message: String,
+    hint: Option<String>,
 }
 
 impl Ended {
     pub(super) fn error(kind: ErrorKind, message: impl Into<String>) -> wasmtime::Error {
-        wasmtime::Error::new(Self { kind, message: message.into() })
+        wasmtime::Error::new(Self { kind, message: message.into(), hint: None })
+    }
+
+    /// For a reason that is known as a failure already.
+    pub(super) fn failure(Failure { kind, message, hint }: Failure) -> wasmtime::Error {
+        wasmtime::Error::new(Self { kind, message, hint })
     }
 }
 
@@ -47,7 +53,10 @@ pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     let failure = Failure::new(kind, text::clean_line(&message, 500));
     match error.downcast_ref::<WasmBacktrace>().and_then(frames) {
         Some(frames) if error.downcast_ref::<Trap>().is_some() => failure.hint(format!("the guest was in {frames}")),
-        _ => Failure { hint: advice(kind).map(str::to_owned), ..failure },
+        _ => {
+            let given = error.downcast_ref::<Ended>().and_then(|ended| ended.hint.clone());
+            Failure { hint: given.or_else(|| advice(kind).map(str::to_owned)), ..failure }
+        }
     }
 }
 
@@ -75,7 +84,7 @@ pub(super) fn refusal(error: &wasmtime::Error) -> Failure {
 }
 
 fn classify(error: &wasmtime::Error) -> (ErrorKind, String) {
-    if let Some(Ended { kind, message }) = error.downcast_ref() {
+    if let Some(Ended { kind, message, .. }) = error.downcast_ref() {
         return (*kind, message.clone());
     }
     if let Some(I32Exit(code)) = error.downcast_ref() {

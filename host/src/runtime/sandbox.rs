@@ -11,13 +11,13 @@
 use super::allowance::Allowance;
 use super::call::Used;
 use super::capability::commands::Runner;
+use super::capability::{Capabilities, ReadFiles};
 use super::capability::models::Asker;
 use super::ending::Ended;
 use super::log::Log;
 use super::wasi::Wasi;
 use crate::limits::Limits;
 use crate::verdict::ErrorKind;
-use crate::workspace::Workspace;
 use std::sync::Arc;
 use wasmtime::{CallHook, Engine, ResourceLimiter, Store, UpdateDeadline};
 
@@ -31,22 +31,19 @@ pub(super) struct Sandbox {
     pub(super) instructions: Option<u64>,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
-    pub(super) workspace: Option<Arc<Workspace>>,
-    pub(super) commands: Option<Runner>,
-    pub(super) models: Option<Asker>,
-}
-
-/// What a guest can reach besides its inputs.
-#[derive(Default)]
-pub(super) struct Reach {
-    pub(super) workspace: Option<Arc<Workspace>>,
+    pub(super) workspace: Option<Arc<dyn ReadFiles>>,
     pub(super) commands: Option<Runner>,
     pub(super) models: Option<Asker>,
 }
 
 /// Make the store for one call, with every limit on.
-pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, reach: Reach) -> Store<Sandbox> {
-    let Reach { workspace, commands, models } = reach;
+pub(super) fn store(
+    engine: &Engine,
+    limits: &Limits,
+    wasi: Wasi,
+    capabilities: Option<&Capabilities>,
+) -> Store<Sandbox> {
+    let Capabilities { workspace, commands, models } = capabilities.cloned().unwrap_or_default();
     let sandbox = Sandbox {
         time: Arc::new(Allowance::new(limits.time)),
         hostcalls_left: limits.hostcalls,
@@ -55,8 +52,8 @@ pub(super) fn store(engine: &Engine, limits: &Limits, wasi: Wasi, reach: Reach) 
         log: Log::new(limits.log),
         wasi,
         workspace,
-        commands,
-        models,
+        commands: commands.map(Runner::new),
+        models: models.map(Asker::new),
     };
     let mut store = Store::new(engine, sandbox);
     store.limiter(|sandbox| &mut sandbox.space);

@@ -2,10 +2,13 @@
 //!
 //! Compiling has no time limit of its own, so everything that could make it long is bounded here first.
 
+mod adapters;
+mod types;
 mod work;
 
 use super::program;
 use crate::verdict::{ErrorKind, Failure};
+use types::Counted;
 use wasmparser::{ComponentInstance, Encoding, Parser, Payload, Validator, WasmFeatures};
 use work::Work;
 
@@ -19,6 +22,9 @@ const MAX_ITEMS: u64 = 100_000;
 /// each, so a component of 2 KB that instantiates another twice, which instantiates another twice, and so on, would
 /// fill all memory.
 const MAX_EXPANDED_ITEMS: u64 = 1_000_000;
+/// The deepest nesting of components and modules. A runtime's component has modules and small components, 2 deep; one that
+/// is composed of others has those, 3 or 4 deep. What every level keeps of those above it would fill memory at 10,000.
+const MAX_DEPTH: usize = 32;
 /// The most imports of the component itself.
 const MAX_IMPORTS: u64 = 1_000;
 /// The longest name of an import or an export.
@@ -34,8 +40,9 @@ fn features() -> WasmFeatures {
 /// Look whether these bytes are a component that may be compiled.
 pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     recognise(bytes)?;
-    bound(bytes)?;
-    validate(bytes)
+    let mut work = bound(bytes)?;
+    validate(bytes)?;
+    work.add(adapters::micros(bytes, Validator::new_with_features(features())))
 }
 
 /// Look whether these bytes are a core module that may be made a component.
@@ -82,18 +89,19 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Count before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
-fn bound(bytes: &[u8]) -> Result<(), Failure> {
-    let mut parts = Parts::default();
+fn bound(bytes: &[u8]) -> Result<Work, Failure> {
+    let mut parts = Parts { bytes, ..Parts::default() };
     for payload in Parser::new(0).parse_all(bytes) {
-        let Ok(payload) = payload else { return Ok(()) };
+        let Ok(payload) = payload else { break };
         parts.add(&payload)?;
     }
-    Ok(())
+    Ok(parts.work)
 }
 
 /// What was counted so far.
 #[derive(Default)]
-struct Parts {
+struct Parts<'a> {
+    bytes: &'a [u8],
     /// The components and modules that have begun and not ended, the outermost first.
     open: Vec<Open>,
     /// The items of the largest component that has ended, with all that it instantiates.
@@ -111,11 +119,15 @@ struct Open {
     instantiations: u64,
 }
 
-impl Parts {
+impl Parts<'_> {
     fn add(&mut self, payload: &Payload<'_>) -> Result<(), Failure> {
         match payload {
             Payload::Version { encoding, .. } => {
                 self.open.push(Open { is_component: *encoding == Encoding::Component, ..Open::default() });
+                if self.open.len() > MAX_DEPTH {
+                    let message = format!("components inside each other, more than {MAX_DEPTH} deep");
+                    return Err(Failure::new(ErrorKind::LoadLimit, message));
+                }
                 self.work.begin_module();
             }
             Payload::End(_) => self.end()?,
@@ -155,8 +167,28 @@ impl Parts {
                     open.instantiations += instantiated as u64;
                 }
             }
-            Payload::CoreTypeSection(section) => self.add_items(section.count())?,
-            Payload::ComponentTypeSection(section) => self.add_items(section.count())?,
+            Payload::CoreTypeSection(section) => {
+                let inside: u64 = section.clone().into_iter().flatten().map(|ty| types::of_core(&ty)).sum();
+                self.add_items(u64::from(section.count()) + inside)?;
+            }
+            Payload::ComponentTypeSection(section) => {
+                let range = section.range();
+                match types::count(&self.bytes[range.clone()], range.start) {
+                    Ok(Counted::Items(items)) => self.add_items(items)?,
+                    Ok(Counted::TooDeep) => {
+                        let most = types::MAX_DEPTH;
+                        return Err(Failure::new(
+                            ErrorKind::LoadLimit,
+                            format!("types inside each other, more than {most} deep"),
+                        ));
+                    }
+                    // Not left to whoever would read on where this stopped.
+                    Err(why) => {
+                        let message = format!("the component is not valid: {why}");
+                        return Err(Failure::new(ErrorKind::LoadMalformed, message));
+                    }
+                }
+            }
             Payload::ComponentAliasSection(section) => self.add_items(section.count())?,
             Payload::InstanceSection(section) => self.add_items(section.count())?,
             Payload::ComponentCanonicalSection(section) => self.add_items(section.count())?,
@@ -177,10 +209,11 @@ impl Parts {
         Ok(())
     }
 
-    fn add_items(&mut self, count: u32) -> Result<(), Failure> {
-        self.items += u64::from(count);
+    fn add_items(&mut self, count: impl Into<u64>) -> Result<(), Failure> {
+        let count = count.into();
+        self.items += count;
         if let Some(open) = self.open.last_mut() {
-            open.items += u64::from(count);
+            open.items += count;
         }
         at_most(MAX_ITEMS, self.items, "imports, exports and types")
     }
@@ -233,4 +266,35 @@ fn validate(bytes: &[u8]) -> Result<(), Failure> {
     } else {
         Failure::new(ErrorKind::LoadMalformed, format!("the component is not valid: {why}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::bundled;
+
+    /// Whoever changes a limit or a weight sees here whether real components still fit: not just, but by far.
+    #[test]
+    fn the_bundled_verifiers_are_far_below_every_limit() {
+        for bundled in bundled::ALL {
+            let mut parts = Parts { bytes: bundled.wasm, ..Parts::default() };
+            for payload in Parser::new(0).parse_all(bundled.wasm) {
+                parts.add(&payload.expect("valid")).expect("within the limits");
+            }
+            let adapters = adapters::micros(bundled.wasm, Validator::new_with_features(features()));
+            for (what, found, most, margin) in [
+                ("items", parts.items, MAX_ITEMS, 100),
+                ("expanded items", parts.largest, MAX_EXPANDED_ITEMS, 1_000),
+                ("functions", parts.functions, MAX_FUNCTIONS, 50),
+                ("work", parts.work.micros + adapters, work::MAX_WORK, 15),
+                ("work of a function", parts.work.largest, work::MAX_FUNCTION_WORK, 8),
+                ("adapters", adapters, work::MAX_WORK, 1_000),
+                ("spread of locals", parts.work.spread, work::MAX_SPREAD, 30),
+                ("chains of locals", parts.work.chained, work::MAX_CHAINED, 10),
+                ("declared locals", parts.work.declared, work::MAX_DECLARED, 500),
+            ] {
+                assert!(found * margin <= most, "{}: {found} of {most} {what}", bundled.name);
+            }
+        }
+    }
 }

@@ -5,21 +5,21 @@ use crate::gate;
 use crate::outcome::Node;
 use crate::plan::Plan;
 use crate::verdict::Status;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Numbers events, and hands them to the observer.
 pub(super) struct Emitter {
     run: String,
     start: Instant,
-    seq: AtomicU64,
+    /// The number of the last event. Held while the observer is told, so that events arrive in their order.
+    seq: Mutex<u64>,
     observer: Arc<dyn Observer>,
 }
 
 impl Emitter {
     pub(super) fn new(run: String, observer: Arc<dyn Observer>) -> Self {
-        Self { run, start: Instant::now(), seq: AtomicU64::new(0), observer }
+        Self { run, start: Instant::now(), seq: Mutex::new(0), observer }
     }
 
     pub(super) fn run(&self) -> &str {
@@ -27,9 +27,10 @@ impl Emitter {
     }
 
     pub(super) fn emit(&self, what: What) {
-        let seq = self.seq.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut seq = self.seq.lock().unwrap_or_else(PoisonError::into_inner);
+        *seq += 1;
         let at_ms = milliseconds(self.start.elapsed());
-        self.observer.event(&Event { seq, at_ms, run: self.run.clone(), what });
+        self.observer.event(&Event { seq: *seq, at_ms, run: self.run.clone(), what });
     }
 
     pub(super) fn run_started(&self, plan: &Plan, digest: &str, files: usize) {

@@ -179,6 +179,19 @@ fn nearest_entry(folder: &Path) -> Result<Option<Entry>, Error> {
             }
         }
     }
+    // A repository inside another may have been made by the author of the change, to be judged by the default gate.
+    if let Some(project) = changes::enclosing(&root) {
+        let above = real.ancestors().take_while(|folder| folder.starts_with(&project)).enumerate();
+        let mut above = above.filter(|(_, folder)| folder.join(FILE).symlink_metadata().is_ok());
+        if let Some((above, _)) = above.next() {
+            let name = format!("{}{FILE}", "../".repeat(above));
+            let hidden = format!(
+                "this folder is in a repository of its own, and has no {FILE}, but the project around it has `{name}`"
+            );
+            let hint = format!("name the one that counts: `-c {name}`; or remove the `.git` of `{}`", root.display());
+            return Err(Error::new(Kind::Configuration, hidden).hint(hint));
+        }
+    }
     Ok(None)
 }
 

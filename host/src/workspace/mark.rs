@@ -1,7 +1,8 @@
 //! Telling whether a file is still the same, without reading it again.
 
-use super::Workspace;
-use std::os::unix::fs::MetadataExt;
+use super::{Error, Kind, Workspace, kind, parts};
+use rustix::fs::{AtFlags, Stat, statat};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Clocks of file systems are coarse, some to two seconds: what changed so recently can change again and not show it.
@@ -18,20 +19,81 @@ pub struct Mark {
     changed: (i64, i64),
 }
 
+/// The bytes of a mark that is written down.
+pub(crate) const MARK_BYTES: usize = 7 * 8;
+
+impl Mark {
+    /// The mark that a look at a file gives, whether it proves something or not.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ from system to system")]
+    pub(crate) fn of(stat: &Stat) -> Self {
+        Self {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            size: stat.st_size as u64,
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }
+    }
+
+    /// Whether the file has not changed for so long.
+    pub(crate) fn is_older_than(&self, age: Duration) -> bool {
+        let since = |(seconds, nanoseconds): (i64, i64)| {
+            Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?))
+        };
+        let changed = since(self.changed).and_then(|changed| UNIX_EPOCH.checked_add(changed)?.checked_add(age));
+        changed.is_some_and(|settled| settled < SystemTime::now())
+    }
+
+    /// To be written down.
+    pub(crate) fn to_bytes(self) -> [u8; MARK_BYTES] {
+        let numbers = [self.device, self.inode, self.size];
+        let times = [self.modified.0, self.modified.1, self.changed.0, self.changed.1].map(i64::cast_unsigned);
+        let mut bytes = [0; MARK_BYTES];
+        for (to, number) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(numbers.into_iter().chain(times)) {
+            *to = number.to_le_bytes();
+        }
+        bytes
+    }
+}
+
 impl Workspace {
     /// The mark of a file. None where it would prove nothing: there is no file, or it changed just now.
     ///
     /// A file whose mark is the same before it is read and at a later time had the same bytes all along.
     pub fn mark(&self, path: &str) -> Option<Mark> {
-        let about = self.open_file(path).ok()?.0.metadata().ok()?;
-        let changed = Duration::new(u64::try_from(about.ctime()).ok()?, u32::try_from(about.ctime_nsec()).ok()?);
-        let settled = UNIX_EPOCH.checked_add(changed)?.checked_add(COARSE)? < SystemTime::now();
-        settled.then(|| Mark {
-            device: about.dev(),
-            inode: about.ino(),
-            size: about.size(),
-            modified: (about.mtime(), about.mtime_nsec()),
-            changed: (about.ctime(), about.ctime_nsec()),
-        })
+        let mark = Mark::of(&self.stat_file(path).ok()?);
+        mark.is_older_than(COARSE).then_some(mark)
+    }
+}
+
+/// Looks at many files one after the other, in the order of their paths: a folder is opened once for all its files.
+///
+/// It is for one pass only. What somebody moves away meanwhile is still seen where it was.
+pub(crate) struct Looker<'w> {
+    work: &'w Workspace,
+    last: Option<(String, Option<OwnedFd>)>,
+}
+
+impl<'w> Looker<'w> {
+    pub(crate) fn new(work: &'w Workspace) -> Self {
+        Self { work, last: None }
+    }
+
+    /// As [`Workspace::mark`].
+    pub(crate) fn mark(&mut self, path: &str) -> Option<Mark> {
+        let mark = Mark::of(&self.stat(path).ok()?);
+        mark.is_older_than(COARSE).then_some(mark)
+    }
+
+    fn stat(&mut self, path: &str) -> Result<Stat, Error> {
+        let parts = parts(path)?;
+        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let folder = path.strip_suffix(name).unwrap_or_default();
+        if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
+            self.last = Some((folder.to_owned(), self.work.open_folder(folders)?));
+        }
+        let handle = self.last.as_ref().and_then(|(_, handle)| handle.as_ref());
+        let stat = statat(handle.map_or(self.work.root.as_fd(), AsFd::as_fd), *name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if kind(&stat) == Kind::File { Ok(stat) } else { Err(Error::WrongKind(kind(&stat))) }
     }
 }

@@ -123,14 +123,28 @@ bool gatehost_setting(gatehost_text settings, const char *name, gatehost_text *v
 // --- Answers.
 
 void gatehost_describe(gatehost_description *about, const char *name, const char *version, const char *summary,
-                       const char *const *files, size_t file_count, const char *settings_schema) {
+                       const char *settings_schema) {
+  memset(about, 0, sizeof *about);
   about->name = gatehost_copy(name);
   about->version = gatehost_copy(version);
   about->summary = gatehost_copy(summary);
-  about->files.ptr = (verifier_string_t *)take(file_count * sizeof(verifier_string_t));
-  about->files.len = file_count;
-  for (size_t i = 0; i < file_count; i++) about->files.ptr[i] = gatehost_copy(files[i]);
   about->settings_schema = gatehost_copy(settings_schema);
+}
+
+void gatehost_describe_files(gatehost_description *about, const char *const *files, size_t count) {
+  about->files.ptr = (verifier_string_t *)take(count * sizeof *about->files.ptr);
+  about->files.len = count;
+  for (size_t i = 0; i < count; i++) about->files.ptr[i] = gatehost_copy(files[i]);
+}
+
+void gatehost_describe_rules(gatehost_description *about, const gatehost_rule *rules, size_t count) {
+  about->rules.ptr = (exports_gatehost_verifier_about_rule_t *)take(count * sizeof *about->rules.ptr);
+  about->rules.len = count;
+  for (size_t i = 0; i < count; i++) {
+    about->rules.ptr[i].code = gatehost_copy(rules[i].code);
+    about->rules.ptr[i].level = rules[i].level;
+    about->rules.ptr[i].summary = gatehost_copy(rules[i].summary);
+  }
 }
 
 void gatehost_pass(gatehost_verdict *verdict) {
@@ -144,13 +158,31 @@ void gatehost_abstain(gatehost_verdict *verdict, const char *why) {
   verdict->summary = gatehost_copy(why);
 }
 
-gatehost_verifier_types_finding_t *gatehost_error(gatehost_verdict *verdict, const char *code, gatehost_text message,
-                                                  const char *hint) {
-  size_t count = verdict->findings.len;
-  gatehost_verifier_types_finding_t *all =
-      (gatehost_verifier_types_finding_t *)realloc(verdict->findings.ptr, (count + 1) * sizeof *all);
+void gatehost_not_applicable(gatehost_verdict *verdict, const char *why) {
+  gatehost_abstain(verdict, why);
+  verdict->status = GATEHOST_VERIFIER_TYPES_STATUS_NOT_APPLICABLE;
+}
+
+// A list with room for one more item, which is zero.
+static void *one_more(void *list, size_t count, size_t size) {
+  uint8_t *all = (uint8_t *)realloc(list, (count + 1) * size);
   if (!all) abort();
-  memset(&all[count], 0, sizeof *all);
+  memset(all + count * size, 0, size);
+  return all;
+}
+
+void gatehost_metric(gatehost_verdict *verdict, const char *name, double value) {
+  size_t count = verdict->metrics.len++;
+  gatehost_verifier_types_metric_t *all =
+      (gatehost_verifier_types_metric_t *)one_more(verdict->metrics.ptr, count, sizeof *all);
+  all[count].name = gatehost_copy(name);
+  all[count].value = value;
+  verdict->metrics.ptr = all;
+}
+
+gatehost_finding *gatehost_error(gatehost_verdict *verdict, const char *code, gatehost_text message, const char *hint) {
+  size_t count = verdict->findings.len++;
+  gatehost_finding *all = (gatehost_finding *)one_more(verdict->findings.ptr, count, sizeof *all);
   all[count].code = gatehost_copy(code);
   all[count].level = GATEHOST_VERIFIER_TYPES_LEVEL_ERROR;
   all[count].message = message;
@@ -160,28 +192,46 @@ gatehost_verifier_types_finding_t *gatehost_error(gatehost_verdict *verdict, con
   }
   verdict->status = GATEHOST_VERIFIER_TYPES_STATUS_FAIL;
   verdict->findings.ptr = all;
-  verdict->findings.len = count + 1;
   return &all[count];
 }
 
-void gatehost_at_file(gatehost_verifier_types_finding_t *finding, gatehost_text path) {
+void gatehost_at_file(gatehost_finding *finding, gatehost_text path) {
   finding->place.is_some = true;
   finding->place.val.path = copy_of(path.ptr, path.len);
 }
 
-void gatehost_at_offset(gatehost_verifier_types_finding_t *finding, gatehost_text path, gatehost_text text, size_t offset) {
-  unsigned line = 1, column = 1;
+static void position(gatehost_text text, size_t offset, uint32_t *line, uint32_t *column) {
+  *line = *column = 1;
   for (size_t i = 0; i < offset && i < text.len; i++) {
     if (text.ptr[i] == '\n') {
-      line++;
-      column = 1;
+      ++*line;
+      *column = 1;
     } else if ((text.ptr[i] & 0xC0) != 0x80) {
       // Bytes that continue a character do not count.
-      column++;
+      ++*column;
     }
   }
+}
+
+void gatehost_at_offset(gatehost_finding *finding, gatehost_text path, gatehost_text text, size_t offset) {
   gatehost_at_file(finding, path);
   finding->place.val.line.is_some = finding->place.val.column.is_some = true;
-  finding->place.val.line.val = line;
-  finding->place.val.column.val = column;
+  position(text, offset, &finding->place.val.line.val, &finding->place.val.column.val);
+}
+
+void gatehost_key(gatehost_finding *finding, gatehost_text key) {
+  finding->key.is_some = true;
+  finding->key.val = copy_of(key.ptr, key.len);
+}
+
+void gatehost_fix(gatehost_finding *finding, const char *description, gatehost_text text, size_t start, size_t end,
+                  gatehost_text replacement) {
+  gatehost_verifier_types_edit_t *edit = (gatehost_verifier_types_edit_t *)take(sizeof *edit);
+  position(text, start, &edit->start_line, &edit->start_column);
+  position(text, end, &edit->end_line, &edit->end_column);
+  edit->replacement = copy_of(replacement.ptr, replacement.len);
+  finding->fix.is_some = true;
+  finding->fix.val.description = gatehost_copy(description);
+  finding->fix.val.edits.ptr = edit;
+  finding->fix.val.edits.len = 1;
 }

@@ -25,8 +25,8 @@ inline std::optional<std::string_view> setting(gatehost_text settings, const cha
 }
 
 // Add a finding of level error, which makes the verdict a failure.
-inline gatehost_verifier_types_finding_t *error(gatehost_verdict *verdict, const char *code, std::string_view message,
-                                                const char *hint) {
+inline gatehost_finding *error(gatehost_verdict *verdict, const char *code, std::string_view message,
+                               const char *hint) {
   return gatehost_error(verdict, code, copy(message), hint);
 }
 

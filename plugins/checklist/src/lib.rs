@@ -8,7 +8,7 @@
 use gatehost_sdk::markdown::{self, Line, Said};
 use gatehost_sdk::submission::Task;
 use gatehost_sdk::workspace::{self, Error};
-use gatehost_sdk::{Finding, Place, Submission, Verdict};
+use gatehost_sdk::{Finding, Place, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -33,6 +33,14 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The list of tasks has the task checked, and as many items as its place in the plan says.",
     settings: Settings,
+    rules: [
+        Rule::error("task-not-checked", "An item of the task is not checked.").help("Check the item when it is done: `[x]`."),
+        Rule::error("wrong-count", "The number of checked items is not the one that the plan expects.")
+            .help("After the task with index n, counted from 0, n + 1 items are checked."),
+        Rule::error("no-checklist", "There is no list of tasks at the path that the settings name.")
+            .help("Create the file, or name another one in `file`."),
+        Rule::error("not-text", "The list of tasks is not UTF-8."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
@@ -134,22 +142,19 @@ fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Status;
+    use gatehost_sdk::{Status, SubmissionVerifier};
 
     const LIST: &str = "# Tasks\n\n- [x] 1.1 First\n  - [x] a part\n- [X] **1.2** Second\n\n```\n- [x] 9.9 Example\n```\n\n\
                         * [ ] 2.1 Third\n1. [ ] 2.10 Fourth\n- [link](x) 5.5\n- [y] 6.6\n";
 
     fn task(id: &str, index: Option<u32>) -> Task {
-        Task {
-            id: id.to_owned(),
-            index,
-        ..Task::default()
-        }
+        Task { id: id.to_owned(), index, ..Task::default() }
     }
 
     fn outcome(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &str) -> (Status, Vec<String>) {
         let settings: Settings = serde_json::from_str(settings).expect("settings");
         let verdict = judge(task, list, &settings);
+        assert_eq!(<TheVerifier as SubmissionVerifier>::ABOUT.undeclared(&verdict), [""; 0]);
         (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
     }
 

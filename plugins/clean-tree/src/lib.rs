@@ -6,7 +6,7 @@
 
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::submission::{Change, ChangeKind, ChangeState};
-use gatehost_sdk::{About, Finding, Place, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Finding, Place, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = r#"{
@@ -54,7 +54,18 @@ struct CleanTree;
 impl SubmissionVerifier for CleanTree {
     type Settings = Settings;
     const ABOUT: About = About::new("clean-tree", env!("CARGO_PKG_VERSION"), "The files of the task are committed.")
-        .settings_schema(SETTINGS_SCHEMA);
+        .settings_schema(SETTINGS_SCHEMA)
+        .rules(
+            const {
+                &[
+                    Rule::error("staged", "A change is staged and not committed.").help("Commit it."),
+                    Rule::error("unstaged", "A change is neither staged nor committed.")
+                        .help("Stage and commit it, or take it back."),
+                    Rule::error("untracked", "A file is not known to git.")
+                        .help("Add and commit it, or have git ignore it."),
+                ]
+            },
+        );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(&submission.changes, submission.base.as_deref(), &settings)
@@ -145,6 +156,7 @@ mod tests {
         ] {
             let settings: Settings = serde_json::from_str(settings).expect("settings");
             let verdict = judge(&changes(shown), base, &settings);
+            assert_eq!(CleanTree::ABOUT.undeclared(&verdict), [""; 0]);
             let found: Vec<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();
             assert_eq!((verdict.status, &*found), (status, codes), "{shown}");
         }

@@ -4,7 +4,7 @@
 //! are the places in the work that it named.
 
 use gatehost_sdk::commands::Output;
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict, command};
+use gatehost_sdk::{About, Finding, Rule, Submission, SubmissionVerifier, Verdict, command};
 use serde::Deserialize;
 
 mod places;
@@ -37,7 +37,19 @@ impl SubmissionVerifier for Command {
     type Settings = Settings;
     const ABOUT: About =
         About::new("command", env!("CARGO_PKG_VERSION"), "A command of the configuration ends with exit code 0.")
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(
+                const {
+                    &[
+                        Rule::error("exit-nonzero", "The command ended with another exit code than 0.")
+                            .help("Repair what the command reports, then run it again."),
+                        Rule::error("signalled", "The command was ended by a signal."),
+                        Rule::error("timed-out", "The command was stopped at its time limit.")
+                            .help("Make it faster, or raise `timeout` of the command."),
+                        Rule::note("named", "A place in the work that the failed command named."),
+                    ]
+                },
+            );
 
     fn check(_: &Submission, settings: Settings) -> Verdict {
         command::judge(settings.command.as_deref(), judge)
@@ -59,8 +71,8 @@ fn judge(output: &Output) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::{Class, Status};
     use gatehost_sdk::commands::{Captured, Ending};
+    use gatehost_sdk::{Class, Status};
 
     fn ended(ending: Ending, stdout: &str, stderr: &str) -> Output {
         let captured = |text: &str| Captured {
@@ -88,6 +100,7 @@ mod tests {
             (Ending::TimedOut, "100 passed", Status::Fail, Some("timeout")),
         ] {
             let verdict = judge(&ended(ending, printed, ""));
+            assert_eq!(Command::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!((verdict.status, verdict.class.as_ref().map(Class::as_str)), (status, class), "{ending:?}");
         }
     }
@@ -95,6 +108,7 @@ mod tests {
     #[test]
     fn a_failure_says_where() {
         let verdict = judge(&ended(Ending::Exited(2), "src/a.ts:3:7: error: no such name\n", "broken\n"));
+        assert_eq!(Command::ABOUT.undeclared(&verdict), [""; 0]);
         let messages: Vec<&str> = verdict.findings.iter().map(|finding| &*finding.message).collect();
         assert_eq!(messages, ["`npm test` ended with exit code 2", "error: no such name"]);
         assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(3));

@@ -1,13 +1,15 @@
 //! `completion-signal`: the executor says explicitly that it is done.
 //!
-//! The signal must stand on a line of its own in the claim. A line may wrap it in Markdown emphasis or code marks
-//! and end it with a full stop or an exclamation mark, because executors write that; a sentence that merely
-//! mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal inside a
-//! code block or a quotation, where the executor shows somebody else's words, or inside an HTML comment, where nobody
-//! sees it. Silence is not a signal.
+//! The signal must stand on a line of its own in the claim, as a renderer of CommonMark shows it. A line may wrap it in
+//! emphasis or code marks and end it with a full stop or an exclamation mark, because executors write that; a sentence
+//! that merely mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal that goes
+//! on with the sentence of the line before ("This is not", and below it the signal), that such a line introduces ("Do not
+//! read this as:"), or that stands in a code block, a quotation, an element of HTML or a comment. Silence is not a signal.
 
-use gatehost_sdk::markdown::{self, Said};
-use gatehost_sdk::{Finding, Submission, Verdict};
+use gatehost_page::{Shown, Voice};
+use gatehost_sdk::markdown::Said;
+use gatehost_sdk::text::one_line;
+use gatehost_sdk::{Finding, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -20,6 +22,14 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The claim says explicitly, on a line of its own, that the task is complete.",
     settings: Settings,
+    rules: [
+        Rule::error("no-claim", "There is no claim.").help("Hand over what the executor said when it was done."),
+        Rule::error("empty-claim", "The claim is empty.").help("Hand over what the executor said when it was done."),
+        Rule::error("no-signal", "The claim does not contain the signal.")
+            .help("When the task is complete, end the claim with a line that is exactly the signal."),
+        Rule::error("signal-not-alone", "The claim mentions the signal, and not on a line of its own.")
+            .help("When the task is complete, end the claim with a line that is exactly the signal."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
@@ -32,29 +42,73 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
         Some(text) if text.trim().is_empty() => {
             Finding::error("empty-claim", format!("the claim is empty; expected it to say `{signal}`"))
         }
-        Some(text) if says(text, signal) => return Verdict::pass(),
-        Some(text) if text.contains(signal) => Finding::error(
-            "signal-not-alone",
-            format!("the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"),
-        ),
+        Some(text) if text.contains(signal) || says(text, signal).is_some() => match says(text, signal) {
+            Some(Ok(())) => return Verdict::pass(),
+            Some(Err(before)) => Finding::error(
+                "signal-not-alone",
+                format!("the claim says `{signal}` below words that take it back: {}", one_line(&before)),
+            ),
+            None => Finding::error(
+                "signal-not-alone",
+                format!(
+                    "the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"
+                ),
+            ),
+        },
         Some(_) => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
     };
     let hint = format!("when the task is complete, end with a line that is exactly `{signal}`");
     Verdict::fail("no explicit completion signal", vec![finding.hint(hint)])
 }
 
-fn says(text: &str, signal: &str) -> bool {
-    markdown::lines(text).iter().filter(|line| line.said == Said::Plainly).any(|line| {
-        let line = line.text.trim();
-        let bare = line.trim_matches(['*', '_', '`']).trim_end_matches(['.', '!']).trim_matches(['*', '_', '`']);
-        line == signal || bare == signal.trim_matches('_') && line.contains(signal)
-    })
+/// Whether a text says the signal; an error is the line that takes it back.
+fn says(text: &str, signal: &str) -> Option<Result<(), String>> {
+    let page = gatehost_page::shown(text);
+    let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
+    let said = lines.map(|at| taken_back(&page[..at], &page[at]).map_or(Ok(()), Err));
+    said.reduce(|best, next| best.or(next))
+}
+
+/// Whether a line is the signal and nothing else, in the author's own words.
+fn is_signal(line: &Shown, signal: &str) -> bool {
+    if line.said != Said::Plainly || line.spans.iter().any(|(voice, _)| matches!(voice, Voice::Struck | Voice::Styled))
+    {
+        return false;
+    }
+    // A signal such as `__DONE__` is emphasis to a renderer.
+    let words: String = line.spans.iter().map(|(_, words)| words.as_str()).collect();
+    let words = words.trim_start_matches("- ").trim_start_matches("# ").trim();
+    let bare = words.trim_end_matches(['.', '!']);
+    words == signal || bare == signal || bare == signal.trim_matches(['*', '_', '`'])
+}
+
+/// Words that make of a signal in the same sentence something else than one.
+const DOUBTS: &str = "not cannot never no nobody nothing nor without if when once until unless before will would should could \
+    might say says print write output example instead hardly far anything false";
+
+/// The line before, where it goes on in this one, or introduces it, and turns it into something else.
+fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
+    let last = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden)?;
+    let text = last.text();
+    let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
+    if sentence.ends_with(['.', '!', '?', '…', '|']) {
+        return None;
+    }
+    // Below a list, a line that is not indented is meant to be none of it.
+    let in_list = before.iter().rfind(|row| row.begins).is_some_and(|row| row.text().starts_with(['-', '1']));
+    let goes_on = !line.begins && !in_list;
+    let start = sentence.rfind(['.', '!', '?']).map_or(0, |end| end + 1);
+    let words = sentence[start..].to_lowercase().replace('’', "'");
+    let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.split_whitespace().any(|doubt| doubt == word);
+    let doubted = words.split(|part: char| !part.is_alphanumeric() && part != '\'').any(is_doubt);
+    let introduces = goes_on || sentence.ends_with(':');
+    (gatehost_page::breaks_off(sentence) || introduces && doubted).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Status;
+    use gatehost_sdk::{Status, SubmissionVerifier};
 
     #[test]
     fn a_signal_on_its_own_line_passes() {
@@ -70,6 +124,19 @@ mod tests {
             "```cargo test``` passes now.\n\nTASK_COMPLETE",
             "\u{FEFF}TASK_COMPLETE",
             "<!-- a note -->\nTASK_COMPLETE",
+            "- the tests pass\n- it is documented\nTASK_COMPLETE",
+            "All tests pass\n\nTASK_COMPLETE",
+            "All tests pass\nTASK_COMPLETE",
+            "- No lint errors\n- No regressions\n\nTASK_COMPLETE",
+            "- No lint errors\nTASK_COMPLETE",
+            "## No open points\n\nTASK_COMPLETE",
+            "There were no failures\n\nTASK_COMPLETE",
+            "## Status\n\nTASK_COMPLETE",
+            "Status:\nTASK_COMPLETE",
+            "**TASK\\_COMPLETE**",
+            "All 5 tests pass ✅\nTASK_COMPLETE",
+            "It did not work at first. It does now.\nTASK_COMPLETE",
+            "| test | result |\n|---|---|\n| a | pass |\n\nTASK_COMPLETE",
         ] {
             assert_eq!(judge(Some(claim), "TASK_COMPLETE").status, Status::Pass, "{claim:?}");
         }
@@ -95,8 +162,23 @@ mod tests {
             (Some("<!--\nTASK_COMPLETE\n-->\nnot done"), "signal-not-alone"),
             (Some("<!--\nTASK_COMPLETE"), "signal-not-alone"),
             (Some("    TASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is not\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is not\n\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This isn’t  \n**TASK_COMPLETE**"), "signal-not-alone"),
+            (Some("This is _not_\\\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("This is far from\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("I would not call this work\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("We are still working towards\n\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("When the rest is done I will say:\n\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("- this is not\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("~~TASK_COMPLETE~~"), "signal-not-alone"),
+            (Some("<del>\nTASK_COMPLETE\n</del>"), "signal-not-alone"),
+            (Some("<div hidden>\n\nTASK_COMPLETE\n\n</div>"), "signal-not-alone"),
+            (Some("[a]: /b '\nTASK_COMPLETE\n'\n\nnot done"), "signal-not-alone"),
+            (Some("> the plan says\nTASK_COMPLETE"), "signal-not-alone"),
         ] {
             let verdict = judge(claim, "TASK_COMPLETE");
+            assert_eq!(<TheVerifier as SubmissionVerifier>::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!(verdict.status, Status::Fail, "{claim:?}");
             assert_eq!(verdict.findings[0].code, code, "{claim:?}");
         }

@@ -1,15 +1,16 @@
 //! `contradiction`: the claim does not say that the task is complete and, beside it, that it is not.
 //!
-//! Where the claim contains the completion signal, none of the phrases that admit failure may stand in it. Without the
-//! signal no completion is claimed, and there is nothing to contradict: the verifier abstains.
+//! Where the claim contains the completion signal, none of the phrases that admit failure may stand in it. Without a claim,
+//! or without the signal in it, no completion is claimed, and there is nothing to contradict: not applicable.
 //!
 //! ## What counts as an admission
 //!
-//! A phrase is a row of words. Case, line breaks, emphasis, hyphens and invisible characters do not matter, `couldn't`
-//! is `could not`, and the last word may go on (`requires manually`). An occurrence does **not** count when it is
+//! A phrase is a row of words, as a renderer of CommonMark shows them: markup, entities, case, line breaks, hyphens,
+//! invisible characters and look-alikes of letters do not matter, `couldn't` is `could not`, and the last word may go on
+//! (`requires manually`). An occurrence does **not** count when it is
 //!
-//! - **quoted**: in a closed fenced code block, in inline code, on a line of a blockquote, or between quotation marks
-//!   of one paragraph (`prose.rs`); or
+//! - **quoted**: in a closed fenced code block, in inline code, crossed out, on a line of a blockquote, or between
+//!   quotation marks of one paragraph (`prose.rs`); or
 //! - **negated**: in its own clause something before it turns it into its opposite ("no manual intervention was
 //!   needed", "ran without manual intervention"), or its own predicate or answer does ("manual intervention was not
 //!   needed", "Manual intervention: none"). Two negations cancel out: "does not work without manual intervention" is
@@ -24,7 +25,7 @@ mod prose;
 #[cfg(test)]
 mod sentences;
 
-use gatehost_sdk::{Finding, Submission, Verdict, markdown};
+use gatehost_sdk::{Finding, Rule, Submission, Verdict, markdown};
 use prose::Token;
 
 gatehost_sdk::settings! {
@@ -47,6 +48,10 @@ gatehost_sdk::submission_verifier!(
     check,
     summary: "The claim does not admit failure beside its completion signal.",
     settings: Settings,
+    rules: [
+        Rule::error("contradiction", "The claim says that the task is complete, and admits that it is not.")
+            .help("Finish what is left, or claim no completion. Quote the words where they are somebody else's."),
+    ],
 );
 
 fn check(submission: &Submission, settings: Settings) -> Verdict {
@@ -55,15 +60,11 @@ fn check(submission: &Submission, settings: Settings) -> Verdict {
 
 fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
     let signal = &settings.signal;
-    let text = match claim {
-        None => return without_claim(Finding::error("no-claim", "there is no claim to look at")),
-        Some(text) if text.trim().is_empty() => {
-            return without_claim(Finding::error("empty-claim", "the claim is empty"));
-        }
-        Some(text) => text,
+    let Some(text) = claim.filter(|text| !text.trim().is_empty()) else {
+        return Verdict::not_applicable("there is no claim, and so no completion that it could contradict");
     };
-    if !text.contains(signal.as_str()) {
-        return Verdict::abstain(format!(
+    if !claims(text, signal) {
+        return Verdict::not_applicable(format!(
             "the claim does not say `{signal}`, so there is no completion that it could contradict"
         ));
     }
@@ -86,8 +87,15 @@ fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
     }
 }
 
-fn without_claim(finding: Finding) -> Verdict {
-    Verdict::fail("no claim", vec![finding.hint("hand over what the executor said when it was done")])
+/// Whether the signal stands in a text, or in what a reader sees of it.
+fn claims(text: &str, signal: &str) -> bool {
+    let shown = || {
+        gatehost_page::shown(text).into_iter().any(|row| {
+            let words: String = row.spans.iter().map(|(_, words)| words.as_str()).collect();
+            words.contains(signal)
+        })
+    };
+    text.contains(signal) || shown()
 }
 
 /// Each phrase that is admitted, with the line of its first occurrence, in the order of the lines.
@@ -123,11 +131,12 @@ fn excerpt(text: &str, line: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::Status;
+    use gatehost_sdk::{Status, SubmissionVerifier};
 
     fn codes(claim: Option<&str>, settings: &str) -> (Status, Vec<String>) {
         let settings: Settings = serde_json::from_str(settings).expect("settings");
         let verdict = judge(claim, &settings);
+        assert_eq!(<TheVerifier as SubmissionVerifier>::ABOUT.undeclared(&verdict), [""; 0]);
         (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
     }
 
@@ -141,17 +150,19 @@ mod tests {
             "It requires\nmanual steps. TASK_COMPLETE",
             "```\nrequires manual work\nTASK_COMPLETE",
             "label: needs-human\nTASK_COMPLETE",
+            "It requires manual work.\n\nTASK\\_COMPLETE",
+            "It requires manual work.\n\nTASK_**COMPLETE**",
         ] {
             assert_eq!(codes(Some(claim), "{}"), (Status::Fail, vec!["contradiction".to_owned()]), "{claim:?}");
         }
     }
 
     #[test]
-    fn a_clean_claim_passes_and_a_claim_of_nothing_does_not() {
+    fn a_clean_claim_passes_and_a_claim_of_nothing_is_not_judged() {
         assert_eq!(codes(Some("All 5 tests pass.\nTASK_COMPLETE"), "{}"), (Status::Pass, vec![]));
-        assert_eq!(codes(Some("This requires manual work."), "{}"), (Status::Abstain, vec![]));
-        assert_eq!(codes(None, "{}"), (Status::Fail, vec!["no-claim".to_owned()]));
-        assert_eq!(codes(Some(" \n"), "{}"), (Status::Fail, vec!["empty-claim".to_owned()]));
+        assert_eq!(codes(Some("This requires manual work."), "{}"), (Status::NotApplicable, vec![]));
+        assert_eq!(codes(None, "{}"), (Status::NotApplicable, vec![]));
+        assert_eq!(codes(Some(" \n"), "{}"), (Status::NotApplicable, vec![]));
     }
 
     #[test]

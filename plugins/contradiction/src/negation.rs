@@ -1,5 +1,6 @@
 //! Whether a phrase stands there negated. Rules of thumb of English, each on the safe side: what none of them
-//! recognises is an admission.
+//! recognises is an admission. Words that excuse a phrase are only those that a sentence of `sentences.rs` needs; words
+//! that end an excuse are all that came to mind.
 //!
 //! **Before the phrase**, back to the start of its clause and no further than eight words. A clause starts at
 //! punctuation and at a conjunction (`because`, `but`, `and` …), and where another subject starts: "with no database
@@ -16,130 +17,48 @@ use std::ops::Range;
 const REACH: usize = 8;
 
 /// Start a clause of their own.
-const CONJUNCTIONS: &[&str] = &[
-    "because",
-    "but",
-    "since",
-    "so",
-    "and",
-    "although",
-    "though",
-    "while",
-    "until",
-    "unless",
-    "if",
-    "when",
-    "whenever",
-    "where",
-    "however",
-    "yet",
-    "except",
-    "then",
-    "still",
-    "means",
-    "meaning",
-    "hence",
-    "therefore",
-    "thus",
-    "due",
-    "pending",
-    "despite",
-    "thereby",
-    "otherwise",
-    "as",
-];
-const RELATIVES: &[&str] = &["that", "which", "who", "whose"];
+const CONJUNCTIONS: &str = "because but since so and although though while until unless if when whenever where however yet \
+    except then still means meaning hence therefore thus due pending despite thereby otherwise as";
+const RELATIVES: &str = "that";
 /// Start another subject, unless something before them claims them.
-const ARTICLES: &[&str] = &["the", "a", "an"];
-const SUBJECTS: &[&str] = &[
-    "it",
-    "this",
-    "these",
-    "those",
-    "they",
-    "we",
-    "i",
-    "you",
-    "he",
-    "she",
-    "each",
-    "every",
-    "everything",
-    "all",
-    "our",
-    "my",
-    "your",
-    "its",
-    "their",
-    "some",
-    "one",
-];
-const PREPOSITIONS: &[&str] = &["of", "in", "on", "for", "from", "to", "by", "at", "with", "during", "after", "under"];
+const ARTICLES: &str = "the a an";
+const SUBJECTS: &str =
+    "it this these those they we i you he she each every everything all our my your its their some one";
+const PREPOSITIONS: &str = "of in on for";
 /// Negate what they stand before, whatever it is.
-const NO: &[&str] = &["no", "none", "nothing", "nobody", "neither", "nor", "zero", "0"];
-const NOT: &[&str] = &["not", "never", "cannot"];
+const NO: &str = "no none nothing nobody neither zero";
+const NOT: &str = "not never cannot";
 /// Negate a thing, and say nothing of a subject.
-const AWAY: &[&str] = &[
-    "without",
-    "avoid",
-    "avoids",
-    "avoided",
-    "avoiding",
-    "eliminates",
-    "eliminated",
-    "eliminating",
-    "removes",
-    "removed",
-    "removing",
-    "replaces",
-    "replaced",
-    "replacing",
-    "prevents",
-    "instead",
-    "rather",
-];
+const AWAY: &str = "without avoid avoids eliminates replaces instead rather";
 /// What stands before them does not reach the phrase: "no way around", "no alternative to", "nothing short of".
-const BARRIERS: &[&str] = &[
-    "around",
-    "round",
-    "past",
-    "alternative",
-    "alternatives",
-    "substitute",
-    "replacement",
-    "short",
-    "beyond",
-    "besides",
-    "before",
-];
+const BARRIERS: &str = "around round past alternative alternatives substitute replacement short beyond besides before";
 /// Likewise, unless they are negated themselves: "did not finish awaiting", but "without waiting for".
-const WAITING: &[&str] = &["awaiting", "waiting"];
+const WAITING: &str = "awaiting waiting";
 /// Turn a negation after them around: "impossible without".
-const FAILING: &[&str] =
-    &["impossible", "unable", "fails", "fail", "failed", "stuck", "blocked", "incomplete", "unfinished"];
+const FAILING: &str = "impossible unable fails fail failed stuck blocked incomplete unfinished";
 /// Before `no …`, they make it something that is lacking and not the subject.
-const LACKING: &[&str] =
-    &["with", "given", "had", "has", "have", "having", "got", "is", "was", "are", "were", "by", "see", "found"];
-const ANY: &[&str] = &["single", "a", "an", "one"];
-const ANYTHING: &[&str] = &["any", "anything", "anybody", "anyone", "something"];
-const FINITE: &[&str] = &[
-    "cannot", "could", "can", "must", "should", "would", "will", "may", "might", "is", "are", "was", "were", "did",
-    "do",
-];
-const AUXILIARIES: &[&str] =
-    &["is", "was", "were", "are", "be", "been", "will", "would", "should", "has", "had", "have", "did", "does", "do"];
-const NEEDED: &[&str] = &["needed", "required", "necessary", "involved", "expected", "used", "need", "require"];
-const UNNEEDED: &[&str] = &["unnecessary", "unneeded", "avoided", "eliminated", "superfluous", "obsolete"];
+const LACKING: &str = "with given had has have having got is was are were by see found";
+const ANY: &str = "single a an one";
+const ANYTHING: &str = "anything something";
+const FINITE: &str = "cannot could can must should would will may might is are was were did do";
+const AUXILIARIES: &str = "is was were are will has";
+const NEEDED: &str = "needed required necessary need";
+const UNNEEDED: &str = "unnecessary avoided";
 /// May stand between a negation and what it denies: "is not at all needed", "has never been required".
-const BETWEEN: &[&str] = &["be", "been", "longer", "any", "more", "at", "all", "actually", "ever", "a"];
+const BETWEEN: &str = "been be longer at all";
 /// What could be, and what should have been, is not.
-const MODALS: &[&str] = &["could", "should", "would", "must", "might", "may", "cannot"];
-const ANSWERS: &[&str] = &["no", "none", "not", "nothing", "never", "zero", "0", "false"];
+const MODALS: &str = "could should would must might may cannot";
+const ANSWERS: &str = "no none not nothing never zero false";
+
+/// Whether a word is one of a list.
+fn has(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.split(' ').any(|known| known == word)
+}
 
 /// Whether the words at `place` are negated.
 pub(crate) fn is_negated(tokens: &[Token], place: Range<usize>) -> bool {
     let first = tokens[place.start].word().unwrap_or_default();
-    let finite = FINITE.contains(&first) || (first.ends_with('s') && !first.ends_with("ss"));
+    let finite = has(FINITE, first) || (first.ends_with('s') && !first.ends_with("ss"));
     negated_before(&tokens[..place.start], finite)
         || (!finite && negated_by_predicate(&tokens[place.end..]))
         || answered_with_no(&tokens[place.end..])
@@ -156,8 +75,7 @@ fn word(token: &Token) -> Option<&str> {
 
 fn negated_before(before: &[Token], finite: bool) -> bool {
     // From the phrase backwards.
-    let words: Vec<&str> =
-        before.iter().rev().map_while(word).take_while(|word| !CONJUNCTIONS.contains(word)).collect();
+    let words: Vec<&str> = before.iter().rev().map_while(word).take_while(|word| !has(CONJUNCTIONS, word)).collect();
     let mut negations = 0;
     let mut in_relative_clause = false;
     let mut of_anything = false;
@@ -165,44 +83,43 @@ fn negated_before(before: &[Token], finite: bool) -> bool {
     for (at, &word) in words.iter().enumerate().take(REACH) {
         let earlier = words.get(at + 1).copied().unwrap_or_default();
         let later = at.checked_sub(1).map_or("", |later| words[later]);
-        let negator = NO.contains(&earlier) || NOT.contains(&earlier) || AWAY.contains(&earlier);
-        let waiting = WAITING.contains(&word) && !negator;
-        if BARRIERS.contains(&word) || waiting || (word == "than" && earlier != "rather") {
+        let negator = has(NO, earlier) || has(NOT, earlier) || has(AWAY, earlier);
+        let waiting = has(WAITING, word) && !negator;
+        if has(BARRIERS, word) || waiting || (word == "than" && earlier != "rather") {
             break;
-        } else if RELATIVES.contains(&word) {
+        } else if has(RELATIVES, word) {
             in_relative_clause = true;
-        } else if ARTICLES.contains(&word) || SUBJECTS.contains(&word) {
-            let own_article = at == 0 && !finite && ARTICLES.contains(&word);
-            let inverted = matches!(earlier, "do" | "does" | "did") && SUBJECTS.contains(&word);
-            let claimed =
-                negator || PREPOSITIONS.contains(&earlier) || RELATIVES.contains(&earlier) || earlier == "longer";
+        } else if has(ARTICLES, word) || has(SUBJECTS, word) {
+            let own_article = at == 0 && !finite && has(ARTICLES, word);
+            let inverted = matches!(earlier, "do" | "does" | "did") && has(SUBJECTS, word);
+            let claimed = negator || has(PREPOSITIONS, earlier) || has(RELATIVES, earlier) || earlier == "longer";
             if !(own_article || inverted || claimed) {
                 break;
             }
             definite |= own_article && word == "the";
             // "nothing I could not complete": a relative clause without its pronoun.
-            in_relative_clause |= NO.contains(&earlier) && SUBJECTS.contains(&word);
-        } else if NO.contains(&word) {
-            let lacking = finite && !in_relative_clause && LACKING.contains(&earlier);
+            in_relative_clause |= has(NO, earlier) && has(SUBJECTS, word);
+        } else if has(NO, word) {
+            let lacking = finite && !in_relative_clause && has(LACKING, earlier);
             if !lacking {
                 negations += 1;
             }
-        } else if NOT.contains(&word) {
+        } else if has(NOT, word) {
             let emphatic = matches!(later, "only" | "just" | "merely" | "simply");
-            let of_any = of_anything || ANY.contains(&later);
+            let of_any = of_anything || has(ANY, later);
             let reaches = if finite { of_any || (word == "never" && at == 0) } else { of_any || !in_relative_clause };
             // "did not perform the manual intervention": there is one, and it was left out.
-            let left_out = definite && negations == 0 && !words[..at].iter().any(|word| NEEDED.contains(word));
+            let left_out = definite && negations == 0 && !words[..at].iter().any(|word| has(NEEDED, word));
             if reaches && !emphatic && !left_out {
                 negations += 1;
             }
-        } else if ANYTHING.contains(&word) {
+        } else if has(ANYTHING, word) {
             of_anything = true;
-        } else if AWAY.contains(&word) {
+        } else if has(AWAY, word) {
             if !finite {
                 negations += 1;
             }
-        } else if FAILING.contains(&word) && negations > 0 {
+        } else if has(FAILING, word) && negations > 0 {
             negations += 1;
         }
     }
@@ -214,23 +131,23 @@ fn negated_by_predicate(after: &[Token]) -> bool {
     let clause: Vec<&str> = after
         .iter()
         .map_while(word)
-        .take_while(|word| !CONJUNCTIONS.contains(word) && !RELATIVES.contains(word))
+        .take_while(|word| !has(CONJUNCTIONS, word) && !has(RELATIVES, word))
         .take(REACH)
         .collect();
-    let is_negation = |word: &&str| NOT.contains(word) || *word == "no";
-    let unneeded = clause.iter().position(|word| UNNEEDED.contains(word));
-    let Some(verb) = clause.iter().take(5).position(|word| AUXILIARIES.contains(word)) else {
+    let is_negation = |word: &&str| has(NOT, word) || *word == "no";
+    let unneeded = clause.iter().position(|word| has(UNNEEDED, word));
+    let Some(verb) = clause.iter().take(5).position(|word| has(AUXILIARIES, word)) else {
         return unneeded == Some(0);
     };
     // "cannot be avoided", "should have been avoided", "is not unnecessary"
-    let denied = |at: usize| clause[..at].iter().any(|word| is_negation(word) || MODALS.contains(word));
+    let denied = |at: usize| clause[..at].iter().any(|word| is_negation(word) || has(MODALS, word));
     if unneeded.is_some_and(|at| (verb + 1..verb + 4).contains(&at) && !denied(at)) {
         return true;
     }
     let predicate = &clause[verb + 1..];
     let Some(negation) = predicate.iter().take(2).position(is_negation) else { return false };
     // "is not only needed but urgent"
-    predicate[negation + 1..].iter().find(|word| !BETWEEN.contains(word)).is_some_and(|word| NEEDED.contains(word))
+    predicate[negation + 1..].iter().find(|word| !has(BETWEEN, word)).is_some_and(|word| has(NEEDED, word))
 }
 
 /// "…: none", "… required? No."
@@ -244,8 +161,8 @@ fn answered_with_no(after: &[Token]) -> bool {
     let end = |at: usize| answer.get(at).copied().flatten().is_none();
     match answer.first().copied().flatten() {
         // "no access" is an answer of another kind, and so is "no need to worry".
-        Some(no) if ANSWERS.contains(&no) => {
-            (no != "not" && end(1)) || (end(2) && answer[1].is_some_and(|word| NEEDED.contains(&word)))
+        Some(no) if has(ANSWERS, no) => {
+            (no != "not" && end(1)) || (end(2) && answer[1].is_some_and(|word| has(NEEDED, word)))
         }
         // "n/a"
         Some("n") => end(1) || (answer[1] == Some("a") && end(2)),

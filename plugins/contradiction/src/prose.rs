@@ -1,7 +1,7 @@
 //! A claim as words and the breaks between them, without what it quotes.
 
-use gatehost_sdk::markdown::{self, Said};
-use gatehost_sdk::text::visible;
+use gatehost_page::{Shown, Voice};
+use gatehost_sdk::markdown::Said;
 use std::ops::Range;
 
 /// A word, or something that ends a row of words.
@@ -42,47 +42,58 @@ pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl 
     })
 }
 
-/// Take a text apart.
+/// Stands in a text for something quoted. No text has it: it is for private use, and taken out of what is read.
+const QUOTED: char = '\u{E000}';
+
+/// Take a text apart, as a reader sees it.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
-    let visible = visible(text);
     let mut tokens = Vec::new();
-    let mut paragraph: Vec<(usize, &str)> = Vec::new();
-    for line in markdown::lines(&visible) {
-        if line.said == Said::Quoted {
+    let mut paragraph: Vec<(usize, String)> = Vec::new();
+    for row in gatehost_page::shown(text) {
+        if row.begins {
             flush(&mut paragraph, &mut tokens);
-            tokens.push(Token { kind: Kind::Quoted, line: line.number });
-            tokens.push(Token { kind: Kind::Break, line: line.number });
-        } else if line.text.trim().is_empty() {
+        }
+        if row.said == Said::Quoted {
             flush(&mut paragraph, &mut tokens);
-        } else {
-            // What follows a comment on its line starts anew.
-            if paragraph.last().is_some_and(|&(number, _)| number == line.number) {
-                flush(&mut paragraph, &mut tokens);
-            }
-            paragraph.push((line.number, line.text));
+            tokens.push(Token { kind: Kind::Quoted, line: row.number });
+            tokens.push(Token { kind: Kind::Break, line: row.number });
+        } else if !row.is_blank() {
+            paragraph.push((row.number, words(&row)));
         }
     }
     flush(&mut paragraph, &mut tokens);
     with_long_forms(tokens)
 }
 
-fn flush(paragraph: &mut Vec<(usize, &str)>, tokens: &mut Vec<Token>) {
-    let Some(&(first, _)) = paragraph.first() else { return };
-    let lines: Vec<&str> = paragraph.drain(..).map(|(_, line)| line).collect();
-    let characters: Vec<char> = lines.join("\n").chars().collect();
-    read(&characters, first, tokens);
-    tokens.push(Token { kind: Kind::Break, line: first + lines.len() - 1 });
+/// The words of a row, with a mark for each piece that its author does not say.
+fn words(row: &Shown) -> String {
+    let words = row.spans.iter().map(|(voice, words)| match voice {
+        Voice::Plain | Voice::Styled => gatehost_page::folded(words).replace(QUOTED, " "),
+        Voice::Code | Voice::Struck => QUOTED.to_string(),
+    });
+    words.collect()
 }
 
-fn read(text: &[char], mut line: usize, tokens: &mut Vec<Token>) {
+fn flush(paragraph: &mut Vec<(usize, String)>, tokens: &mut Vec<Token>) {
+    let (numbers, lines): (Vec<usize>, Vec<String>) = paragraph.drain(..).unzip();
+    let Some(&last) = numbers.last() else { return };
+    let characters: Vec<char> = lines.join("\n").chars().collect();
+    read(&characters, &numbers, tokens);
+    tokens.push(Token { kind: Kind::Break, line: last });
+}
+
+/// Read the rows of a paragraph, of which the source has these lines.
+fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
     let at_or = |at: usize| text.get(at).copied().unwrap_or(' ');
+    let mut row = 0;
     let mut at = 0;
     while at < text.len() {
         let character = text[at];
         let before = if at == 0 { ' ' } else { text[at - 1] };
+        let line = numbers.get(row).copied().unwrap_or_default();
         if let Some(end) = quotation_end(text, at, before) {
             tokens.push(Token { kind: Kind::Quoted, line });
-            line += text[at..end].iter().filter(|&&inside| inside == '\n').count();
+            row += text[at..end].iter().filter(|&&inside| inside == '\n').count();
             at = end;
             continue;
         }
@@ -98,11 +109,12 @@ fn read(text: &[char], mut line: usize, tokens: &mut Vec<Token>) {
         }
         let kind = match character {
             '\n' => {
-                line += 1;
+                row += 1;
                 let next = text[at..].iter().find(|next| !next.is_whitespace());
                 // A line that goes on in lower case is wrapped; any other starts something new.
                 if next.is_some_and(|next| next.is_lowercase()) { None } else { Some(Kind::Break) }
             }
+            QUOTED => Some(Kind::Quoted),
             '*' | '_' | '~' | '\'' | '’' => None,
             // Within a word, as in `needs-human`, `and/or`, `config.yml`.
             '-' | '/' | '.' if before.is_alphanumeric() && at_or(at + 1).is_alphanumeric() => None,
@@ -132,18 +144,6 @@ fn quotation_end(text: &[char], at: usize, before: char) -> Option<usize> {
         (at + 2..text.len()).find(|&end| text[end] == closing && closes(end)).map(|end| end + 1)
     };
     match text[at] {
-        '`' => {
-            let run = text[at..].iter().take_while(|&&mark| mark == '`').count();
-            let mut end = at + run;
-            while end < text.len() {
-                let length = text[end..].iter().take_while(|&&mark| mark == '`').count();
-                if length == run {
-                    return Some(end + run);
-                }
-                end += length.max(1);
-            }
-            None
-        }
         '"' if opens_word => find('"', &closes_word),
         '\'' if opens_word => find('\'', &closes_word),
         '‘' => find('’', &closes_word),
@@ -210,7 +210,7 @@ mod tests {
             ("“a” «b» „c“ ‘d’", "\"\" \"\" \"\" \"\" /"),
             ("an \"open quotation", "an / open quotation /"),
             ("> a\nb", "\"\" / b /"),
-            ("```\na\n```\nb", "\"\" / \"\" / \"\" / b /"),
+            ("```\na\n```\nb", "\"\" / b /"),
             ("TASK_COMPLETE", "task_complete /"),
             ("man\u{AD}u\u{200B}al", "manual /"),
             ("> a\rb\u{2028}c", "\"\" / b c /"),

@@ -84,6 +84,28 @@ const ADMIT: &[&str] = &[
     "> note\rThe deploy requires manual approval.\r",
     "> note\u{2028}The deploy requires manual approval.",
     "<!-- note --> The deploy requires manual approval.",
+    "The deploy re**quires man**ual approval.",
+    "The deploy requires&nbsp;manual approval.",
+    "The deploy requires m&#97;nual approval.",
+    "The deploy requires man&shy;ual approval.",
+    "The deploy requires man<!-- -->ual approval.",
+    "The deploy requires <b>manual</b> approval.",
+    "The deploy requires<br>manual approval.",
+    "<div>The deploy requires manual approval.</div>",
+    "<details>\n<summary>Notes</summary>\n\nThe deploy requires manual approval.\n\n</details>",
+    "<span class=\"x\">The deploy requires manual approval.</span>",
+    "The deploy requires [manual](https://example.com) approval.",
+    "The deploy requires\\\nmanual approval.",
+    "The deploy requires mаnual approval.",
+    "The deploy ｒｅｑｕｉｒｅｓ manual approval.",
+    "\\` The deploy requires manual approval. `x`",
+    "| step | state |\n|---|---|\n| deploy | requires manual approval |",
+    "1. The deploy requires manual approval.",
+    "# The deploy requires manual approval",
+    "No tests ran and manual intervention is needed.",
+    "I did not run it since manual intervention is needed.",
+    "It is not done yet, manual intervention is needed.",
+    "There is no deploy without the approval, which is manual intervention.",
 ];
 
 const DO_NOT: &[&str] = &[
@@ -157,6 +179,11 @@ const DO_NOT: &[&str] = &[
     "The job did not need the manual intervention.",
     "It restarts without waiting for manual intervention.",
     "It finishes without requiring manual intervention.",
+    "~~The deploy requires manual approval.~~",
+    "<del>The deploy requires manual approval.</del>",
+    "The label <code>needs human</code> is gone.",
+    "[//]: # (The deploy requires manual approval.)",
+    "<!--\nThe deploy requires manual approval.\n-->",
 ];
 
 fn status(sentence: &str) -> Status {

@@ -17,7 +17,7 @@
 mod reading;
 
 use gatehost_sdk::submission::Evaluator;
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use reading::Reading;
 use regex::{Captures, Regex};
 use serde::Deserialize;
@@ -55,7 +55,13 @@ impl SubmissionVerifier for EvaluatorResponse {
     type Settings = Settings;
     const ABOUT: About =
         About::new("evaluator-response", env!("CARGO_PKG_VERSION"), "A separate evaluator accepts the work.")
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(
+                const {
+                    &[Rule::error("rejected", "The evaluator rejects the work.")
+                        .help("Repair what the evaluator names as the reason.")]
+                },
+            );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission.evaluator.as_ref(), &settings)
@@ -163,6 +169,15 @@ mod tests {
             "Before:\n\n```\nFAIL src/a.test.js\n```\n\nIt passes now.\n\nVerdict: PASS",
             "Previous verdict: FAIL\n\nAll of it is repaired.\n\nVerdict: PASS",
             "<!-- FAIL -->\n**Result:** passed",
+            "The endpoint rejects tokens that are not signed.\n\nPASS",
+            "It did not compile before; now it does.\n\nPASS",
+            "All criteria are met\n\nPASS",
+            "- No failures\n- No warnings\n\nPASS",
+            "This change does not ship any new dependency.\n\nPASS",
+            "The tests cover cases that are not complete JSON.\n\nPASS",
+            "The implementation does not build a new index on each call.\n\nPASS",
+            "It does not work around the limiter; it uses the public API.\n\nPASS",
+            "> I reject this work.\n\nThat was the last review. All of it is repaired.\n\nPASS",
         ] {
             assert_eq!(judge(Some(&said(text)), &Settings::default()).status, Status::Pass, "{text:?}");
         }
@@ -194,8 +209,16 @@ mod tests {
             ("Verdict: F\u{200B}AIL\n\nPASS", "Verdict: FAIL"),
             ("FAIL\u{2028}PASS", "FAIL"),
             ("```\nFAIL: unclosed\n\nPASS", "unclosed"),
+            ("<verdict>FAIL</verdict>\n\nPASS", "FAIL"),
+            ("F**AI**L: no tests\n\nPASS", "no tests"),
+            ("&#70;AIL: no tests\n\nPASS", "no tests"),
+            ("FA<!-- -->IL: no tests\n\nPASS", "no tests"),
+            ("[FAIL](https://example.com): no tests\n\nPASS", "no tests"),
+            ("ＦＡＩＬ: no tests\n\nPASS", "no tests"),
+            ("Verdict&#58; FAIL\n\nPASS", "Verdict: FAIL"),
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
+            assert_eq!(EvaluatorResponse::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!(verdict.status, Status::Fail, "{text:?}");
             assert_eq!(verdict.findings[0].message, format!("the evaluator rejects the work: {reason}"), "{text:?}");
             assert_eq!(verdict.class.as_ref().map(Class::as_str), Some("review-rejection"));
@@ -240,7 +263,24 @@ mod tests {
             "```\nVerdict: FAIL\n```\n\nPASS",
             "The tests that were\nfailed.\n\nPASS",
             "1. FAIL\n\nPASS",
-            "<verdict>FAIL</verdict>\n\nPASS",
+            "I reject this work.\n\nPASS",
+            "We must reject it, since nothing compiles.\n\nPASS",
+            "This work is rejected.\n\nPASS",
+            "This must not be merged.\n\nPASS",
+            "Do not merge.\n\nPASS",
+            "The implementation does not meet the criteria.\n\nPASS",
+            "The tests don't pass.\n\n**PASS**",
+            "I cannot approve this.\n\nVerdict: PASS",
+            "This is unacceptable.\n\nPASS",
+            "No.\n\nPASS",
+            "The tests do not pass.\n\nPASS",
+            "The build does not work\n\nPASS",
+            "The requirements are not fully met.\n\nPASS",
+            "The feature of this task isn't implemented.\n\nPASS",
+            "This does not\n\nPASS",
+            "The result is anything but a\n\nPASS",
+            "It should not\\\nPASS",
+            "<div>I reject this work.</div>\n\nPASS",
         ] {
             let verdict = judge(Some(&said(text)), &Settings::default());
             assert_eq!(verdict.status, Status::Abstain, "{text:?}: {:?}", verdict.findings);
@@ -250,8 +290,9 @@ mod tests {
 
     #[test]
     fn an_evaluator_that_was_stopped_can_reject_and_not_accept() {
-        let stopped =
-            |text: &str| judge(Some(&Evaluator { text: text.to_owned(), ..Evaluator::default() }), &Settings::default());
+        let stopped = |text: &str| {
+            judge(Some(&Evaluator { text: text.to_owned(), ..Evaluator::default() }), &Settings::default())
+        };
         assert_eq!(stopped("PASS").status, Status::Abstain);
         assert_eq!(stopped("FAIL: half of it").status, Status::Fail);
     }

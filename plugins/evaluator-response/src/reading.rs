@@ -1,14 +1,14 @@
-//! The default reading of an evaluator's text, line by line.
+//! The default reading of an evaluator's text, line by line as a renderer of CommonMark shows it.
 //!
 //! **A rejection** is a line that starts with its word, perhaps behind a label (`Verdict:`) or in a box that is checked.
 //! A count of none, `Failed: 0`, is no rejection. Where the word may belong to a sentence about something else, the
-//! line is in doubt, and so is a row that ends in `FAIL`, and a rejection that is quoted.
+//! line is in doubt, and so is a row that ends in `FAIL`, a rejection that is quoted, and a sentence that says of the work
+//! that it is rejected, or not acceptable, or not to be merged.
 //!
 //! **The acceptance** is the whole of the last line, with nothing around its word but marks, and starts something new:
 //! `accepted.` at the end of "so this work is not / accepted." does not.
 
-use gatehost_sdk::markdown::{self, Line, Said};
-use gatehost_sdk::text::visible;
+use gatehost_sdk::markdown::Said;
 use regex::Regex;
 
 // In ASCII as far as it goes: tables of all letters take long to compile.
@@ -22,6 +22,18 @@ const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
 const NONE: &str = r"(?i)^(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*(?:0|none|zero|nil|n/?a)(?: *(?:/|of) *[0-9]+)?(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*$";
 /// A row of a list or a table that says of something that it failed.
 const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*(?:</[A-Za-z0-9]+>)?[^A-Za-z0-9]*$";
+/// A sentence that rejects the work without the words of a verdict.
+const OPPOSITE: &str = concat!(
+    r"(?i)(?-u:\b)(?:",
+    r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)",
+    r"|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
+    r"|(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
+    r"|(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
+    r"|(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
+    r"|unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
+    r")(?-u:\b)?",
+    r"|^[^a-z0-9]*(?:no|nope|negative|denied|declined|refused)[^a-z0-9]*$",
+);
 const NEGATION: &str = r"(?i)(?-u:\b)(?:not?|never|cannot|hardly)(?-u:\b)|n['’]t(?-u:\b)";
 
 /// What a text says.
@@ -51,22 +63,29 @@ struct Patterns {
     none: Regex,
     row: Regex,
     negation: Regex,
+    opposite: Regex,
+}
+
+/// A line as a reader sees it; an empty one parts blocks.
+struct Line {
+    text: String,
+    said: Said,
 }
 
 impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let patterns = Patterns::new()?;
-        let text = visible(text);
-        let lines = markdown::lines(&text).into_iter();
-        let lines: Vec<Line<'_>> = lines.filter(|line| !patterns.is_only_offered(line.text)).collect();
+        let rows = gatehost_page::shown(text).into_iter();
+        let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), said: row.said });
+        let lines: Vec<Line> = lines.filter(|line| !patterns.is_only_offered(&line.text)).collect();
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
                 Against::Rejection(why) if reading.rejection.is_none() => {
                     reading.rejection = Some(patterns.reason(why, &lines, at));
                 }
-                Against::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.to_owned()),
+                Against::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.clone()),
                 _ => {}
             }
         }
@@ -90,17 +109,19 @@ impl Patterns {
             none: plain(NONE)?,
             row: plain(ROW)?,
             negation: plain(NEGATION)?,
+            opposite: plain(OPPOSITE)?,
         })
     }
 
-    fn against<'a>(&self, lines: &[Line<'a>], at: usize) -> Against<'a> {
-        let Line { text, said, .. } = lines[at];
+    fn against<'a>(&self, lines: &'a [Line], at: usize) -> Against<'a> {
+        let (text, said) = (lines[at].text.as_str(), lines[at].said);
         if is_unchecked(text) {
             return Against::Nothing;
         }
         let Some(found) = self.reject.captures(text) else {
-            let row = said == Said::Plainly && self.row.is_match(text) && !is_of_another_time(text);
-            return if row { Against::Doubt } else { Against::Nothing };
+            let row = said == Said::Plainly && self.row.is_match(text);
+            let opposite = said != Said::Quoted && self.opposite.is_match(text);
+            return if (row || opposite) && !is_of_another_time(text) { Against::Doubt } else { Against::Nothing };
         };
         let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
         let (word, rest) = (group("word").unwrap_or_default(), group("rest").unwrap_or_default());
@@ -122,28 +143,29 @@ impl Patterns {
     }
 
     /// What the line at `at` says behind its word, or what follows it, or what led up to it.
-    fn reason(&self, why: &str, lines: &[Line<'_>], at: usize) -> String {
+    fn reason(&self, why: &str, lines: &[Line], at: usize) -> String {
         let own = why.trim_start_matches([':', '.', ',', ';', '–', '—', '-', '→', '=', ' ', '*', '_', '`', ']']);
         let own = own.strip_prefix('(').map_or(own, |inside| inside.trim_end().trim_end_matches([')', '.']));
-        let joined = |lines: &[Line<'_>]| lines.iter().map(|line| line.text).collect::<Vec<_>>().join("\n");
-        let following: Vec<Line<'_>> =
-            lines[at + 1..].iter().filter(|line| !self.accept.is_match(line.text)).copied().collect();
-        let candidates = [own.to_owned(), joined(&following), joined(&lines[..=at])];
+        let joined = |lines: &mut dyn Iterator<Item = &Line>| {
+            lines.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+        };
+        let mut following = lines[at + 1..].iter().filter(|line| !self.accept.is_match(&line.text));
+        let candidates = [own.to_owned(), joined(&mut following), joined(&mut lines[..=at].iter())];
         candidates.into_iter().find(|text| text.contains(char::is_alphanumeric)).unwrap_or_default()
     }
 
     /// Whether the last line with anything on it accepts.
-    fn accepts(&self, lines: &[Line<'_>]) -> bool {
+    fn accepts(&self, lines: &[Line]) -> bool {
         let Some(last) = lines.iter().rposition(|line| !line.text.trim().is_empty()) else { return false };
-        let Line { text, said, .. } = lines[last];
+        let (text, said) = (lines[last].text.as_str(), lines[last].said);
         let Some(found) = self.accept.captures(text).filter(|_| said == Said::Plainly) else { return false };
         found.name("label").is_some() || (!self.continues(lines, last) && !self.is_introduced(&lines[..last]))
     }
 
     /// Whether a line goes on with the sentence of the one before it.
-    fn continues(&self, lines: &[Line<'_>], at: usize) -> bool {
-        let own = lines[at].text;
-        let Some(before) = at.checked_sub(1).map(|before| lines[before]).filter(|line| line.said == Said::Plainly)
+    fn continues(&self, lines: &[Line], at: usize) -> bool {
+        let own = lines[at].text.as_str();
+        let Some(before) = at.checked_sub(1).map(|before| &lines[before]).filter(|line| line.said == Said::Plainly)
         else {
             return false;
         };
@@ -157,15 +179,16 @@ impl Patterns {
             return false;
         }
         // Below a list, a verdict in capitals that is not indented is no part of it.
-        let below = starts_block(before.text) && !own.starts_with(' ') && !self.negation.is_match(sentence);
+        let below = starts_block(&before.text) && !own.starts_with(' ') && !self.negation.is_match(sentence);
         !below || own.contains(char::is_lowercase)
     }
 
-    /// Whether what stands before ends in a colon, and not for a verdict: "the format is:".
-    fn is_introduced(&self, before: &[Line<'_>]) -> bool {
+    /// Whether what stands before ends in a colon, and not for a verdict: "the format is:". Or whether it breaks off: "this
+    /// does not".
+    fn is_introduced(&self, before: &[Line]) -> bool {
         let last = before.iter().rfind(|line| !line.text.trim().is_empty());
         let last = last.map_or("", |line| line.text.trim_end().trim_end_matches(['*', '_']));
-        last.ends_with(':') && !self.label_word.is_match(last)
+        (last.ends_with(':') && !self.label_word.is_match(last)) || gatehost_page::breaks_off(last)
     }
 }
 

@@ -17,14 +17,15 @@
 //! error: null
 //! ```
 //!
-//! A report is the executor's word. That its command ended with 0 is for a check that runs the command to establish.
+//! `files_modified`, where the report has it, is held against what changed (`files.rs`). All the rest is the executor's word:
+//! that its command ended with 0 is for a check that runs the command to establish.
 
+mod files;
 mod find;
 mod report;
 
-use gatehost_sdk::submission::{Claim, Task};
 use gatehost_sdk::text::one_line;
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Level, Rule, Submission, SubmissionVerifier, Verdict};
 use report::{Report, Reported, is_nothing};
 use serde::Deserialize;
 
@@ -43,6 +44,11 @@ const SETTINGS_SCHEMA: &str = r#"{
       "description": "Whether the reported command must be the one that the task names, where it names one.",
       "type": "boolean",
       "default": true
+    },
+    "unreported_files": {
+      "description": "What a changed file weighs that `files_modified` leaves out. Compared only where there is a commit to compare with.",
+      "enum": ["error", "warning", "note", "ignore"],
+      "default": "error"
     }
   },
   "additionalProperties": false
@@ -53,11 +59,21 @@ const SETTINGS_SCHEMA: &str = r#"{
 struct Settings {
     require: Vec<Field>,
     same_command: bool,
+    unreported_files: Weight,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Weight {
+    Error,
+    Warning,
+    Note,
+    Ignore,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { require: Vec::new(), same_command: true }
+        Self { require: Vec::new(), same_command: true, unreported_files: Weight::Error }
     }
 }
 
@@ -79,26 +95,53 @@ impl SubmissionVerifier for ExecutorReport {
         env!("CARGO_PKG_VERSION"),
         "The executor's structured report says success, with its verify command run and passed.",
     )
-    .settings_schema(SETTINGS_SCHEMA);
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(RULES);
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
-        judge(submission.claim.as_ref(), submission.task.as_ref(), &settings)
+        judge(submission, &settings)
     }
 }
 
 gatehost_sdk::export_submission_verifier!(ExecutorReport);
 
+const RULES: &[Rule] = &[
+    Rule::error("no-claim", "There is no claim, and so no report."),
+    Rule::error("no-report", "The claim has no structured report.").help(
+        "Report `status`, `verification` and `done_criteria_met` in one fenced `yaml` block, or beside the claim.",
+    ),
+    Rule::error("two-reports", "The claim has several reports.").help("Hand over exactly one."),
+    Rule::error("malformed-report", "The report cannot be read.").help("Write it as a mapping, in YAML or JSON."),
+    Rule::error("unknown-status", "The status is not `success`, `failure` or `blocked`."),
+    Rule::error("missing-field", "The report leaves out a field that it must have."),
+    Rule::error("error-beside-success", "The report says `success` and carries an error."),
+    Rule::error("no-verify-command", "The report says `success` and names no verify command.")
+        .help("Run the task's verify command, and report how it ended."),
+    Rule::error("no-exit-code", "The report does not say how the verify command ended."),
+    Rule::error("verify-failed", "The report says `success`, and the verify command did not end with 0.")
+        .help("Repair what the command finds, then run it again."),
+    Rule::error("other-verify-command", "The report verifies with another command than the task names."),
+    Rule::error("done-criteria-not-met", "The report says that the done criteria are not met."),
+    Rule::error("reported-failure", "The executor reports that it failed."),
+    Rule::error("reported-blocked", "The executor reports that it is blocked.")
+        .help("Resolve what blocks the task; trying again changes nothing."),
+    Rule::error("file-not-changed", "The report names a file that did not change.")
+        .help("Name the files that changed, and no others."),
+    Rule::error("file-not-reported", "A file changed that the report does not name.")
+        .help("Name it in `files_modified`, or take the change back."),
+];
+
 const HINT: &str = "report `status`, `verification` with `command` and `exit_code`, and `done_criteria_met`, in one fenced \
                     `yaml` block or beside the claim";
 
-fn judge(claim: Option<&Claim>, task: Option<&Task>, settings: &Settings) -> Verdict {
-    match find::report(claim) {
+fn judge(submission: &Submission, settings: &Settings) -> Verdict {
+    match find::report(submission.claim.as_ref()) {
         Err(why) => {
             let finding = Finding::error(why.code, why.message).hint(HINT);
             classed(Class::Malformed, "no report that can be read", vec![finding])
         }
         Ok(report) => match report.status {
-            Reported::Success => success(&report, task, settings),
+            Reported::Success => success(&report, submission, settings),
             Reported::Failure => {
                 let finding = Finding::error("reported-failure", told("the executor reports `failure`", &report));
                 classed(Class::ExecutionFailure, "the executor reports failure", vec![finding])
@@ -114,7 +157,7 @@ fn judge(claim: Option<&Claim>, task: Option<&Task>, settings: &Settings) -> Ver
 
 /// A claim of success, held against what it carries. The class is that of the first thing that is wrong, a report
 /// that cannot be judged before one that was judged.
-fn success(report: &Report, task: Option<&Task>, settings: &Settings) -> Verdict {
+fn success(report: &Report, submission: &Submission, settings: &Settings) -> Verdict {
     let mut found: Vec<(Class, Finding)> = Vec::new();
     if report.done_criteria_met.is_none() {
         let message = "the report has no `done_criteria_met`; expected `true` or `false`";
@@ -131,22 +174,27 @@ fn success(report: &Report, task: Option<&Task>, settings: &Settings) -> Verdict
         let message = format!("the report says `success` and carries an error: {}", one_line(error));
         found.push((Class::Malformed, Finding::error("error-beside-success", message)));
     }
-    found.extend(verification(report, task, settings).map(|finding| (Class::VerifyFailure, finding)));
+    found.extend(verification(report, submission, settings).map(|finding| (Class::VerifyFailure, finding)));
     if report.done_criteria_met == Some(false) {
         let message = "the report says `success` and that the done criteria are not met";
         found.push((Class::ExecutionFailure, Finding::error("done-criteria-not-met", message)));
     }
-    match found.first() {
-        None => Verdict::pass(),
-        Some((class, _)) => {
-            let class = class.clone();
+    if let Some(reported) = &report.files_modified {
+        let differences = files::differences(reported, submission, settings.unreported_files);
+        found.extend(differences.into_iter().map(|finding| (Class::VerifyFailure, finding)));
+    }
+    let wrong = found.iter().find(|(_, finding)| finding.level == Level::Error);
+    match wrong.map(|(class, _)| class.clone()) {
+        None => Verdict { findings: found.into_iter().map(|(_, finding)| finding).collect(), ..Verdict::pass() },
+        Some(class) => {
             let findings = found.into_iter().map(|(_, finding)| finding).collect();
             classed(class, "the report says success and does not bear it out", findings)
         }
     }
 }
 
-fn verification(report: &Report, task: Option<&Task>, settings: &Settings) -> Option<Finding> {
+fn verification(report: &Report, submission: &Submission, settings: &Settings) -> Option<Finding> {
+    let task = submission.task.as_ref();
     let expected = task.and_then(|task| task.verify.as_deref()).filter(|command| !command.trim().is_empty());
     let run_it = match expected {
         Some(command) => format!("run `{command}` and report how it ended"),
@@ -200,6 +248,7 @@ fn classed(class: Class, summary: &str, findings: Vec<Finding>) -> Verdict {
 mod tests {
     use super::*;
     use gatehost_sdk::Status;
+    use gatehost_sdk::submission::{Claim, Task};
 
     const GOOD: &str = "status: success\nverification:\n  command: npm test\n  exit_code: 0\ndone_criteria_met: true\n";
 
@@ -208,15 +257,14 @@ mod tests {
     }
 
     fn task(verify: Option<&str>) -> Task {
-        Task {
-            verify: verify.map(str::to_owned),
-        ..Task::default()
-        }
+        Task { verify: verify.map(str::to_owned), ..Task::default() }
     }
 
     fn outcome(claim: Option<&Claim>, verify: Option<&str>, settings: &str) -> (Status, String, Vec<String>) {
         let settings: Settings = serde_json::from_str(settings).expect("settings");
-        let verdict = judge(claim, Some(&task(verify)), &settings);
+        let submission = Submission { claim: claim.cloned(), task: Some(task(verify)), ..Submission::default() };
+        let verdict = judge(&submission, &settings);
+        assert_eq!(ExecutorReport::ABOUT.undeclared(&verdict), [""; 0]);
         let codes = verdict.findings.into_iter().map(|finding| finding.code).collect();
         (verdict.status, verdict.class.as_ref().map(Class::as_str).unwrap_or_default().to_owned(), codes)
     }

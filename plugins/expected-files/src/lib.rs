@@ -9,7 +9,7 @@ mod files;
 
 use files::{Files, Problem, Work};
 use gatehost_sdk::glob::Glob;
-use gatehost_sdk::{About, Finding, Level, Place, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Finding, Level, Place, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = r#"{
@@ -62,7 +62,21 @@ impl SubmissionVerifier for ExpectedFiles {
         env!("CARGO_PKG_VERSION"),
         "The files that the task was to produce exist, are not empty, and are of their type.",
     )
-    .settings_schema(SETTINGS_SCHEMA);
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(
+        const {
+            &[
+                Rule::error("missing", "An expected file does not exist.").help("Create the file."),
+                Rule::error("empty", "An expected file or folder is empty.")
+                    .help("Write it, or name it in `may_be_empty`."),
+                Rule::error("wrong-kind", "Something else is at an expected path: a folder, a file or a link."),
+                Rule::error("wrong-type", "A file does not start with the bytes of the format that its name ends in."),
+                Rule::error("bad-path", "An expected path does not lead inside the work.")
+                    .help("Name paths relative to the root of the work."),
+                Rule::error("bad-pattern", "An expected pattern is not a valid glob."),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         let expected = submission.task.as_ref().map_or(&[][..], |task| task.expected_outputs.as_slice());
@@ -285,6 +299,7 @@ mod tests {
         let expected: Vec<String> = expected.split_whitespace().map(str::to_owned).collect();
         let settings: Settings = serde_json::from_str(settings).expect("settings");
         let verdict = judge(&expected, changed, &settings, &work());
+        assert_eq!(ExpectedFiles::ABOUT.undeclared(&verdict), [""; 0]);
         (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
     }
 

@@ -33,7 +33,10 @@ impl FileVerifier for FilePatterns {
         "Files match what they must, and nothing that they must not.",
     )
     .files(&["**/*"])
-    .settings_schema(SETTINGS_SCHEMA);
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(
+        const { &[gatehost_sdk::Rule::error("*", "A rule of the settings is broken; the code is the rule's `id`.")] },
+    );
 
     fn check(file: &File, settings: Settings) -> Verdict {
         judge(file, &settings.rules)

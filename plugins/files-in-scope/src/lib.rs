@@ -7,7 +7,7 @@
 //! that cannot be used, the verifier abstains.
 
 use gatehost_sdk::glob::Glob;
-use gatehost_sdk::{About, Finding, Place, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Finding, Place, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -50,7 +50,19 @@ impl SubmissionVerifier for FilesInScope {
     type Settings = Settings;
     const ABOUT: About =
         About::new("files-in-scope", env!("CARGO_PKG_VERSION"), "Only files that the task names have changed.")
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(
+                const {
+                    &[
+                        Rule::error("out-of-scope", "A file changed that the task does not name.")
+                            .help("Take the change back, or have the task name the file."),
+                        Rule::error("forbidden", "A file changed that may not change.").help("Take the change back."),
+                        Rule::error("not-changed", "The task names a file that did not change."),
+                        Rule::error("bad-path", "A changed path is not a plain path inside the work.")
+                            .help("Name paths relative to the root of the work, without `.` and `..`."),
+                    ]
+                },
+            );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         let task = submission.task.as_ref().map_or(&[][..], |task| task.files.as_slice());
@@ -143,6 +155,7 @@ mod tests {
         let task: Vec<String> = task.split_whitespace().map(str::to_owned).collect();
         let settings: Settings = serde_json::from_str(settings).expect("settings");
         let verdict = judge(&task, &changed.split_whitespace().collect(), &settings);
+        assert_eq!(FilesInScope::ABOUT.undeclared(&verdict), [""; 0]);
         (verdict.status, verdict.findings.into_iter().map(|finding| finding.code).collect())
     }
 

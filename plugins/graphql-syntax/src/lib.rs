@@ -7,8 +7,9 @@ mod descriptions;
 
 use apollo_parser::cst::CstNode;
 use apollo_parser::{Error, Parser, SyntaxKind, SyntaxNode};
+use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::text::one_line;
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use serde::Deserialize;
 
 /// How deep selections, lists and types may be nested. The stack holds several times as much.
@@ -18,7 +19,41 @@ const MOST_TOKENS: usize = 500_000;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Settings {}
+struct Settings {
+    strict: bool,
+}
+
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
+  },
+  "additionalProperties": false
+}"#
+);
+
+const FORMAT: Format = Format {
+    name: "GraphQL",
+    known_as: &["graphql"],
+    comments: &["#"],
+    quotes: &['"'],
+    has_braces: true,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not GraphQL"),
+    Rule::error("unexpected-end", "the file ends within a definition, or has none"),
+    Rule::note("draft", "the file was not judged: it has syntax of a draft"),
+    Rule::TOO_DEEP,
+    Rule::TOO_LONG,
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 struct GraphqlSyntax;
 
@@ -29,11 +64,13 @@ impl FileVerifier for GraphqlSyntax {
         env!("CARGO_PKG_VERSION"),
         "Every file is a GraphQL document: operations, fragments, or a schema.",
     )
-    .files(&["**/*.graphql", "**/*.gql", "**/*.graphqls"]);
+    .files(&["**/*.graphql", "**/*.gql", "**/*.graphqls"])
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(RULES);
 
-    fn check(file: &File, _: Settings) -> Verdict {
+    fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("GraphQL") {
-            Ok(text) => judge(file, text),
+            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
             Err(finding) => finding.into(),
         }
     }
@@ -67,7 +104,12 @@ fn errors(text: &str) -> Vec<Error> {
     let tree = Parser::new(text).recursion_limit(MOST_NESTING).token_limit(MOST_TOKENS).parse();
     let mut errors: Vec<Error> = tree.errors().cloned().collect();
     if errors.is_empty() {
-        errors.extend(tree.document().syntax().descendants().filter_map(|node| missing_colon(&node)));
+        errors.extend(
+            tree.document()
+                .syntax()
+                .descendants()
+                .filter_map(|node| missing_colon(&node).or_else(|| missing_operations(&node))),
+        );
     }
     errors
 }
@@ -81,6 +123,16 @@ fn missing_colon(node: &SyntaxNode) -> Option<Error> {
     let name = node.to_string();
     let message = "expected a colon and a value behind the name";
     Some(Error::with_loc(message, name.trim().to_owned(), node.text_range().start().into()))
+}
+
+/// The parser takes `schema` without its operations.
+fn missing_operations(node: &SyntaxNode) -> Option<Error> {
+    let is_open = || node.children_with_tokens().any(|part| part.kind() == SyntaxKind::L_CURLY);
+    if node.kind() != SyntaxKind::SCHEMA_DEFINITION || is_open() {
+        return None;
+    }
+    let message = "expected `{` and the operations of the schema";
+    Some(Error::with_loc(message, String::new(), node.text_range().start().into()))
 }
 
 /// `directive @a @b on C`, `on DIRECTIVE_DEFINITION` and `extend directive`: some readers take them already.

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8]) -> Verdict {
-    GraphqlSyntax::check(&File::new("a.graphql", bytes), Settings {})
+    let verdict = GraphqlSyntax::check(&File::new("a.graphql", bytes), Settings::default());
+    assert!(GraphqlSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
@@ -40,6 +42,8 @@ fn the_first_error_has_its_place() {
         (b"{ a(b: {c false}) }", "syntax", 1, 9),
         (b"enum A { true }", "syntax", 1, 10),
         (b"{ a\0 }", "syntax", 1, 4),
+        (b"type A { b: C }\nschema", "syntax", 2, 1),
+        (b"schema @a # b\n", "syntax", 1, 1),
         ("# ö\n{ a(b: \"ö) }".as_bytes(), "syntax", 2, 8),
         (b"\"a\" { b }", "syntax", 1, 1),
         (b"query a(\"b\" $c: D) { e(f: \"g\" $c) }", "syntax", 1, 31),
@@ -76,4 +80,13 @@ fn a_draft_is_not_judged() {
     for text in ["directive @a @b on FIELD", "directive @a on DIRECTIVE_DEFINITION", "extend directive @a @b"] {
         assert_eq!(verdict(text.as_bytes()).status, Status::Abstain, "{text}");
     }
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    let text = "type {{ name }} {\n  a: Int\n}\n";
+    assert_eq!(verdict(text.as_bytes()).status, Status::NotApplicable);
+    let strict = GraphqlSyntax::check(&File::new("a.graphql", text), Settings { strict: true });
+    assert_eq!(strict.status, Status::Fail);
+    assert_eq!(verdict(b"type A {\n  a Int # {{ b }}\n}\n").status, Status::Fail);
 }

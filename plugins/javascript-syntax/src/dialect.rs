@@ -12,6 +12,11 @@ impl Attempt {
         self.0
     }
 
+    /// Whether the file is no module.
+    pub(crate) fn is_script(self) -> bool {
+        !self.0.is_module()
+    }
+
     pub(crate) fn dialect(self) -> Dialect {
         Dialect { typescript: self.0.is_typescript(), jsx: self.0.is_jsx() }
     }

@@ -7,14 +7,17 @@
 
 mod codes;
 mod dialect;
+mod functions;
 mod jumps;
 mod level;
 mod members;
 mod scan;
+mod sloppy;
 mod walk;
 
 use dialect::Attempt;
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use oxc_allocator::Allocator;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
@@ -30,11 +33,37 @@ struct JavascriptSyntax;
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     jsx_in_js: bool,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "JavaScript or TypeScript",
+    known_as: &["javascript", "typescript", "js", "ts", "jsx", "tsx", "node", "nodejs", "deno", "bun", "ts-node"],
+    comments: &["//"],
+    quotes: &['"', '\'', '`'],
+    has_braces: true,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("expected-token", "something else stands where a token is expected"),
+    Rule::error("unexpected-token", "a token stands where none of its kind can"),
+    Rule::error("unterminated", "a string, a template, a comment or a regular expression is not closed"),
+    Rule::error("invalid-character", "a character that the language does not know"),
+    Rule::error("invalid-target", "nothing can be assigned to this"),
+    Rule::error("regular-expression", "a regular expression is malformed"),
+    Rule::error("redeclared", "a name is declared twice in one scope"),
+    Rule::error("early-error", "the grammar allows it, and the language does not"),
+    Rule::error("syntax", "the file is not JavaScript or TypeScript"),
+    Rule::TOO_DEEP,
+    Rule::TOO_LONG,
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { jsx_in_js: true }
+        Self { jsx_in_js: true, strict: false }
     }
 }
 
@@ -46,11 +75,12 @@ impl FileVerifier for JavascriptSyntax {
         "Every file is valid JavaScript, JSX, TypeScript or TSX, by its suffix.",
     )
     .files(&["**/*.{js,mjs,cjs,jsx,ts,mts,cts,tsx}"])
-    .settings_schema(include_str!("settings.json"));
+    .settings_schema(include_str!("settings.json"))
+    .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("JavaScript") {
-            Ok(text) => judge(file, text, &settings),
+            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text, &settings)),
             Err(finding) => finding.into(),
         }
     }
@@ -71,7 +101,10 @@ fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
     let mut found: Option<Vec<(usize, Finding)>> = None;
     for attempt in attempts {
         match errors(text, attempt, tokens <= EARLY_ERRORS_TOKENS) {
-            Outcome::Flow => return Verdict::abstain("the file is Flow, which this verifier cannot read"),
+            Outcome::Flow if settings.strict => {
+                return Verdict::abstain("the file is Flow, which this verifier cannot read");
+            }
+            Outcome::Flow => return Verdict::not_applicable("the file is Flow (`@flow`), not JavaScript"),
             Outcome::TooLong => return file.too_long(0, EARLY_ERRORS_TOKENS),
             Outcome::Errors(errors) if errors.is_empty() => return Verdict::pass(),
             // The way of reading it that gets further is the one that was meant.
@@ -81,7 +114,19 @@ fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
             Outcome::Errors(_) => {}
         }
     }
+    if is_sloppy(text, settings, &file.path) {
+        return Verdict::pass();
+    }
     file.verdict(found.unwrap_or_default())
+}
+
+/// Whether a file with errors is a script in which `let` is a name.
+fn is_sloppy(text: &str, settings: &Settings, path: &str) -> bool {
+    let scripts = dialect::attempts(path, settings.jsx_in_js).into_iter().filter(|attempt| attempt.is_script());
+    let mut scripts = scripts.filter(|attempt| !attempt.dialect().typescript);
+    let Some(script) = scripts.next() else { return false };
+    let Some(renamed) = sloppy::renamed(text) else { return false };
+    matches!(errors(&renamed, script, true), Outcome::Errors(errors) if errors.is_empty())
 }
 
 fn start(errors: &[(usize, Finding)]) -> Option<usize> {

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(path: &str, text: &str) -> Verdict {
-    JavascriptSyntax::check(&File::new(path, text), Settings::default())
+    let verdict = JavascriptSyntax::check(&File::new(path, text), Settings::default());
+    assert!(JavascriptSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn first(path: &str, text: &str) -> Option<(String, u32, u32)> {
@@ -90,13 +92,12 @@ fn the_first_error_has_its_code_and_place() {
 #[test]
 fn elements_in_js_can_be_refused() {
     let file = File::new("a.js", "x = <p/>");
-    assert_eq!(JavascriptSyntax::check(&file, Settings { jsx_in_js: false }).status, Status::Fail);
+    assert_eq!(JavascriptSyntax::check(&file, Settings { jsx_in_js: false, strict: false }).status, Status::Fail);
 }
 
 #[test]
 fn what_is_not_for_this_parser_is_not_judged() {
     assert_eq!(verdict("a.vue", "let a").status, Status::Abstain);
-    assert_eq!(verdict("a.js", "// @flow\nopaque type A = {| b: ?string |};\n").status, Status::Abstain);
     let file = File::new("a.js", b"\xFF\xFEa\0");
     assert_eq!(JavascriptSyntax::check(&file, Settings::default()).findings[0].code, "utf-16");
 }
@@ -167,4 +168,68 @@ fn length_alone_is_not_depth() {
     }
     let text = "type A<T> = Map<string, Array<T>>; if (a < b) c()\n".repeat(2_000);
     assert_eq!(verdict("a.ts", &text).status, Status::Pass);
+}
+
+#[test]
+fn a_template_and_another_language_are_not_applicable() {
+    for (text, expected) in [
+        ("import a from '{{ cookiecutter.a }}';\nconst b = {{ cookiecutter.b }};\n", Status::NotApplicable),
+        ("{% if a %}\nb();\n{% endif %}\n", Status::NotApplicable),
+        ("const a = <%= b %>;\n", Status::NotApplicable),
+        ("#!/usr/bin/env python3\ndef f(): pass\n", Status::NotApplicable),
+        ("// @flow\nopaque type A = {| b: ?string |};\n", Status::NotApplicable),
+        ("const A = () => <B style={{ color }} c=></B>;\n", Status::Fail),
+        ("const a = `{{ b }}` c;\n", Status::Fail),
+        ("let a = ; // {{ b }}\n", Status::Fail),
+        ("const A = () => <B style={{ color }}/>;\n", Status::Pass),
+    ] {
+        assert_eq!(verdict("a.js", text).status, expected, "{text}");
+        let settings = Settings { strict: true, ..Settings::default() };
+        let strict = JavascriptSyntax::check(&File::new("a.js", text), settings);
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+        assert_ne!(strict.status, Status::NotApplicable, "{text}");
+    }
+}
+
+/// As acorn and tsc say.
+#[test]
+fn what_the_references_take_passes() {
+    for (path, text) in [
+        ("a.js", "let: 1"),
+        ("a.cjs", "x = let => let + 1"),
+        ("a.js", "var let = 1; let; let(); let.x = 2; for (let in {}) ; let\nlet2"),
+        ("a.js", "(let) => 1; let ? 1 : 2; let++"),
+        ("a.mjs", "await using x = y;"),
+        ("a.ts", "async () => { await using x = y }"),
+        ("a.js", "async function f() { for (await using x of y) ; }"),
+        ("a.js", "export { a } from 'b'; export { from }; var from"),
+        ("a.ts", "export { from }\nfrom\nvar from"),
+        ("a.ts", "declare function f(): void; declare class A {}"),
+        ("a.d.ts", "export default function (): void;"),
+        ("a.ts", "x = 0 + 0.1 + 0o10 + 0x10 + 0n + 0e1"),
+        ("a.js", "x = 010"),
+    ] {
+        assert_eq!(first(path, text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_the_references_refuse_fails() {
+    for (path, text, code, line, column) in [
+        ("a.js", "let let = 1", "early-error", 1, 5),
+        ("a.mjs", "let: 1", "unexpected-token", 1, 4),
+        ("a.js", "'use strict'; let: 1", "unexpected-token", 1, 18),
+        ("a.js", "let[0] = 1", "unexpected-token", 1, 5),
+        ("a.ts", "export { a } from;", "expected-token", 1, 13),
+        ("a.js", "function f() { await using x = y; }", "early-error", 1, 16),
+        ("a.ts", "() => { await using x = y }", "early-error", 1, 9),
+        ("a.js", "async () => { function g() { await using x = y } }", "early-error", 1, 30),
+        ("a.ts", "declare function (): void;", "expected-token", 1, 1),
+        ("a.ts", "export declare function (): void", "expected-token", 1, 8),
+        ("a.ts", "declare class {}", "expected-token", 1, 1),
+        ("a.ts", "x = 010", "early-error", 1, 5),
+        ("a.tsx", "x = 08.5", "early-error", 1, 5),
+    ] {
+        assert_eq!(first(path, text), Some((code.to_owned(), line, column)), "{text}");
+    }
 }

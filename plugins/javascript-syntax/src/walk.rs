@@ -1,5 +1,7 @@
-//! A walk over a tree for what oxc lets through: jumps (`jumps.rs`) and members (`members.rs`).
+//! A walk over a tree for what oxc lets through: jumps (`jumps.rs`), members (`members.rs`) and functions
+//! (`functions.rs`).
 
+use crate::functions::{self, Functions};
 use crate::jumps::Jumps;
 use crate::members;
 use gatehost_sdk::Finding;
@@ -15,7 +17,8 @@ const MOST: usize = 1_000;
 
 /// What is wrong with a tree that oxc's parser took.
 pub(crate) fn errors(program: &Program, text: &str, typescript: bool) -> Vec<(usize, Finding)> {
-    let mut walk = Walk { text, typescript, jumps: Jumps::default(), errors: Vec::new() };
+    let mut walk =
+        Walk { text, typescript, jumps: Jumps::default(), functions: Functions::default(), errors: Vec::new() };
     walk.visit_program(program);
     walk.errors
 }
@@ -24,6 +27,7 @@ struct Walk<'a, 't> {
     text: &'t str,
     typescript: bool,
     jumps: Jumps<'a>,
+    functions: Functions,
     errors: Vec<(usize, Finding)>,
 }
 
@@ -41,7 +45,11 @@ impl<'a> Visit<'a> for Walk<'a, '_> {
     fn enter_node(&mut self, kind: AstKind<'a>) {
         let jump = self.jumps.enter(kind);
         self.report("early-error", jump);
+        let awaiting = self.functions.enter(kind);
+        self.report("early-error", awaiting);
         if self.typescript {
+            self.report("expected-token", functions::incomplete(kind, self.text));
+            self.report("early-error", functions::old_octal(kind, self.text));
             self.report("expected-token", members::not_separated(kind, self.text));
         } else {
             self.report("unexpected-token", members::only_of_typescript(kind));
@@ -50,5 +58,6 @@ impl<'a> Visit<'a> for Walk<'a, '_> {
 
     fn leave_node(&mut self, kind: AstKind<'a>) {
         self.jumps.leave(kind);
+        self.functions.leave(kind);
     }
 }

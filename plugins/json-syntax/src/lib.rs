@@ -11,11 +11,13 @@ mod relaxed;
 
 use dialect::Dialect;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Rule, Verdict};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-const SETTINGS_SCHEMA: &str = r#"{
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "properties": {
@@ -23,16 +25,43 @@ const SETTINGS_SCHEMA: &str = r#"{
       "description": "What counts as JSON. `auto`: RFC 8259, and JSONC or JSON5 for names that are well known for it.",
       "enum": ["auto", "json", "jsonc", "json5"],
       "default": "auto"
-    }
+    },
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
   },
   "additionalProperties": false
-}"#;
+}"#
+);
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Settings {
     dialect: Dialect,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "JSON",
+    known_as: &["json", "jsonc", "json5", "javascript", "js"],
+    comments: &["//"],
+    quotes: &['"', '\''],
+    has_braces: false,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not JSON, or not of its dialect"),
+    Rule::error("trailing-comma", "a comma stands behind the last element").help("remove the comma"),
+    Rule::error("unexpected-end", "the file ends within a value"),
+    Rule::error("empty", "the file has no value"),
+    Rule::error("byte-order-mark", "the file starts with a byte order mark").help("save the file as UTF-8 without it"),
+    Rule::error("unclosed-string", "a string is not closed before its line or the file ends"),
+    Rule::error("unclosed-comment", "a comment is not closed"),
+    Rule::error("bad-escape", "a string has an escape that the dialect does not know"),
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 struct JsonSyntax;
 
@@ -56,10 +85,14 @@ impl FileVerifier for JsonSyntax {
         "**/.parcelrc",
         "**/.swcrc",
     ])
-    .settings_schema(SETTINGS_SCHEMA);
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        first_error(file, settings.dialect).map_or_else(Verdict::pass, Verdict::from)
+        match first_error(file, settings.dialect) {
+            None => Verdict::pass(),
+            Some(error) => file.unless_foreign(file.text().unwrap_or_default(), &FORMAT, settings.strict, error.into()),
+        }
     }
 }
 
@@ -134,6 +167,7 @@ fn offset_of(text: &str, error: &serde_json::Error) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gatehost_sdk::Status;
 
     fn error_in(bytes: &[u8]) -> Option<(String, u32, u32)> {
         error_in_file("a.json", bytes)
@@ -141,6 +175,7 @@ mod tests {
 
     fn error_in_file(path: &str, bytes: &[u8]) -> Option<(String, u32, u32)> {
         let finding = first_error(&File::new(path, bytes), Dialect::Auto)?;
+        assert!(JsonSyntax::ABOUT.undeclared(&finding.clone().into()).is_empty());
         Some(finding.spot().expect("every finding has its place"))
     }
 
@@ -184,6 +219,21 @@ mod tests {
         assert_eq!(error_in_file("a.json5", b"{a: 'b'}"), None);
         assert_eq!(error_in_file("tsconfig.json", b"{a: 'b'}"), Some(("syntax".to_owned(), 1, 2)));
         assert_eq!(error_in_file("tsconfig.json", b" \n"), Some(("empty".to_owned(), 1, 1)));
+    }
+
+    #[test]
+    fn a_template_is_not_applicable() {
+        for (text, expected) in [
+            ("{\"a\": {{ b }}}", Status::NotApplicable),
+            ("{\n{% if a %}\n\"b\": 1\n{% endif %}\n}", Status::NotApplicable),
+            ("{\"a\": \"{{ b }}\"}", Status::Pass),
+            ("{\"a\": \"{{ b }}\",}", Status::Fail),
+        ] {
+            let file = File::new("a.json", text);
+            assert_eq!(JsonSyntax::check(&file, Settings::default()).status, expected, "{text}");
+            let strict = JsonSyntax::check(&file, Settings { strict: true, ..Settings::default() });
+            assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! `merge-markers`: no text file still has the marks of a merge conflict. Takes no settings.
 //!
-//! A mark is seven of `<`, `>` or `|` at the start of a line, followed by a space or the end of the line. Seven `=`
+//! A mark is seven of `<`, `>` or `|` at the start of a line, followed by white space or the end of the line. Seven `=`
 //! alone are also how Markdown and reStructuredText underline a title, so that line counts only inside a conflict that
-//! is open. A byte that is not UTF-8 hides no mark, and UTF-16 is read by its byte order mark; what has neither text nor
-//! lines, by a NUL in it, passes.
+//! is open. Longer marks, which git writes where `conflict-marker-size` says so, count only as a whole conflict: `<`, `=`
+//! and `>` of one length in this order. A byte that is not UTF-8 hides no mark, and UTF-16 is read by its byte order mark;
+//! what has neither text nor lines, by a NUL in it, passes.
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Verdict};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Rule, Verdict};
 
 struct MergeMarkers;
 
@@ -16,7 +17,17 @@ impl FileVerifier for MergeMarkers {
         env!("CARGO_PKG_VERSION"),
         "No text file has the marks of an unresolved merge conflict.",
     )
-    .files(&["**/*"]);
+    .files(&["**/*"])
+    .rules(
+        const {
+            &[
+                Rule::error("conflict", "A merge conflict is not resolved.")
+                    .help("Choose what is right of both sides, and remove the marks."),
+                Rule::error("stray-mark", "A single mark of a merge conflict was left behind.")
+                    .help("Remove the mark, and look for what it marked."),
+            ]
+        },
+    );
 
     fn check(file: &File, (): ()) -> Verdict {
         file.readable().map_or_else(Verdict::pass, |text| judge(&file.path, &text))
@@ -25,19 +36,30 @@ impl FileVerifier for MergeMarkers {
 
 gatehost_sdk::export_file_verifier!(MergeMarkers);
 
+/// The length of a mark, unless the repository says another.
+const USUAL: usize = 7;
+
+/// A conflict that is open: its first line, the length of its marks, and whether its sides have been parted.
+#[derive(Clone, Copy)]
+struct Open {
+    line: u32,
+    length: usize,
+    parted: bool,
+}
+
 fn judge(path: &str, text: &str) -> Verdict {
     let mut findings = Vec::new();
-    // The line that the open conflict starts on.
-    let mut open: Option<u32> = None;
-    for (number, line) in (1..).zip(text.lines()) {
-        let mark = mark(line);
+    let mut open: Option<Open> = None;
+    for (number, line) in (1..).zip(lines(text)) {
+        let Some((mark, length)) = mark(line) else { continue };
         match (mark, open) {
-            (Some('<'), before) => {
-                findings.extend(before.map(|start| stray(path, start, '<')));
-                open = Some(number);
+            ('<', before) => {
+                findings.extend(before.and_then(|open| stray(path, open.line, '<', open.length)));
+                open = Some(Open { line: number, length, parted: false });
             }
-            (Some('>'), Some(start)) => {
-                let place = Place { end_line: Some(number), ..Place::file(path).position(start, 1) };
+            ('=', Some(before)) if before.length == length => open = Some(Open { parted: true, ..before }),
+            ('>', Some(before)) if before.length == length && (before.parted || length == USUAL) => {
+                let place = Place { end_line: Some(number), ..Place::file(path).position(before.line, 1) };
                 findings.push(
                     Finding::error("conflict", format!("a merge conflict, up to line {number}, is not resolved"))
                         .at(place)
@@ -45,35 +67,49 @@ fn judge(path: &str, text: &str) -> Verdict {
                 );
                 open = None;
             }
-            (Some(mark @ ('>' | '|')), None) => findings.push(stray(path, number, mark)),
+            ('>' | '|', None) => findings.extend(stray(path, number, mark, length)),
             _ => {}
         }
     }
-    findings.extend(open.map(|start| stray(path, start, '<')));
+    findings.extend(open.and_then(|open| stray(path, open.line, '<', open.length)));
     if findings.is_empty() { Verdict::pass() } else { Verdict::fail("", findings) }
 }
 
-fn stray(path: &str, line: u32, mark: char) -> Finding {
-    let marks = mark.to_string().repeat(7);
-    Finding::error("stray-mark", format!("`{marks}` at the start of a line is a mark of a merge conflict"))
-        .at(Place::file(path).position(line, 1))
-        .hint("remove the mark, and look for what it marked")
+/// The lines, however they end, without a byte order mark before the first.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let whole = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    // Where CR ends lines, it stands within what LF parts.
+    whole.flat_map(|line| line.split('\r'))
 }
 
-/// The character of the mark that a line is.
-fn mark(line: &str) -> Option<char> {
+/// A mark by itself. One of another length than the usual may be anything.
+fn stray(path: &str, line: u32, mark: char, length: usize) -> Option<Finding> {
+    let marks = mark.to_string().repeat(USUAL);
+    let finding =
+        Finding::error("stray-mark", format!("`{marks}` at the start of a line is a mark of a merge conflict"))
+            .at(Place::file(path).position(line, 1))
+            .hint("remove the mark, and look for what it marked");
+    (length == USUAL).then_some(finding)
+}
+
+/// The character of the mark that a line is, and how many of it there are.
+fn mark(line: &str) -> Option<(char, usize)> {
     let mark = line.chars().next().filter(|first| matches!(first, '<' | '>' | '|' | '='))?;
     let rest = line.trim_start_matches(mark);
-    (line.len() - rest.len() == 7 && (rest.is_empty() || rest.starts_with(' '))).then_some(mark)
+    let length = line.len() - rest.len();
+    (length >= USUAL && (rest.is_empty() || rest.starts_with([' ', '\t']))).then_some((mark, length))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gatehost_sdk::{Status};
+    use gatehost_sdk::Status;
 
     fn found(text: &str) -> Vec<(String, u32)> {
-        let findings = judge("a.txt", text).findings;
+        let verdict = judge("a.txt", text);
+        assert_eq!(MergeMarkers::ABOUT.undeclared(&verdict), [""; 0]);
+        let findings = verdict.findings;
         findings
             .into_iter()
             .map(|finding| (finding.code, finding.place.and_then(|place| place.line).expect("a line")))
@@ -91,6 +127,11 @@ mod tests {
             ("b\n>>>>>>> a", &[("stray-mark", 2)]),
             ("||||||| base", &[("stray-mark", 1)]),
             ("<<<<<<< a\n<<<<<<< b\n>>>>>>> c\n", &[("stray-mark", 1), ("conflict", 2)]),
+            ("\u{FEFF}<<<<<<< a\nb\n=======\n>>>>>>> c\n", &[("conflict", 1)]),
+            ("a\r<<<<<<< a\rb\r=======\rc\r>>>>>>> d\r", &[("conflict", 2)]),
+            ("<<<<<<<\tHEAD\n=======\t\n>>>>>>>\ttopic\n", &[("conflict", 1)]),
+            ("<<<<<<<< a\nb\n========\nc\n>>>>>>>> d\n", &[("conflict", 1)]),
+            ("<<<<<<<<<<<< a\n|||||||||||| e\n============\n>>>>>>>>>>>> d\n", &[("conflict", 1)]),
         ] {
             let expected: Vec<(String, u32)> = expected.iter().map(|&(code, line)| (code.to_owned(), line)).collect();
             assert_eq!(found(text), expected, "{text:?}");
@@ -106,6 +147,8 @@ mod tests {
             "  <<<<<<< HEAD\n",
             "<<<<<<<HEAD\n",
             "<<<<<<<< HEAD\n",
+            "<<<<<<<< HEAD\n>>>>>>>> a\n",
+            "<<<<<<<< a\n=======\n>>>>>>>> b\n",
             "<<<<<< HEAD\n",
             "a <<<<<<< b\n",
             ">>>>>>>>>>\n",

@@ -9,7 +9,8 @@ mod numbers;
 mod shape;
 mod value;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Rule, Verdict};
 use judge::Judge;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -22,7 +23,48 @@ const MOST_FINDINGS: usize = 50;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Settings {}
+struct Settings {
+    strict: bool,
+}
+
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
+  },
+  "additionalProperties": false
+}"#
+);
+
+const FORMAT: Format = Format {
+    name: "a notebook",
+    known_as: &["json"],
+    comments: &[],
+    quotes: &['"'],
+    has_braces: false,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not JSON"),
+    Rule::error("unexpected-end", "the file ends within a value"),
+    Rule::error("empty", "the file has no value"),
+    Rule::error("byte-order-mark", "the file starts with a byte order mark").help("save the file as UTF-8 without it"),
+    Rule::error("missing-key", "a key that the schema requires is not there"),
+    Rule::error("unknown-key", "a key is there that the schema does not know"),
+    Rule::error("wrong-type", "a value has another type than the schema requires"),
+    Rule::error("unknown-type", "the type of a cell or an output is not known"),
+    Rule::warning("duplicate-key", "a key is there twice in one object"),
+    Rule::warning("missing-id", "a cell has no `id`, which nbformat 4.5 requires"),
+    Rule::warning("duplicate-id", "two cells have the same `id`"),
+    Rule::warning("not-json-number", "`NaN` or `Infinity`, which Jupyter reads and JSON does not have"),
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 struct NotebookSyntax;
 
@@ -33,11 +75,13 @@ impl FileVerifier for NotebookSyntax {
         env!("CARGO_PKG_VERSION"),
         "Every file is a Jupyter notebook (nbformat 4): JSON, and the cells and outputs that its schema asks for.",
     )
-    .files(&["**/*.ipynb"]);
+    .files(&["**/*.ipynb"])
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(RULES);
 
-    fn check(file: &File, _: Settings) -> Verdict {
+    fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("a notebook") {
-            Ok(text) => judge(file, text),
+            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
             Err(finding) => finding.into(),
         }
     }

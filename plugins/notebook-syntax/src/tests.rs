@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict_of(bytes: &[u8]) -> Verdict {
-    NotebookSyntax::check(&File::new("a.ipynb", bytes), Settings {})
+    let verdict = NotebookSyntax::check(&File::new("a.ipynb", bytes), Settings::default());
+    assert!(NotebookSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn places(text: &str) -> Vec<(String, u32, u32)> {
@@ -101,4 +103,12 @@ fn depth_needs_no_stack() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     assert_eq!(places(&notebook(4, "").replace("{}", &format!("{{\"a\": {deep}}}"))), []);
     assert_eq!(places(&"{\"cells\":".repeat(100_000))[0].0, "unexpected-end");
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    let text = "{\"cells\": {{ cells }}}";
+    assert_eq!(verdict_of(text.as_bytes()).status, Status::NotApplicable);
+    let strict = NotebookSyntax::check(&File::new("a.ipynb", text), Settings { strict: true });
+    assert_eq!(strict.status, Status::Fail);
 }

@@ -59,7 +59,16 @@ impl SubmissionVerifier for Patterns {
         env!("CARGO_PKG_VERSION"),
         "The claim, the added lines or the tool output match what they must, and nothing that they must not.",
     )
-    .settings_schema(SETTINGS_SCHEMA);
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(
+        const {
+            &[
+                gatehost_sdk::Rule::error("*", "A rule of the settings is broken; the code is the rule's `id`."),
+                gatehost_sdk::Rule::error("no-claim", "A rule looks at the claim, and there is none.")
+                    .help("Hand over what the executor said when it was done."),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission, &settings.rules)
@@ -90,9 +99,7 @@ fn judge(submission: &Submission, rules: &[Rule]) -> Verdict {
 mod tests {
     use super::*;
     use gatehost_sdk::Status;
-    use gatehost_sdk::submission::{
-        Change, ChangeKind, ChangeState, Claim, DiffLine, Hunk, LineKind, ToolCall,
-    };
+    use gatehost_sdk::submission::{Change, ChangeKind, ChangeState, Claim, DiffLine, Hunk, LineKind, ToolCall};
 
     fn submission(claim: Option<&str>) -> Submission {
         let line = |kind, text: &str| DiffLine { kind, text: text.to_owned() };
@@ -133,6 +140,7 @@ mod tests {
         let settings = format!(r#"{{"rules": [{{"id": "r", {rule}}}]}}"#);
         let settings: Settings = serde_json::from_str(&settings).expect(rule);
         let verdict = judge(submission, &settings.rules);
+        assert_eq!(Patterns::ABOUT.undeclared(&verdict), [""; 0]);
         let shown = verdict.findings.into_iter().map(|finding| {
             let place = finding.place.map(|place| format!(" {}:{:?}", place.path, place.line.unwrap_or_default()));
             finding.code + &place.unwrap_or_default()

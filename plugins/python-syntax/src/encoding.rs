@@ -27,6 +27,11 @@ pub(crate) fn decoded(file: &File) -> Result<Option<File>, Box<Verdict>> {
             let text = bytes.iter().map(|&byte| char::from(byte)).collect();
             Ok(Some(File { content: Content::Text(text), ..file.clone() }))
         }
+        name if is_above_ascii(name) => Ok(Some(of_letters(file, bytes.iter().copied().map(letter)))),
+        name if is_shift_jis(name) => {
+            Ok(Some(of_letters(file, pairs(bytes, |first| matches!(first, 0x81..=0x9F | 0xE0..=0xFC)))))
+        }
+        name if has_ascii_behind(name) => Ok(Some(of_letters(file, pairs(bytes, |first| first > 0x80)))),
         other => {
             let why = format!("the file declares the encoding `{other}`, which this verifier cannot read");
             Err(Box::new(Verdict::abstain(why)))
@@ -49,6 +54,57 @@ fn is_latin_1(name: &str) -> bool {
     let with_ending = ["latin-1", "iso-8859-1", "iso-latin-1"];
     with_ending.iter().any(|known| name.strip_prefix(known).is_some_and(|end| end.is_empty() || end.starts_with('-')))
         || matches!(name, "latin1" | "latin" | "iso8859-1" | "8859" | "cp819" | "l1")
+}
+
+/// Whether an encoding has ASCII below 0x80 and nothing of it above. Which letter a byte above is does not matter: it
+/// stands in a string, a comment or a name.
+fn is_above_ascii(name: &str) -> bool {
+    let name = name.strip_prefix("windows-").map_or_else(|| name.to_owned(), |number| format!("cp{number}"));
+    let families = ["iso-8859-", "iso8859-", "koi8-", "cp125", "euc-", "mac-", "latin-", "cp85", "cp86"];
+    families.iter().any(|family| name.starts_with(family))
+        || matches!(
+            &*name,
+            "cp437"
+                | "cp737"
+                | "cp775"
+                | "cp874"
+                | "tis-620"
+                | "gb2312"
+                | "eucjp"
+                | "euckr"
+                | "koi8r"
+                | "macroman"
+                | "latin2"
+        )
+}
+
+fn is_shift_jis(name: &str) -> bool {
+    matches!(name, "shift-jis" | "shiftjis" | "sjis" | "s-jis" | "cp932" | "932" | "ms932")
+}
+
+/// Whether an encoding has characters of two bytes, of which the second may look like ASCII.
+fn has_ascii_behind(name: &str) -> bool {
+    matches!(name, "gbk" | "cp936" | "936" | "ms936" | "big5" | "big5-tw" | "cp950" | "950" | "cp949" | "949" | "uhc")
+}
+
+fn letter(byte: u8) -> char {
+    if byte.is_ascii() { char::from(byte) } else { 'é' }
+}
+
+/// A letter for every character of one or two bytes.
+fn pairs(bytes: &[u8], is_first: fn(u8) -> bool) -> impl Iterator<Item = char> {
+    let mut rest = bytes.iter().copied();
+    std::iter::from_fn(move || {
+        let first = rest.next()?;
+        if is_first(first) {
+            rest.next();
+        }
+        Some(letter(first))
+    })
+}
+
+fn of_letters(file: &File, text: impl Iterator<Item = char>) -> File {
+    File { content: Content::Text(text.collect()), ..file.clone() }
 }
 
 /// What `# -*- coding: NAME -*-` says, in lower case with `-`: in the first line, or in the second if there is nothing

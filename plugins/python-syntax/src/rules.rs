@@ -84,6 +84,29 @@ impl Rules<'_> {
         }
     }
 
+    /// A starred expression is a part of a list, never a value. Not inlined, as every statement comes by.
+    #[inline(never)]
+    fn not_starred(&mut self, stmt: &Stmt) {
+        let value = match stmt {
+            Stmt::Expr(inner) => Some(&*inner.value),
+            Stmt::AnnAssign(inner) => inner.value.as_deref(),
+            Stmt::AugAssign(inner) => Some(&*inner.value),
+            _ => None,
+        };
+        if let Some(starred) = value.filter(|value| value.is_starred_expr()) {
+            self.report(starred.range(), "invalid", "a starred expression cannot stand alone here");
+        }
+    }
+
+    /// Ruff takes parentheses around a starred pattern, as if it could stand alone.
+    fn not_parenthesised(&mut self, star: TextRange) {
+        let before = self.source[..star.start().into()].trim_end();
+        let behind = self.source[star.end().into()..].trim_start();
+        if before.ends_with('(') && behind.starts_with(')') {
+            self.report(star, "invalid", "a starred pattern cannot stand in parentheses");
+        }
+    }
+
     fn interpolation(&mut self, element: &InterpolatedElement) {
         if element.expression.is_starred_expr() {
             self.report(element.expression.range(), "invalid", "a starred expression cannot stand alone here");
@@ -107,6 +130,7 @@ impl Rules<'_> {
 
 impl<'a> Visitor<'a> for Rules<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        self.not_starred(stmt);
         match stmt {
             Stmt::Try(inner) => self.handlers(inner),
             Stmt::With(inner) => self.parenthesised(inner),
@@ -169,6 +193,7 @@ impl<'a> Visitor<'a> for Rules<'_> {
         match pattern {
             Pattern::MatchValue(value) => self.no_literal(&value.value),
             Pattern::MatchOr(inner) => self.alternatives(&inner.patterns),
+            Pattern::MatchStar(inner) => self.not_parenthesised(inner.range),
             _ => {}
         }
         walk_pattern(self, pattern);

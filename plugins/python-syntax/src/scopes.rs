@@ -9,7 +9,7 @@ use ruff_python_ast::{
 use ruff_python_parser::semantic_errors::{
     LazyImportContext, SemanticSyntaxChecker, SemanticSyntaxContext, SemanticSyntaxError, SemanticSyntaxErrorKind,
 };
-use ruff_text_size::TextRange;
+use ruff_text_size::{Ranged, TextRange};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
@@ -28,9 +28,16 @@ pub(crate) fn errors(body: &[Stmt], source: &str, version: PythonVersion, is_stu
         scopes: vec![Scope::new(Kind::Module, body)],
         errors: RefCell::default(),
     };
-    let mut walk = Walk { checker: SemanticSyntaxChecker::new(), facts };
+    let mut walk = Walk { checker: SemanticSyntaxChecker::new(), facts, lambdas: Vec::new() };
     walk.visit_body(body);
-    walk.facts.errors.into_inner()
+    let lambdas = walk.lambdas;
+    let mut errors = walk.facts.errors.into_inner();
+    // A lambda in an annotation is a function like any other; Ruff looks through it.
+    errors.retain(|error| {
+        !matches!(error.kind, SemanticSyntaxErrorKind::InvalidExpression(..))
+            || !lambdas.iter().any(|lambda| lambda.contains_range(error.range))
+    });
+    errors
 }
 
 enum Kind<'a> {
@@ -175,8 +182,14 @@ impl SemanticSyntaxContext for Facts<'_> {
     }
 
     fn in_await_allowed_context(&self) -> bool {
-        let decisive = self.scopes.iter().rev().find(|scope| scope.is_function() || matches!(scope.kind, Kind::Class));
-        decisive.is_some_and(Scope::is_function)
+        // With an `await` in it, a generator is an asynchronous one, wherever it is made.
+        let is_generator = |scope: &Scope| matches!(scope.kind, Kind::Comprehension { is_generator: true, .. });
+        let decisive = self
+            .scopes
+            .iter()
+            .rev()
+            .find(|scope| scope.is_function() || is_generator(scope) || matches!(scope.kind, Kind::Class));
+        decisive.is_some_and(|scope| scope.is_function() || is_generator(scope))
     }
 
     fn in_yield_allowed_context(&self) -> bool {
@@ -236,6 +249,8 @@ impl SemanticSyntaxContext for Facts<'_> {
 struct Walk<'a> {
     checker: SemanticSyntaxChecker,
     facts: Facts<'a>,
+    /// The bodies of lambdas.
+    lambdas: Vec<TextRange>,
 }
 
 impl<'a> Walk<'a> {
@@ -319,6 +334,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
         self.facts.bind_named(expr);
         match expr {
             Expr::Lambda(lambda) => {
+                self.lambdas.push(lambda.body.range());
                 let parameters = lambda.parameters.as_deref();
                 parameters.into_iter().for_each(|parameters| self.visit_parameters(parameters));
                 self.within(Kind::Lambda { parameters }, &[], |walk| walk.visit_expr(&lambda.body));

@@ -6,7 +6,7 @@ use ruff_python_parser::{ParseError, ParseErrorType, UnsupportedSyntaxError, Uns
 use ruff_text_size::{Ranged, TextSize};
 use std::collections::BTreeSet;
 
-/// The errors without those at a `match` behind `;` that turned out to be a name: `x = 1; match(1)`.
+/// The errors without those at a `match` behind `;` that turned out to be a name (`x = 1; match(1)`), and at `raise;`.
 pub(crate) fn errors<'e>(errors: &'e [ParseError], body: &[Stmt], text: &str) -> impl Iterator<Item = &'e ParseError> {
     let is_at_match = |error: &ParseError| {
         error.error == ParseErrorType::SimpleAndCompoundStatementOnSameLine && &text[error.location] == "match"
@@ -15,7 +15,21 @@ pub(crate) fn errors<'e>(errors: &'e [ParseError], body: &[Stmt], text: &str) ->
     if errors.iter().any(is_at_match) {
         matches.visit_body(body);
     }
-    errors.iter().filter(move |error| !is_at_match(error) || matches.0.contains(&error.location.start()))
+    errors
+        .iter()
+        .filter(move |error| !is_at_match(error) || matches.0.contains(&error.location.start()))
+        .filter(|error| !is_bare_raise(error, text))
+}
+
+/// `raise;` needs no expression.
+fn is_bare_raise(error: &ParseError, text: &str) -> bool {
+    let (before, behind) = text.split_at(error.location.start().into());
+    let before = before.trim_end_matches([' ', '\t', '\x0C']);
+    error.error == ParseErrorType::ExpectedExpression
+        && behind.trim_start_matches([' ', '\t', '\x0C']).starts_with(';')
+        && before
+            .strip_suffix("raise")
+            .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
 /// Whether the version does lack it. Two context managers in parentheses are a tuple to an older Python, which is wrong

@@ -2,7 +2,10 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], version: &str) -> Verdict {
-    PythonSyntax::check(&File::new("a.py", bytes), Settings { version: version.into() })
+    let settings = Settings { version: version.into(), strict: false };
+    let verdict = PythonSyntax::check(&File::new("a.py", bytes), settings);
+    assert!(PythonSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn first(bytes: &[u8], version: &str) -> Option<(String, u32, u32)> {
@@ -152,7 +155,7 @@ fn a_declared_encoding_counts() {
     assert_eq!(verdict(b"# -*- coding: latin-1 -*-\nx = '\xE9'\n", "3.14").status, Status::Pass);
     assert_eq!(
         verdict(b"#!/usr/bin/python\n# vim: set fileencoding=koi8-r :\nx = '\xE9'\n", "3.14").status,
-        Status::Abstain
+        Status::Pass
     );
 }
 
@@ -192,4 +195,116 @@ fn depth_never_reaches_the_parser() {
     ] {
         assert_eq!(verdict(text.as_bytes(), "3.14").status, expected, "{}", &text[..20]);
     }
+}
+
+#[test]
+fn a_template_and_another_language_are_not_applicable() {
+    for (text, expected) in [
+        ("from {{ cookiecutter.package }} import x\n", Status::NotApplicable),
+        ("x = 1\n{% if cookiecutter.a == 'b' %}\ny = 2\n{% endif %}\n", Status::NotApplicable),
+        ("class <%= name %>:\n    pass\n", Status::NotApplicable),
+        ("#!/usr/bin/env ruby\nputs 'a' if b\n", Status::NotApplicable),
+        ("# -*- mode: ruby -*-\nputs 'a' if b\n", Status::NotApplicable),
+        ("#!/bin/sh\nx = {{y}}\n", Status::Pass),
+        ("x = = '{{ a }}'\n", Status::Fail),
+        ("#!/usr/bin/env python3\nputs 'a' if b\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes(), "3.14").status, expected, "{text}");
+        let strict = PythonSyntax::check(&File::new("a.py", text), Settings { strict: true, ..Settings::default() });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+    }
+}
+
+/// As CPython 3.13 says.
+#[test]
+fn what_cpython_takes_passes() {
+    for text in [
+        "raise;",
+        "if x: raise ; y\n",
+        "f(await x for x in y)\n",
+        "class A:\n    x = (await x for x in y)\n",
+        "[(await x for x in y) for z in w]\n",
+        "(x for z in y for x in await z)\n",
+        "def f(x: (lambda: (yield))) -> (lambda: (yield)): pass\n",
+        "x: (lambda: (z := 1)) = 1\n",
+        "*a, = *b, c\nx: int = *a, b\n(*a,)\n",
+        "match x:\n    case [(a), *_]: pass\n    case (*a,): pass\n    case *a, b: pass\n",
+    ] {
+        assert_eq!(first(text.as_bytes(), "3.14"), None, "{text}");
+        assert_eq!(verdict(text.as_bytes(), "3.14").status, Status::Pass, "{text}");
+    }
+}
+
+#[test]
+fn what_cpython_refuses_fails() {
+    for (text, code, line, column) in [
+        ("raise x;;\n", "syntax", 1, 9),
+        ("xraise y;\n", "syntax", 1, 8),
+        ("[await x for x in y]\n", "outside-function", 1, 2),
+        ("(x for x in await y)\n", "outside-function", 1, 13),
+        ("def f(x: (yield)): pass\n", "invalid", 1, 11),
+        ("*a\n", "invalid", 1, 1),
+        ("def f():\n    *a + b\n", "invalid", 2, 5),
+        ("x: int = *a\n", "invalid", 1, 10),
+        ("x += *a\n", "invalid", 1, 6),
+        ("match x:\n    case [(*a), 1]: pass\n", "invalid", 2, 12),
+        ("match x:\n    case ((*a), b): pass\n", "invalid", 2, 12),
+    ] {
+        assert_eq!(first(text.as_bytes(), "3.14"), Some((code.to_owned(), line, column)), "{text}");
+    }
+}
+
+#[test]
+fn blocks_are_nested_as_deep_as_in_cpython() {
+    let nested = |head: &str, levels: usize| -> String {
+        (0..levels).map(|level| " ".repeat(level) + head + "\n").collect::<String>() + &" ".repeat(levels) + "pass\n"
+    };
+    let tried = |levels: usize| {
+        let tries: String = (0..levels).map(|level| " ".repeat(level) + "try:\n").collect();
+        let handlers = (0..levels).rev().map(|level| " ".repeat(level) + "except: pass\n");
+        tries + &" ".repeat(levels) + "pass\n" + &handlers.collect::<String>()
+    };
+    let coroutine = |levels| {
+        "async def f():\n".to_owned() + &nested("for x in y:", levels).replace("for", " for").replace("pass", " pass")
+    };
+    let handled = |levels| nested("try: pass", levels).replace("try: pass\n", "try: pass\nexcept:\n");
+    for (text, version, expected) in [
+        (nested("for x in y:", 21), "3.14", None),
+        (nested("for x in y:", 22), "3.14", Some(22)),
+        (nested("for x in y:", 20), "3.11", None),
+        (nested("for x in y:", 21), "3.11", Some(21)),
+        (nested("while x:", 22), "3.14", Some(22)),
+        (nested("with x, y:", 11), "3.14", Some(11)),
+        (nested("if x:", 60), "3.14", None),
+        (tried(20), "3.14", None),
+        (tried(21), "3.14", Some(21)),
+        (handled(1), "3.14", None),
+        (nested("for x in y:", 21).replace("pass", "def f():\n                      for x in y: pass"), "3.14", None),
+    ] {
+        let found = first(text.as_bytes(), version);
+        assert_eq!(
+            found.map(|(code, line, _)| (code, line)),
+            expected.map(|line| ("too-deep".to_owned(), line)),
+            "{text}"
+        );
+    }
+    assert_eq!(first(coroutine(20).as_bytes(), "3.14"), None);
+    assert_eq!(first(coroutine(21).as_bytes(), "3.14").map(|found| found.0).as_deref(), Some("too-deep"));
+}
+
+#[test]
+fn encodings_above_ascii_are_read() {
+    for text in [
+        &b"# coding: koi8-r\nx = '\xE9' # \xFF\n"[..],
+        b"# coding: cp1251\n\xEF\xF0\xE8 = 1\n",
+        b"# coding: windows-1252\nx = '\x93\x94'\n",
+        // The second byte of a character is a backslash, and a single byte is a letter.
+        b"# coding: shift_jis\nx = '\x83\x5C'\ny = '\xB1'\n",
+        b"# coding: gbk\nx = '\x95\x5C'\n",
+        b"# coding: euc-jp\nx = '\xA4\xA2'\n",
+    ] {
+        assert_eq!(verdict(text, "3.14").status, Status::Pass, "{}", String::from_utf8_lossy(text));
+    }
+    assert_eq!(verdict(b"# coding: koi8-r\nx = '\xE9\n", "3.14").status, Status::Fail);
+    assert_eq!(verdict(b"# coding: rot42\nx = '\xE9'\n", "3.14").status, Status::Abstain);
 }

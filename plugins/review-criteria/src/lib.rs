@@ -1,12 +1,13 @@
 //! `review-criteria`: a model decides whether the result satisfies the task and its criteria.
 //!
 //! The answer is one JSON object: `passed`, `issues`, `confidence`, `suggestion`, and the nonce. Issues beside a pass
-//! are warnings; beside a failure they are errors, and the suggestion is the first one's hint. Everything else (text
-//! around the object, a missing field, another nonce, a confidence outside 0 to 1) is an abstention.
+//! are warnings; beside a failure they are errors, and the suggestion is the first one's hint. Only `passed` and the nonce
+//! must be there: without a confidence it is 0.5. For everything else (text around the object, another nonce, a confidence
+//! outside 0 to 1) the model is asked once more, and then it is an abstention.
 
 use gatehost_review::answer::{self, Repeats};
-use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_review::{CATEGORIES, Host, Review, Reviewed, Settings, World};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const TEMPLATE: &str = include_str!("../prompt.md");
@@ -21,7 +22,18 @@ impl SubmissionVerifier for ReviewCriteria {
         env!("CARGO_PKG_VERSION"),
         "A model that did not do the work finds that it satisfies the task and its criteria.",
     )
-    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""));
+    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""))
+    .rules(
+        const {
+            &[
+                Rule::error("issue", "The reviewer names a problem with the work.").help("Repair it."),
+                Rule::note(
+                    "not-shown",
+                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
+                ),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission, &settings, &Host)
@@ -38,7 +50,8 @@ fn form(nonce: &str) -> String {
          - `passed`: true where the task and every criterion are satisfied, and false otherwise\n\
          - `issues`: a list of texts, one for each problem; empty where there is none\n\
          - `confidence`: a number from 0 to 1, how sure you are\n\
-         - `suggestion`: a text, what should be changed; empty where nothing should"
+         - `suggestion`: a text, what should be changed; empty where nothing should\n\n\
+         {CATEGORIES}"
     )
 }
 
@@ -47,9 +60,9 @@ fn form(nonce: &str) -> String {
 struct Assessment {
     nonce: String,
     passed: bool,
-    issues: Vec<String>,
-    confidence: f64,
-    suggestion: String,
+    issues: Option<Vec<String>>,
+    confidence: Option<f64>,
+    suggestion: Option<String>,
 }
 
 impl Repeats for Assessment {
@@ -58,21 +71,28 @@ impl Repeats for Assessment {
     }
 }
 
+/// How sure a reviewer is that does not say so.
+const UNSAID_CONFIDENCE: f64 = 0.5;
+
+fn assessment(reviewed: &Reviewed) -> Result<Assessment, Verdict> {
+    let assessment: Assessment = answer::object(&reviewed.text, &reviewed.nonce)?;
+    match assessment.confidence {
+        Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
+            Err(Verdict::abstain(format!("the reviewer gave a confidence of {confidence}; expected 0 to 1")))
+        }
+        _ => Ok(assessment),
+    }
+}
+
 fn judge(submission: &Submission, settings: &Settings, world: &dyn World) -> Verdict {
     let review = Review { template: TEMPLATE, form, schema: Some(ANSWER_SCHEMA) };
-    let reviewed = match review.ask(submission, settings, world) {
-        Ok(reviewed) => reviewed,
+    let (assessment, reviewed) = match review.ask_for(submission, settings, world, assessment) {
+        Ok(answered) => answered,
         Err(verdict) => return verdict,
     };
-    let Assessment { passed, issues, confidence, suggestion, .. } =
-        match answer::object::<Assessment>(&reviewed.text, &reviewed.nonce) {
-            Ok(assessment) => assessment,
-            Err(verdict) => return verdict,
-        };
-    if !(0.0..=1.0).contains(&confidence) {
-        return Verdict::abstain(format!("the reviewer gave a confidence of {confidence}; expected 0 to 1"));
-    }
-    let suggestion = suggestion.trim();
+    let Assessment { passed, issues, confidence, suggestion, .. } = assessment;
+    let (issues, confidence) = (issues.unwrap_or_default(), confidence.unwrap_or(UNSAID_CONFIDENCE));
+    let suggestion = suggestion.as_deref().unwrap_or_default().trim();
     let new = |code: &str, message: String| reviewed.finding(passed, code, message);
     let mut findings: Vec<Finding> = issues.into_iter().map(|issue| new("issue", issue)).collect();
     if !passed && findings.is_empty() {
@@ -97,12 +117,14 @@ mod tests {
     use super::*;
     use gatehost_review::scripted::{Scripted, added, submission};
     use gatehost_sdk::models::Stop;
-    use gatehost_sdk::{Level, Status};
+    use gatehost_sdk::{Category, Level, Status};
 
     const GOOD: &str = r#"{"nonce": "NONCE", "passed": true, "issues": [], "confidence": 0.9, "suggestion": ""}"#;
 
     fn said(text: &str) -> Verdict {
-        judge(&submission(), &Settings::default(), &Scripted::saying(text))
+        let verdict = judge(&submission(), &Settings::default(), &Scripted::saying(text));
+        assert_eq!(ReviewCriteria::ABOUT.undeclared(&verdict), [""; 0]);
+        verdict
     }
 
     #[test]
@@ -112,11 +134,41 @@ mod tests {
         let bad = r#"{"nonce": "NONCE", "passed": false, "issues": ["src/a.rs:1: a does nothing", "no test"],
             "confidence": 0.8, "suggestion": "write it"}"#;
         let verdict = said(bad);
-        assert_eq!((verdict.status, verdict.class.as_ref().map(Class::as_str)), (Status::Fail, Some("review-rejection")));
+        assert_eq!(
+            (verdict.status, verdict.class.as_ref().map(Class::as_str)),
+            (Status::Fail, Some("review-rejection"))
+        );
         let place = verdict.findings[0].place.as_ref().expect("a place");
         assert_eq!((place.path.as_str(), place.line), ("src/a.rs", Some(1)));
         assert_eq!(verdict.findings[0].hint.as_deref(), Some("write it"));
         assert_eq!(verdict.findings[1].level, Level::Error);
+    }
+
+    #[test]
+    fn only_the_decision_must_be_said() {
+        let verdict = said(r#"{"nonce": "NONCE", "passed": true}"#);
+        assert_eq!((verdict.status, verdict.confidence), (Status::Pass, Some(0.5)));
+        let verdict = said(r#"{"nonce": "NONCE", "passed": false, "issues": ["manual: no key"], "suggestion": null}"#);
+        assert_eq!((verdict.status, verdict.findings[0].category), (Status::Fail, Category::Manual));
+        assert_eq!((&*verdict.findings[0].message, &verdict.findings[0].hint), ("no key", &None));
+    }
+
+    #[test]
+    fn a_malformed_answer_is_asked_for_once_more() {
+        for (first, then, status, asked) in [
+            ("It is fine.", GOOD, Status::Pass, 2),
+            ("", &*GOOD.replace("true", "false"), Status::Fail, 2),
+            ("It is fine.", "It is fine.", Status::Abstain, 2),
+            (GOOD, "It is not.", Status::Pass, 1),
+            (&*GOOD.replace("0.9", "7"), GOOD, Status::Pass, 2),
+        ] {
+            let world = Scripted { then: Some(then.to_owned()), ..Scripted::saying(first) };
+            assert_eq!(judge(&submission(), &Settings::default(), &world).status, status, "{first} {then}");
+            assert_eq!(world.asked.borrow().len(), asked, "{first} {then}");
+        }
+        let world = Scripted::saying("It is fine.");
+        judge(&submission(), &Settings::default(), &world);
+        assert!(!world.asked.borrow()[1].contains("It is fine."), "what is under review may have said it");
     }
 
     #[test]

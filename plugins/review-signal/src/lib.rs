@@ -6,8 +6,8 @@
 
 mod feedback;
 
-use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_review::{CATEGORIES, Host, Review, Settings, World};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 
 const TEMPLATE: &str = include_str!("../prompt.md");
 const PASS: &str = "REVIEW_PASS";
@@ -22,7 +22,19 @@ impl SubmissionVerifier for ReviewSignal {
         env!("CARGO_PKG_VERSION"),
         "A model that did not do the work reviews it and ends with REVIEW_PASS.",
     )
-    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""));
+    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, ""))
+    .rules(
+        const {
+            &[
+                Rule::error("feedback", "The reviewer wants something to be changed.")
+                    .help("Change it, or say why not."),
+                Rule::note(
+                    "not-shown",
+                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
+                ),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(submission, &settings, &Host)
@@ -36,7 +48,7 @@ fn form(nonce: &str) -> String {
     format!(
         "The code word of this review is: {nonce}\n\n\
          First your findings. Then, where something must be changed, a heading `Feedback for Revision` with a list of what \
-         to change, a point each.\n\n\
+         to change, a point each. {CATEGORIES}\n\n\
          The last line of your answer is the signal, and nothing else stands on it: one of the words {FAIL} and {PASS}, one \
          space, and the code word. {PASS} only where nothing must be changed. Write the code word nowhere else."
     )
@@ -96,7 +108,9 @@ mod tests {
     use gatehost_sdk::{Level, Status};
 
     fn said(text: &str) -> Verdict {
-        judge(&submission(), &Settings::default(), &Scripted::saying(text))
+        let verdict = judge(&submission(), &Settings::default(), &Scripted::saying(text));
+        assert_eq!(ReviewSignal::ABOUT.undeclared(&verdict), [""; 0]);
+        verdict
     }
 
     #[test]
@@ -154,8 +168,12 @@ mod tests {
     fn a_later_iteration_is_shown_the_findings_of_the_earlier() {
         let mut later = submission();
         later.attempt = 2;
-        later.prior_findings =
-            vec![PriorFinding { attempt: 1, check: "review".into(), finding: Finding::error("feedback", "no test"), fingerprint: String::new() }];
+        later.prior_findings = vec![PriorFinding {
+            attempt: 1,
+            check: "review".into(),
+            finding: Finding::error("feedback", "no test"),
+            fingerprint: String::new(),
+        }];
         let world = Scripted::saying("REVIEW_PASS NONCE");
         assert_eq!(judge(&later, &Settings::default(), &world).status, Status::Pass);
         let asked = world.asked.borrow();

@@ -1,23 +1,31 @@
 //! `review-verdict`: an architect approves or rejects the work.
 //!
 //! The answer is one JSON object: `verdict` (APPROVED, REJECTED), `confidence` (HIGH, MEDIUM, LOW), `findings`,
-//! `concerns`, `recommendation` (commit, retry, manual_review), `feedback`, and the nonce. An approval that does not
-//! recommend to commit contradicts itself and is an abstention, as is everything else that is not such an object.
+//! `concerns`, `recommendation` (commit, retry, manual_review), `feedback`, and the nonce. An approval that recommends to
+//! retry contradicts itself and is an abstention; where the architect recommends a manual review, a person must decide. For
+//! what is no such object the model is asked once more, and then it is an abstention.
 //!
-//! An approval without proof is none: unless the settings say otherwise, an earlier tier must have run a command that
-//! ended with exit code 0, or the work fails before anybody is asked.
+//! An approval without proof is none: unless the settings say otherwise, an earlier tier must have run the command that
+//! proves the work (`proof.rs`), or the work fails before anybody is asked.
+
+mod proof;
 
 use gatehost_review::answer::{self, Repeats};
-use gatehost_review::{Host, Review, Settings, World};
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_review::{CATEGORIES, Host, Review, Reviewed, Settings, World};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const TEMPLATE: &str = include_str!("../prompt.md");
 const ANSWER_SCHEMA: &str = r#"{"type":"object","properties":{"nonce":{"type":"string"},"verdict":{"enum":["REJECTED","APPROVED"]},"confidence":{"enum":["LOW","MEDIUM","HIGH"]},"findings":{"type":"array","items":{"type":"string"}},"concerns":{"type":"array","items":{"type":"string"}},"recommendation":{"enum":["commit","retry","manual_review"]},"feedback":{"type":"string"}},"required":["nonce","verdict","confidence","findings","concerns","recommendation","feedback"],"additionalProperties":false}"#;
 const OWN_SETTINGS: &str = r#""verify_evidence": {
-      "description": "Whether an earlier tier must have run a command that ended with exit code 0.",
+      "description": "Whether an earlier tier must have run the command that proves the work, with exit code 0.",
       "type": "boolean",
       "default": true
+    },
+    "proof": {
+      "description": "The name of the command that proves the work. Without it, the task's `verify` does, where the caller or the plan vouches for the task.",
+      "type": "string",
+      "minLength": 1
     },
     "#;
 
@@ -25,6 +33,7 @@ const OWN_SETTINGS: &str = r#""verify_evidence": {
 struct ArchitectSettings {
     #[serde(default = "yes")]
     verify_evidence: bool,
+    proof: Option<String>,
     #[serde(flatten)]
     common: Settings,
 }
@@ -42,7 +51,27 @@ impl SubmissionVerifier for ReviewVerdict {
         env!("CARGO_PKG_VERSION"),
         "A model that did not do the work approves it as an architect would.",
     )
-    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, OWN_SETTINGS));
+    .settings_schema(gatehost_review::settings_schema!(TEMPLATE, OWN_SETTINGS))
+    .rules(
+        const {
+            &[
+                Rule::error("concern", "The architect names a problem with the work.").help("Repair it."),
+                Rule::note("finding", "The evidence that the architect found for a criterion."),
+                Rule::note("manual-review", "The architect recommends that a person looks at the work."),
+                Rule::error(
+                    "no-verify-evidence",
+                    "No earlier tier ran the command that proves the work, with exit code 0.",
+                )
+                .help("Run it in an earlier tier, and name it in `proof`."),
+                Rule::error("vacuous-proof", "The command that should prove the work succeeds whatever the work is.")
+                    .help("Run a command that fails when the work is wrong."),
+                Rule::note(
+                    "not-shown",
+                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
+                ),
+            ]
+        },
+    );
 
     fn check(submission: &Submission, settings: ArchitectSettings) -> Verdict {
         judge(submission, &settings, &Host)
@@ -61,7 +90,8 @@ fn form(nonce: &str) -> String {
          - `findings`: a list of texts, one for each criterion with the evidence that you found\n\
          - `concerns`: a list of texts, one for each problem; empty where there is none\n\
          - `recommendation`: `commit`, `retry`, or `manual_review` where a person should decide\n\
-         - `feedback`: a text, what the executor should change; empty where nothing should"
+         - `feedback`: a text, what the executor should change; empty where nothing should\n\n\
+         {CATEGORIES}"
     )
 }
 
@@ -107,26 +137,20 @@ impl Repeats for Architect {
 }
 
 fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn World) -> Verdict {
-    let proven =
-        submission.evidence.iter().flat_map(|check| &check.commands).any(|command| command.exit_code == Some(0));
-    if settings.verify_evidence && !proven {
-        let finding = Finding::error("no-verify-evidence", "no earlier tier ran a command that ended with exit code 0")
-            .hint("put a check that runs the verify command into an earlier tier, or set `verify_evidence = false`");
-        let verdict = Verdict::fail("there is no proof to approve", vec![finding]);
-        return Verdict { class: Some(Class::VerifyFailure), ..verdict };
+    if settings.verify_evidence
+        && let Some(finding) = proof::missing(submission, settings.proof.as_deref())
+    {
+        return Verdict::fail("there is no proof to approve", vec![finding]).class(Class::VerifyFailure);
     }
     let review = Review { template: TEMPLATE, form, schema: Some(ANSWER_SCHEMA) };
-    let reviewed = match review.ask(submission, &settings.common, world) {
-        Ok(reviewed) => reviewed,
-        Err(verdict) => return verdict,
-    };
-    let architect = match answer::object::<Architect>(&reviewed.text, &reviewed.nonce) {
-        Ok(architect) => architect,
+    let read = |reviewed: &Reviewed| answer::object::<Architect>(&reviewed.text, &reviewed.nonce);
+    let (architect, reviewed) = match review.ask_for(submission, &settings.common, world, read) {
+        Ok(answered) => answered,
         Err(verdict) => return verdict,
     };
     let approved = architect.verdict == Decision::Approved;
-    if approved && architect.recommendation != Recommendation::Commit {
-        return Verdict::abstain("the architect approves, and does not recommend to commit: a person should look");
+    if approved && architect.recommendation == Recommendation::Retry {
+        return Verdict::abstain("the architect approves, and recommends to retry: a person should look");
     }
     let new = |code: &str, message: String| reviewed.finding(approved, code, message);
     let mut findings: Vec<Finding> = architect.concerns.into_iter().map(|concern| new("concern", concern)).collect();
@@ -138,18 +162,18 @@ fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn Worl
         first.hint = Some(feedback.to_owned());
     }
     findings.extend(architect.findings.into_iter().map(|finding| Finding::note("finding", finding)));
-    if architect.recommendation == Recommendation::ManualReview {
+    let needs_person = architect.recommendation == Recommendation::ManualReview;
+    if needs_person {
         findings.push(Finding::note("manual-review", "the architect recommends that a person looks at it"));
     }
     findings.extend(reviewed.notes);
     let verdict = match approved {
         true => Verdict { findings, ..Verdict::pass() },
-        false => Verdict {
-            class: Some(Class::ReviewRejection),
-            ..Verdict::fail("rejected by the architect", findings)
-        },
+        false => {
+            Verdict { class: Some(Class::ReviewRejection), ..Verdict::fail("rejected by the architect", findings) }
+        }
     };
-    Verdict { confidence: Some(number(architect.confidence)), ..verdict }
+    Verdict { confidence: Some(number(architect.confidence)), needs_person, ..verdict }
 }
 
 fn number(confidence: Confidence) -> f64 {
@@ -164,14 +188,16 @@ fn number(confidence: Confidence) -> f64 {
 mod tests {
     use super::*;
     use gatehost_review::scripted::{Scripted, submission};
-    use gatehost_sdk::submission::{CommandEvidence, Evidence, Outcome};
+    use gatehost_sdk::submission::{CommandEvidence, Evidence};
     use gatehost_sdk::{Level, Status};
 
     const GOOD: &str = r#"{"nonce": "NONCE", "verdict": "APPROVED", "confidence": "HIGH", "findings": ["a exists"], "concerns": [], "recommendation": "commit", "feedback": ""}"#;
 
     fn said(text: &str) -> Verdict {
         let settings = serde_json::from_str(r#"{"verify_evidence": false}"#).expect("settings");
-        judge(&submission(), &settings, &Scripted::saying(text))
+        let verdict = judge(&submission(), &settings, &Scripted::saying(text));
+        assert_eq!(ReviewVerdict::ABOUT.undeclared(&verdict), [""; 0]);
+        verdict
     }
 
     #[test]
@@ -200,7 +226,6 @@ mod tests {
     fn anything_else_abstains() {
         for text in [
             GOOD.replace("commit", "retry"),
-            GOOD.replace("commit", "manual_review"),
             GOOD.replace("APPROVED", "approved"),
             GOOD.replace("APPROVED", "APPROVED | REJECTED"),
             GOOD.replace("NONCE", "other"),
@@ -214,29 +239,41 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_needs_proof() {
-        let settings = || serde_json::from_str("{}").expect("settings");
-        let evidence = |exit_code| Evidence {
-            check: "tests".into(),
-            verifier: "command".into(),
-            outcome: Outcome::Pass,
-            commands: vec![CommandEvidence {
+    fn a_person_decides_where_the_architect_says_so() {
+        for (text, status) in [
+            (GOOD.replace("commit", "manual_review"), Status::Pass),
+            (GOOD.replace("commit", "manual_review").replace("APPROVED", "REJECTED"), Status::Fail),
+        ] {
+            let verdict = said(&text);
+            assert_eq!((verdict.status, verdict.needs_person), (status, true), "{text}");
+        }
+        assert!(!said(GOOD).needs_person);
+    }
+
+    #[test]
+    fn a_malformed_answer_is_asked_for_once_more() {
+        let settings = serde_json::from_str(r#"{"verify_evidence": false}"#).expect("settings");
+        let world = Scripted { then: Some(GOOD.to_owned()), ..Scripted::saying("Approved!") };
+        assert_eq!(judge(&submission(), &settings, &world).status, Status::Pass);
+    }
+
+    #[test]
+    fn without_proof_nobody_is_asked() {
+        let settings = serde_json::from_str(r#"{"proof": "tests"}"#).expect("settings");
+        for (exit_code, status, asked) in [(Some(1), Status::Fail, 0), (Some(0), Status::Pass, 1)] {
+            let command = CommandEvidence {
                 name: "tests".into(),
-                argv: vec!["test".into()],
+                argv: vec!["make".into(), "test".into()],
                 exit_code,
-                timed_out: exit_code.is_none(),
                 output: "5 tests passed".into(),
                 ..CommandEvidence::default()
-            }],
-            ..Evidence::default()
-        };
-        for (exit_code, status, asked) in
-            [(None, Status::Fail, 0), (Some(1), Status::Fail, 0), (Some(0), Status::Pass, 1)]
-        {
+            };
             let mut submission = submission();
-            submission.evidence = vec![evidence(exit_code)];
+            submission.evidence = vec![Evidence { commands: vec![command], ..Evidence::default() }];
             let world = Scripted::saying(GOOD);
-            assert_eq!(judge(&submission, &settings(), &world).status, status, "{exit_code:?}");
+            let verdict = judge(&submission, &settings, &world);
+            assert_eq!(ReviewVerdict::ABOUT.undeclared(&verdict), [""; 0]);
+            assert_eq!(verdict.status, status, "{exit_code:?}");
             assert_eq!(world.asked.borrow().len(), asked);
             assert!(asked == 0 || world.asked.borrow()[0].contains("5 tests passed"));
         }

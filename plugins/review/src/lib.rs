@@ -16,7 +16,7 @@ mod template;
 mod world;
 
 pub use place::Paths;
-pub use review::{Review, Reviewed};
+pub use review::{CATEGORIES, Review, Reviewed};
 pub use world::{Host, World};
 
 use serde::Deserialize;

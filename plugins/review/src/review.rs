@@ -4,7 +4,7 @@ use crate::material::Material;
 use crate::template::{self, Piece};
 use crate::{Paths, Settings, World};
 use gatehost_sdk::models::{Part, Request, Stop};
-use gatehost_sdk::{Finding, Submission, Verdict};
+use gatehost_sdk::{Category, Finding, Submission, Verdict};
 
 /// What makes a reviewer the one that it is.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,29 @@ pub struct Reviewed {
 }
 
 impl Reviewed {
-    /// A finding, where its message says that it is: an error beside a rejection, a warning beside a pass.
+    /// A finding, where its message says that it is: an error beside a rejection, a warning beside a pass. A word before
+    /// the message says what it is about, as [`CATEGORIES`] asks for.
     pub fn finding(&self, passed: bool, code: &str, message: String) -> Finding {
+        let (category, message) = categorised(&message);
         let finding = if passed { Finding::warning(code, message) } else { Finding::error(code, message) };
-        self.paths.locate(finding)
+        self.paths.locate(finding.category(category))
     }
+}
+
+/// How a reviewer says what a problem is about; for the form of an answer.
+pub const CATEGORIES: &str = "Start a problem with `specification:` where the task itself is wrong or contradicts itself, \
+so that no work could satisfy it, and with `manual:` where only a person can do what is missing.";
+
+/// What a problem is about, and the problem without the word that says so.
+fn categorised(message: &str) -> (Category, &str) {
+    let (word, rest) = message.split_once(':').unwrap_or(("", message));
+    let category = match word.trim_matches(['`', '*', '[', ']', ' ']).to_ascii_lowercase().as_str() {
+        "specification" => Category::Specification,
+        "manual" => Category::Manual,
+        _ => return (Category::Work, message),
+    };
+    let rest = rest.trim_start_matches(['`', '*', ' ']);
+    if rest.is_empty() { (category, message) } else { (category, rest) }
 }
 
 const ROLE: &str = "You are an independent reviewer. Somebody else did the work that you are shown, and you see it for the \
@@ -60,6 +78,34 @@ fn nothing(name: &str) -> &'static str {
 impl Review {
     /// Ask about a submission. What is not a whole answer is a verdict already: an abstention.
     pub fn ask(&self, submission: &Submission, settings: &Settings, world: &dyn World) -> Result<Reviewed, Verdict> {
+        self.ask_once(submission, settings, world, "")
+    }
+
+    /// Ask about a submission, and once more where the answer does not have the form that was asked for.
+    pub fn ask_for<T>(
+        &self,
+        submission: &Submission,
+        settings: &Settings,
+        world: &dyn World,
+        read: impl Fn(&Reviewed) -> Result<T, Verdict>,
+    ) -> Result<(T, Reviewed), Verdict> {
+        let first = self.ask_once(submission, settings, world, "")?;
+        if let Ok(answer) = read(&first) {
+            return Ok((answer, first));
+        }
+        // Nothing of the first answer is repeated: it may be the words of what is under review.
+        let again = "\nAn earlier answer to this question did not have this form. Keep to it exactly.\n";
+        let second = self.ask_once(submission, settings, world, again)?;
+        read(&second).map(|answer| (answer, second))
+    }
+
+    fn ask_once(
+        &self,
+        submission: &Submission,
+        settings: &Settings,
+        world: &dyn World,
+        again: &str,
+    ) -> Result<Reviewed, Verdict> {
         let model = model(settings, world)?;
         if submission.task.is_none() && settings.criteria.is_empty() && settings.documents.is_empty() {
             return Err(Verdict::abstain(
@@ -77,7 +123,7 @@ impl Review {
                 settings.max_bytes
             )));
         }
-        prompt.push(Part::Text(format!("\n\n## How to answer\n\n{}\n", (self.form)(&nonce))));
+        prompt.push(Part::Text(format!("\n\n## How to answer\n\n{}\n{again}", (self.form)(&nonce))));
         let request = Request {
             system: ROLE.to_owned(),
             prompt,
@@ -154,5 +200,23 @@ fn model(settings: &Settings, world: &dyn World) -> Result<String, Verdict> {
         (Some(name), _) => Err(Verdict::abstain(format!("the model `{name}` of the settings is not granted"))),
         (None, [only]) => Ok(only.clone()),
         (None, _) => Err(Verdict::abstain("several models are granted: name one in the setting `model`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_says_what_it_is_about() {
+        for (message, category, rest) in [
+            ("no test", Category::Work, "no test"),
+            ("src/a.rs:3: no test", Category::Work, "src/a.rs:3: no test"),
+            ("specification: 2 contradicts 3", Category::Specification, "2 contradicts 3"),
+            ("**Manual:** press the button", Category::Manual, "press the button"),
+            ("manual:", Category::Manual, "manual:"),
+        ] {
+            assert_eq!(categorised(message), (category, rest), "{message}");
+        }
     }
 }

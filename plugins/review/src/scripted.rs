@@ -15,6 +15,8 @@ pub const NONCE: &str = "k7x2m9p4k7x2m9p4k7x2m9p4k7x2m9p4";
 pub struct Scripted {
     /// What the model says; `NONCE` in it stands for the nonce.
     pub says: String,
+    /// What it says when it is asked again, where that is something else.
+    pub then: Option<String>,
     /// Why it ends.
     pub stop: Stop,
     /// The files.
@@ -30,6 +32,7 @@ impl Scripted {
     pub fn saying(text: &str) -> Self {
         Self {
             says: text.to_owned(),
+            then: None,
             stop: Stop::End,
             files: BTreeMap::from([("src/a.rs".to_owned(), b"fn a() {}\n".to_vec())]),
             granted: vec!["reviewer".to_owned()],
@@ -52,8 +55,9 @@ impl World for Scripted {
             Part::Text(text) => text.clone(),
             Part::Untrusted(part) => format!("<{}>{}</>", part.label, part.content),
         };
+        let says = if self.asked.borrow().is_empty() { &self.says } else { self.then.as_ref().unwrap_or(&self.says) };
         self.asked.borrow_mut().push(request.prompt.iter().map(part).collect());
-        let text = self.says.replace("NONCE", NONCE);
+        let text = says.replace("NONCE", NONCE);
         Ok(Answer { text, stop: self.stop, model: "scripted".to_owned() })
     }
 

@@ -44,6 +44,8 @@ struct Scan {
     /// Between the two `|` of a closure, where a comma ends nothing.
     in_closure: bool,
     after: Option<SyntaxKind>,
+    /// What the `::` of the path that is being read cost.
+    path: u32,
 }
 
 impl Scan {
@@ -55,6 +57,7 @@ impl Scan {
         if self.after == Some(T!['}']) && !goes_on {
             self.end_of_statement();
         }
+        self.path(kind);
         match kind {
             T!['('] | T!['['] | T!['{'] => {
                 // A call or an index is a link of what goes before it, too.
@@ -74,7 +77,8 @@ impl Scan {
             T![,] if !self.in_closure => self.nesting.end_of_chain(),
             T![|] => {
                 self.in_closure = !self.in_closure && !self.is_after_operand();
-                self.nesting.link(PREFIX / 2);
+                // An operator between operands, or between patterns, nests no deeper than another.
+                self.nesting.link(if self.is_after_operand() { LINK } else { PREFIX / 2 });
             }
             T![!] | T![-] | T![*] | T![&] | T![=] | T![.] | T![@] | T![:] | T![>] => {
                 self.nesting.link(if self.is_after_operand() && !matches!(kind, T![=] | T![@] | T![:] | T![>]) {
@@ -88,6 +92,17 @@ impl Scan {
             _ => {}
         }
         self.after = Some(kind);
+    }
+
+    /// A path ends before anything that is not part of one, and so does what it costs.
+    fn path(&mut self, kind: SyntaxKind) {
+        match kind {
+            T![:] if self.after == Some(T![:]) => self.path += 2 * PREFIX,
+            T![:] | T![self] | T![super] | T![crate] | T![Self] | SyntaxKind::IDENT => {}
+            // What stands in its brackets is inside of it.
+            T![<] => self.path = 0,
+            _ => self.nesting.unlink(std::mem::take(&mut self.path)),
+        }
     }
 
     fn is_after_operand(&self) -> bool {

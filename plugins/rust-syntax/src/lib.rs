@@ -1,13 +1,15 @@
 //! `rust-syntax`: every matching file is Rust that rustc's parser accepts, in some edition or in the one that is set.
 //!
-//! The parser is rust-analyzer's, which recovers from every error; what it takes and rustc does not is `rules.rs`. What
-//! is nested too deep for its recursion is found before it runs (`depth.rs`).
+//! The parser is rust-analyzer's, which recovers from every error; what it takes and rustc does not is `rules.rs`, and
+//! what it refuses and rustc takes, `soft.rs`. What is nested too deep for its recursion is found before it runs (`depth.rs`).
 
 mod codes;
 mod depth;
 mod rules;
+mod soft;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use ra_ap_parser::Edition;
 use ra_ap_syntax::SourceFile;
 use serde::Deserialize;
@@ -18,18 +20,48 @@ struct RustSyntax;
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     edition: Option<String>,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "Rust",
+    known_as: &["rust", "rs"],
+    comments: &["//"],
+    quotes: &['"'],
+    has_braces: true,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("expected", "something else stands where a token or a part of the grammar is expected"),
+    Rule::error("unterminated", "a string, a character or a comment is not closed"),
+    Rule::error("literal", "a literal is malformed"),
+    Rule::error("syntax", "the file is not Rust"),
+    Rule::TOO_DEEP,
+    Rule::TOO_LONG,
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 impl FileVerifier for RustSyntax {
     type Settings = Settings;
     const ABOUT: About =
         About::new("rust-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Rust (as rustc parses it).")
             .files(&["**/*.rs"])
-            .settings_schema(include_str!("settings.json"));
+            .settings_schema(include_str!("settings.json"))
+            .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("Rust") {
-            Ok(text) => judge(file, text, editions(settings.edition.as_deref())),
+            Ok(text) => {
+                let editions = editions(settings.edition.as_deref());
+                // A carriage return before a line feed is not there for rustc. Every line and column stays.
+                let verdict = match soft::with_line_feeds(text) {
+                    Some(text) => judge(&File::new(&file.path, &*text), &text, editions),
+                    None => judge(file, text, editions),
+                };
+                file.unless_foreign(text, &FORMAT, settings.strict, verdict)
+            }
             Err(finding) => finding.into(),
         }
     }
@@ -60,7 +92,7 @@ fn judge(file: &File, whole: &str, editions: &[Edition]) -> Verdict {
     let mut found = Vec::new();
     for &edition in editions {
         let errors = errors(text, edition);
-        if errors.is_empty() {
+        if errors.is_empty() || soft::is_right(text, edition) {
             return Verdict::pass();
         }
         // The newest edition speaks for all.

@@ -2,7 +2,10 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(text: &str, edition: Option<&str>) -> Verdict {
-    RustSyntax::check(&File::new("a.rs", text), Settings { edition: edition.map(str::to_owned) })
+    let settings = Settings { edition: edition.map(str::to_owned), strict: false };
+    let verdict = RustSyntax::check(&File::new("a.rs", text), settings);
+    assert!(RustSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn first(text: &str) -> Option<(String, u32, u32)> {
@@ -119,5 +122,87 @@ fn length_alone_is_not_depth() {
     ] {
         let text = format!("{start}{}{end}", part.repeat(1_500));
         assert_eq!(verdict(&text, None).status, Status::Pass, "{part}");
+    }
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("use {{crate_name}}::run;\nfn main() { run() }\n", Status::NotApplicable),
+        ("fn main() {\n    {% if a %}\n    b();\n    {% endif %}\n}\n", Status::NotApplicable),
+        ("struct {{ name | upper_camel_case }};\n", Status::NotApplicable),
+        ("fn main() { {{ a }} }\n", Status::Pass),
+        ("fn main() { let x = ; // {{ a }}\n}\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text, None).status, expected, "{text}");
+        let strict = RustSyntax::check(&File::new("a.rs", text), Settings { strict: true, ..Settings::default() });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+    }
+}
+
+/// As rustc's parser says, in every edition or in the one that takes it.
+#[test]
+fn what_rustc_takes_passes() {
+    let pattern = format!("fn f() {{ match a {{ {} => 1, _ => 2 }} }}", vec!["A::B"; 3_000].join(" | "));
+    for text in [
+        "/// a\r\nfn f() { let a = \"x \\\r\n   y\"; }\r\n",
+        "const A: &str = \"a\r\nb\"; const B: &str = r\"a\r\nb\"; const C: &[u8] = b\"a\r\nb\";\r\n",
+        "const A: &[u8] = br\"a\r\nb\"; const B: &CStr = c\"a\r\nb\";\r\n/** a\r\n b */\r\nfn f() {}\r\n",
+        "trait T { fn f(i32); fn g(&str, Vec<u8>) -> u8; fn h<A: B<C>>(&self, a: A, A::B) {} }",
+        "unsafe mod a {} unsafe mod b;",
+        "fn f<T: !Copy + ?Sized + !A<B>>() {}",
+        "trait A { final fn f() {} } impl A { final fn f() {} } final fn f() {}",
+        "fn f() { const move || 1; const || 1; }",
+        "//! a\n#![a(b[c])]\n//! d\nmod e { //! f\n fn g() {} } fn h() { /*! i */ }",
+        "#!/usr/bin/env run\n//! a\n//// b\n/*** c */\n/**/\n",
+        "m! { /// a\n }",
+        "fn f() { let A(.., ) = a; let A { .. } = b; A { ..c }; A { d, .. } = e; [0; 1]; [0] }",
+        "fn f() { raw; &raw const x; &raw mut y; &raw; &raw.x; &raw[1]; &raw(1) }",
+        "fn f() { m!(1a, \"a\"b, 'a'b, 1.0f33); x?; y? + 1 }",
+        "fn f() { 1u8 as u16; 0x1u8; 0b1_u8; 1usize; 1i128; 1.0f64; 1e3f32; 1f16; 1f128; 0o7i64; 0xf32; 1_ }",
+        "fn r#fn(r#type: u8) { r#type; }",
+        &pattern,
+    ] {
+        assert_eq!(first(text), None, "{text}");
+        assert_eq!(verdict(text, None).status, Status::Pass, "{text}");
+    }
+}
+
+#[test]
+fn what_rustc_refuses_fails() {
+    for (text, code, line, column) in [
+        ("fn f() {\n /// a\n}", "syntax", 2, 2),
+        ("fn f() {}\n/// a\n", "syntax", 2, 1),
+        ("fn f() {}\n/** a */\n", "syntax", 2, 1),
+        ("struct A { b: u8, /// c\n}", "syntax", 1, 19),
+        ("struct A(u8, /// c\n);", "syntax", 1, 14),
+        ("enum A { B, /// c\n /// d\n}", "syntax", 1, 13),
+        ("trait A { /// c\n}", "syntax", 1, 11),
+        ("fn f() { match a { b => c, /// d\n } }", "syntax", 1, 28),
+        ("/// a\n//! b\nfn f() {}\n", "syntax", 2, 1),
+        ("fn f() {}\n//! b\n", "syntax", 2, 1),
+        ("m!(\u{201C}a\u{201D});", "syntax", 1, 4),
+        ("m!(`);", "syntax", 1, 4),
+        ("m!(\u{2013});", "syntax", 1, 4),
+        ("fn f() { let A { .., } = a; }", "expected", 1, 20),
+        ("fn f() { let A { a, .., b } = a; }", "expected", 1, 23),
+        ("fn f() { A { .., } = a; }", "expected", 1, 16),
+        ("fn f() { A { ..b, }; }", "syntax", 1, 17),
+        ("const A: [u8; 1] = [0; ];", "expected", 1, 24),
+        ("fn f() { &raw x; }", "expected", 1, 14),
+        ("fn f<T: ?>() {}", "expected", 1, 10),
+        ("const A: u8 = 1a;", "literal", 1, 15),
+        ("const A: u8 = 1u88;", "literal", 1, 15),
+        ("const A: f32 = 1.0f33;", "literal", 1, 16),
+        ("fn f(r#self: u8) {}", "syntax", 1, 6),
+        ("use r#crate::x;", "syntax", 1, 5),
+        ("const A: &str = \"a\"b;", "literal", 1, 17),
+        ("const A: u8 = b'a'x;", "literal", 1, 15),
+        ("extern \"C\"x fn f() {}", "literal", 1, 8),
+        ("fn f() {}\r\nfn g( {}\r\n", "expected", 2, 6),
+        ("trait T { fn f(mut i32); }", "syntax", 1, 23),
+    ] {
+        assert_eq!(first(text), Some((code.to_owned(), line, column)), "{text}");
+        assert_eq!(verdict(text, None).status, Status::Fail, "{text}");
     }
 }

@@ -51,6 +51,11 @@ impl Nesting {
         self.deepest = self.deepest.max(self.now.chain);
     }
 
+    /// A part of the chain ends that cost this much, such as a path before an operator.
+    pub fn unlink(&mut self, cost: u32) {
+        self.now.chain = self.now.chain.saturating_sub(cost).max(self.now.statement);
+    }
+
     /// A chain ends, as at a comma; what is open stays open.
     pub fn end_of_chain(&mut self) {
         self.now.chain = self.now.statement;
@@ -84,7 +89,7 @@ impl Nesting {
 mod tests {
     use super::*;
 
-    /// `(` and `)`, `+` for a link and `,` for the end of a chain, `:` and `;` for a statement's, each at a fifth of the
+    /// `(` and `)`, `+` for a link, `-` for its end and `,` for the end of a chain, `:` and `;` for a statement's, each at a fifth of the
     /// stack.
     fn is_too_deep(text: &str) -> bool {
         let mut nesting = Nesting::new();
@@ -92,6 +97,7 @@ mod tests {
             match byte {
                 b'(' => nesting.open(STACK / 5),
                 b')' => nesting.close(),
+                b'-' => nesting.unlink(STACK / 5),
                 b',' => nesting.end_of_chain(),
                 b':' => nesting.link_statement(STACK / 5),
                 b';' => nesting.end_of_statement(),
@@ -113,6 +119,11 @@ mod tests {
             ("+++,+++,+++", false),
             ("((+,++,+++))", false),
             ("(+(+(+", true),
+            ("+++-++-+", false),
+            ("+++-+++", false),
+            ("+++-++++", true),
+            ("++(--++", false),
+            ("++(--+++", true),
             ("(+(+(,", false),
             ("+++(+++)", true),
             ("(+++)+++", false),

@@ -1,10 +1,22 @@
 //! What every syntax verifier does alike: order and bound what was found, and say that a file is deeper or longer than
 //! the verifier can judge.
 
-use crate::{File, Finding, Status, Verdict};
+use crate::{File, Finding, Rule, Status, Verdict};
 
 /// The most findings that are worth reading; behind the first, most are its consequences.
 const MOST: usize = 50;
+
+/// The rules that several syntax verifiers share.
+impl Rule {
+    /// The file is not UTF-8; see [`File::utf8`].
+    pub const NOT_UTF_8: Self = Self::error("not-utf-8", "the file is not UTF-8").help("save the file as UTF-8");
+    /// The file is UTF-16; see [`File::utf8`].
+    pub const UTF_16: Self = Self::error("utf-16", "the file is UTF-16, not UTF-8").help("save the file as UTF-8");
+    /// The file was not judged; see [`File::too_deep`].
+    pub const TOO_DEEP: Self = Self::note("too-deep", "the file is nested deeper than the verifier can follow");
+    /// The file was not judged; see [`File::too_long`].
+    pub const TOO_LONG: Self = Self::note("too-long", "the file has more tokens than the verifier can judge");
+}
 
 impl File {
     /// The verdict over a file with these errors, each beside its byte: a pass where there is none.

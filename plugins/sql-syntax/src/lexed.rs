@@ -95,7 +95,11 @@ impl<'a> Lexer<'a> {
                 _ => self.token(byte),
             }
         }
-        if self.start.is_some() {
+        if let Some(start) = self.start {
+            if self.ends > 0 {
+                let message = "the file ends in a body of `BEGIN ATOMIC`; expected `END`".to_owned();
+                self.faults.push(Fault { code: "unexpected-end", message, at: start });
+            }
             self.end();
         }
     }
@@ -248,7 +252,9 @@ impl<'a> Lexer<'a> {
         let is_tag = length.is_some_and(|length| inside[length..].starts_with('$'))
             && !inside.starts_with(|c: char| c.is_ascii_digit());
         let Some(length) = length.filter(|_| is_tag) else {
-            if !inside.starts_with(|c: char| c.is_ascii_digit()) {
+            // A parameter has a number that fits 31 bits.
+            let digits = inside.find(|c: char| !c.is_ascii_digit()).unwrap_or(inside.len());
+            if inside[..digits].parse::<i32>().is_err() {
                 self.stray.get_or_insert(start);
             }
             self.at += 1;
@@ -366,6 +372,7 @@ mod tests {
             ("select $a$ $$", "unclosed-string", 7),
             ("select /* a", "unclosed-comment", 7),
             ("select (1; select 2", "unbalanced-bracket", 7),
+            ("a; create function f() begin atomic select 1; select 2;", "unexpected-end", 3),
             ("select 1); select 2", "unbalanced-bracket", 8),
             ("select (1]; select 2", "unbalanced-bracket", 9),
         ] {

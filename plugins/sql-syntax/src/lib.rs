@@ -5,16 +5,20 @@
 //! settings, a file that neither takes may be of a third: then it fails only for what is wrong in all of them
 //! (`lexed.rs`).
 
+mod actions;
+mod dialects;
 mod lexed;
 mod postgresql;
 mod psql;
 mod sqlite;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use lexed::Fault;
 use serde::Deserialize;
 
-const SETTINGS_SCHEMA: &str = r#"{
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "properties": {
@@ -22,10 +26,14 @@ const SETTINGS_SCHEMA: &str = r#"{
       "description": "Whose SQL it is. `auto`: it passes if either takes it, and fails only for what is wrong in every dialect.",
       "enum": ["auto", "postgresql", "sqlite"],
       "default": "auto"
-    }
+    },
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
   },
   "additionalProperties": false
-}"#;
+}"#
+);
 
 /// How many findings are reported.
 const MOST_FINDINGS: usize = 50;
@@ -36,7 +44,27 @@ const MOST_NESTING: usize = 200;
 #[serde(deny_unknown_fields, default)]
 struct Settings {
     dialect: Dialect,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "SQL",
+    known_as: &["sql"],
+    comments: &["--"],
+    quotes: &['"', '\''],
+    has_braces: false,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "a statement is not SQL of the dialect"),
+    Rule::error("unbalanced-bracket", "a bracket is not closed, or closes nothing"),
+    Rule::error("unclosed-string", "a string or a quoted name is not closed"),
+    Rule::error("unclosed-comment", "a comment is not closed"),
+    Rule::error("unexpected-end", "the file ends within a statement"),
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -54,11 +82,12 @@ impl FileVerifier for SqlSyntax {
     const ABOUT: About =
         About::new("sql-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid SQL (PostgreSQL's or SQLite's).")
             .files(&["**/*.sql", "**/*.psql", "**/*.pgsql"])
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("SQL here") {
-            Ok(text) => judge(file, text, settings.dialect),
+            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text, &settings)),
             Err(finding) => finding.into(),
         }
     }
@@ -73,18 +102,22 @@ enum Answer {
     Wrong(Vec<Fault>),
     /// Not a matter that this parser can judge.
     Unsure(String),
+    /// Not SQL before it is rendered, for this reason.
+    Template(String),
 }
 
-fn judge(file: &File, text: &str, dialect: Dialect) -> Verdict {
-    match dialect {
-        Dialect::Postgresql => verdict(file, postgresql::answer(text), "PostgreSQL"),
-        Dialect::Sqlite => verdict(file, sqlite::answer(text), "SQLite"),
-        Dialect::Auto => of_any_dialect(file, text),
+fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
+    match settings.dialect {
+        Dialect::Postgresql => verdict(file, postgresql::answer(text), "PostgreSQL", settings.strict),
+        Dialect::Sqlite => verdict(file, sqlite::answer(text), "SQLite", settings.strict),
+        Dialect::Auto => of_any_dialect(file, text, settings.strict),
     }
 }
 
-fn verdict(file: &File, answer: Answer, dialect: &str) -> Verdict {
+fn verdict(file: &File, answer: Answer, dialect: &str, strict: bool) -> Verdict {
     match answer {
+        Answer::Template(reason) if !strict => Verdict::not_applicable(reason),
+        Answer::Template(why) => Verdict::abstain(format!("cannot be judged as {dialect}: {why}")),
         Answer::Right => Verdict::pass(),
         Answer::Wrong(faults) => findings(file, faults),
         Answer::Unsure(why) => Verdict::abstain(format!("cannot be judged as {dialect}: {why}")),
@@ -99,10 +132,16 @@ fn findings(file: &File, faults: Vec<Fault>) -> Verdict {
         .into()
 }
 
-fn of_any_dialect(file: &File, text: &str) -> Verdict {
+fn of_any_dialect(file: &File, text: &str, strict: bool) -> Verdict {
     let postgresql = postgresql::answer(text);
     if matches!(postgresql, Answer::Right) || matches!(sqlite::answer_in_doubt(text), Answer::Right) {
         return Verdict::pass();
+    }
+    if let Some(other) = dialects::recognised(text).filter(|_| !strict) {
+        return Verdict::not_applicable(format!("the file is SQL of {other}, which this verifier does not read"));
+    }
+    if let Answer::Template(reason) = postgresql {
+        return verdict(file, Answer::Template(reason), "SQL", strict);
     }
     let lexed = lexed::lexed(text);
     // In MySQL a backslash escapes a quote, and so everything behind it would be read wrongly here.
@@ -115,7 +154,7 @@ fn of_any_dialect(file: &File, text: &str) -> Verdict {
             let line = text[..fault.at].matches('\n').count() + 1;
             format!("PostgreSQL has a {} in line {line}", fault.message)
         }),
-        Answer::Unsure(why) => why,
+        Answer::Unsure(why) | Answer::Template(why) => why,
         Answer::Right => String::new(),
     };
     Verdict::abstain(format!("neither PostgreSQL nor SQLite takes it, and no `dialect` is set ({why})"))

@@ -1,7 +1,8 @@
 //! PostgreSQL, statement by statement.
 
 use crate::lexed::{Fault, Lexed, Statement, lexed};
-use crate::{Answer, MOST_FINDINGS, MOST_NESTING};
+use crate::{Answer, FORMAT, MOST_FINDINGS, MOST_NESTING, actions};
+use gatehost_sdk::foreign;
 use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
 
@@ -35,11 +36,11 @@ pub(crate) fn answer(text: &str) -> Answer {
             continue;
         }
         for statement in batch {
-            match judge(statement) {
+            match judge(text, statement) {
                 Answer::Right => {}
                 Answer::Wrong(faults) => wrong.extend(faults),
                 // One error is enough to know; otherwise not all of the file is judged.
-                Answer::Unsure(_) if !wrong.is_empty() => {}
+                Answer::Unsure(_) | Answer::Template(_) if !wrong.is_empty() => {}
                 unsure => return unsure,
             }
         }
@@ -70,13 +71,16 @@ fn batches<'s, 'a>(statements: &'s [Statement<'a>]) -> Vec<&'s [Statement<'a>]> 
 /// Whether a group of statements is right for certain. What is not sure is looked at one by one.
 fn are_right(batch: &[Statement]) -> bool {
     let odd = |statement: &Statement| {
-        statement.depth > MOST_NESTING || statement.stray.is_some() || beyond_the_lexer(statement).is_some()
+        statement.depth > MOST_NESTING
+            || statement.stray.is_some()
+            || beyond_the_lexer(statement).is_some()
+            || actions::refused(statement.text).is_some()
     };
     let texts: Vec<&str> = batch.iter().map(|statement| statement.text).collect();
     !batch.iter().any(odd) && problem(&texts.join("\n;\n")).is_none()
 }
 
-fn judge(statement: &Statement) -> Answer {
+fn judge(text: &str, statement: &Statement) -> Answer {
     if statement.tokens > MOST_TOKENS {
         return Answer::Unsure(format!("a statement has more than {MOST_TOKENS} words and marks"));
     }
@@ -88,7 +92,14 @@ fn judge(statement: &Statement) -> Answer {
     }
     // On such a mark the parser would panic.
     let stray = statement.stray.map(|at| (at, near(&statement.text[at..at + 1])));
-    let Some((at, message)) = stray.or_else(|| problem(statement.text)) else { return Answer::Right };
+    let refused = || actions::refused(statement.text).map(|(at, word)| (at, near(word)));
+    let Some((at, message)) = stray.or_else(|| problem(statement.text)).or_else(refused) else { return Answer::Right };
+    if let Some(what) = actions::newer(statement.text) {
+        return Answer::Unsure(format!("the parser knows PostgreSQL 17, and a statement may have {what} of 18"));
+    }
+    if let Some(reason) = foreign::reason(text, &FORMAT, statement.at + at) {
+        return Answer::Template(reason);
+    }
     if let Some(what) = not_sql(statement.text) {
         return Answer::Unsure(format!("a statement contains {what}"));
     }

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict_of(text: &str, dialect: Dialect) -> Verdict {
-    SqlSyntax::check(&File::new("a.sql", text), Settings { dialect })
+    let verdict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: false });
+    assert!(SqlSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn places(text: &str, dialect: Dialect) -> Vec<(String, u32, u32)> {
@@ -68,14 +70,12 @@ fn an_error_among_many_statements_is_found() {
 #[test]
 fn what_may_be_of_another_dialect_is_not_judged() {
     for (text, dialect) in [
-        ("create table `a` (b int) engine=innodb default charset=utf8;", Dialect::Auto),
         ("select 'it\\'s (fine';", Dialect::Auto),
         ("selec 1", Dialect::Auto),
         ("select 1 union;", Dialect::Auto),
         ("\\this is not SQL at all (((", Dialect::Auto),
         ("\\this is not SQL at all (((", Dialect::Postgresql),
         ("select :name from t where a = :'b';", Dialect::Postgresql),
-        ("select * from {{ ref('a') }}", Dialect::Postgresql),
         ("select U&'\\0061'", Dialect::Postgresql),
         ("select 0b11", Dialect::Postgresql),
         ("select 'a'ö", Dialect::Postgresql),
@@ -93,4 +93,64 @@ fn what_is_too_deep_or_too_long_is_not_judged() {
     }
     assert_eq!(verdict_of(&long, Dialect::Postgresql).status, Status::Abstain);
     assert_eq!(verdict_of(&long, Dialect::Auto).status, Status::Pass);
+}
+
+#[test]
+fn a_template_and_another_dialect_are_not_applicable() {
+    let mysql = "create table `a` (b int) engine=innodb default charset=utf8;";
+    for (text, dialect, expected) in [
+        (mysql, Dialect::Auto, Status::NotApplicable),
+        (mysql, Dialect::Postgresql, Status::Fail),
+        ("insert into `a` values ('it\\'s (fine');", Dialect::Auto, Status::NotApplicable),
+        ("select * from {{ ref('a') }}", Dialect::Postgresql, Status::NotApplicable),
+        ("select * from {{ ref('a') }}", Dialect::Sqlite, Status::NotApplicable),
+        ("{{ config(a='b') }}\nselect 1\n", Dialect::Auto, Status::NotApplicable),
+        ("select a\n{% if b %}, c{% endif %}\nfrom d", Dialect::Auto, Status::NotApplicable),
+        ("select '{{ a }}'", Dialect::Postgresql, Status::Pass),
+        ("selec '{{ a }}'", Dialect::Postgresql, Status::Abstain),
+    ] {
+        assert_eq!(verdict_of(text, dialect).status, expected, "{text}");
+        let strict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: true });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+        assert_ne!(strict.status, Status::NotApplicable, "{text}");
+    }
+}
+
+/// As SQLite and PostgreSQL say.
+#[test]
+fn the_references_agree() {
+    for (text, dialect, expected) in [
+        ("create table a (b int references t(id) not null unique)", Dialect::Sqlite, None),
+        (
+            "create table a (b int(10) references t not null default 1, c int references t(id) not null)",
+            Dialect::Sqlite,
+            None,
+        ),
+        ("create table a (b int references t on delete set null not null)", Dialect::Sqlite, None),
+        ("create table a (b int references t(id) not deferrable not null)", Dialect::Sqlite, None),
+        ("create table a (b int references t(id), c not nul)", Dialect::Sqlite, Some(("syntax", 1, 47))),
+        ("create table a (b int, foreign key (b) references t(id) not null)", Dialect::Sqlite, Some(("syntax", 1, 61))),
+        ("select coalesce(a, b, )", Dialect::Sqlite, Some(("syntax", 1, 23))),
+        ("select 1 where 1 in (1,)", Dialect::Sqlite, Some(("syntax", 1, 24))),
+        ("create virtual table a using fts5(x,)", Dialect::Sqlite, None),
+        ("select ',)' /* ,) */", Dialect::Sqlite, None),
+        ("select $2147483647", Dialect::Postgresql, None),
+        ("select $2147483648", Dialect::Postgresql, Some(("syntax", 1, 8))),
+        ("select $99999999999999999999", Dialect::Postgresql, Some(("syntax", 1, 8))),
+        ("create function f() returns int begin atomic select 1;", Dialect::Postgresql, Some(("unexpected-end", 1, 1))),
+        ("create function f() returns int begin atomic select 1; end;", Dialect::Postgresql, None),
+        ("select 1; create role a nonsense", Dialect::Postgresql, Some(("syntax", 1, 25))),
+        ("create table a (b int) partition by magic (b)", Dialect::Postgresql, Some(("syntax", 1, 37))),
+    ] {
+        let expected = expected.map(|(code, line, column)| (code.to_owned(), line, column));
+        assert_eq!(places(text, dialect).into_iter().next(), expected, "{text}");
+    }
+    for text in ["select coalesce(a, b, )", "select 1 where 1 in (1,)"] {
+        assert_ne!(verdict_of(text, Dialect::Auto).status, Status::Pass, "{text}");
+    }
+    for text in
+        ["create table a (b int generated always as (c * 2) virtual)", "alter table a add check (b > 0) not enforced"]
+    {
+        assert_eq!(verdict_of(text, Dialect::Postgresql).status, Status::Abstain, "{text}");
+    }
 }

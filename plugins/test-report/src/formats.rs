@@ -1,12 +1,21 @@
 //! The formats of reports. Each reads a whole output, in which other things may stand, and says `None` where there is
-//! nothing that it knows.
+//! nothing that it knows. Where an output has several reports of one format, they are one report with all that is in them.
 
 mod cargo;
+mod ctest;
+mod dotnet;
 mod go;
+mod go_text;
 mod jest;
 mod junit;
+mod mocha;
+mod nextest;
+mod phpunit;
 mod pytest;
+mod rspec;
 mod tap;
+mod unittest;
+mod vitest;
 
 use crate::report::Report;
 use serde::Deserialize;
@@ -23,28 +32,53 @@ pub(crate) enum Format {
     Tap,
     /// `cargo test`.
     Cargo,
+    /// `cargo nextest`.
+    Nextest,
     /// `pytest`.
     Pytest,
+    /// Python's `unittest`.
+    Unittest,
     /// `jest`, also with `--json`.
     Jest,
-    /// `go test -json`.
+    /// `mocha`.
+    Mocha,
+    /// `vitest`.
+    Vitest,
+    /// `go test`, also with `-json`.
     Go,
+    /// `ctest`.
+    Ctest,
+    /// `phpunit`.
+    Phpunit,
+    /// `rspec`.
+    Rspec,
+    /// `dotnet test`.
+    Dotnet,
 }
 
 type Reader = fn(&str) -> Option<Report>;
 
-/// From the one that is least likely to be mistaken.
-const READERS: [(Format, Reader); 6] = [
+const READERS: [(Format, Reader); 16] = [
     (Format::Junit, junit::read),
     (Format::Go, go::read),
+    (Format::Go, go_text::read),
+    (Format::Nextest, nextest::read),
     (Format::Cargo, cargo::read),
     (Format::Pytest, pytest::read),
-    (Format::Jest, jest::read),
+    (Format::Unittest, unittest::read),
+    (Format::Jest, jest::json),
+    (Format::Jest, jest::printed),
+    (Format::Vitest, vitest::read),
+    (Format::Mocha, mocha::read),
+    (Format::Ctest, ctest::read),
+    (Format::Phpunit, phpunit::read),
+    (Format::Rspec, rspec::read),
+    (Format::Dotnet, dotnet::read),
     (Format::Tap, tap::read),
 ];
 
-/// Find the reports.
-pub(crate) fn read(format: Format, text: &str) -> impl Iterator<Item = Report> {
-    let fits = move |known: Format| format == Format::Auto || format == known;
-    READERS.into_iter().filter(move |(known, _)| fits(*known)).filter_map(move |(_, read)| read(text))
+/// What each reader finds in what a command printed.
+pub(crate) fn read(format: Format, text: &str) -> Vec<Report> {
+    let fits = |known: Format| format == Format::Auto || format == known;
+    READERS.into_iter().filter(|(known, _)| fits(*known)).filter_map(|(_, read)| read(text)).collect()
 }

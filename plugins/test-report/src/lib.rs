@@ -1,14 +1,16 @@
 //! `test-report`: the tests that a command runs have passed, by its exit code and by its own report.
 //!
 //! Both must say so: an exit code of 0 beside a failed test, and a failure beside nothing but passes, are failures. The
-//! report is what the command prints, so that it is of this very run. Where it prints several, a failure in any counts.
+//! report is what the command prints, so that it is of this very run. Where it prints several, they are read together: a
+//! failure in any of them counts, and so do a report that is broken, an output that was cut, and a line that says `FAILED`
+//! of which no report knows.
 
 mod formats;
 mod report;
 
 use formats::Format;
-use gatehost_sdk::commands::{Captured, Output};
-use gatehost_sdk::{About, Finding, Submission, SubmissionVerifier, Verdict, command};
+use gatehost_sdk::commands::Output;
+use gatehost_sdk::{About, Finding, Rule, Submission, SubmissionVerifier, Verdict, command};
 use report::{Failed, Report};
 use serde::Deserialize;
 
@@ -23,7 +25,7 @@ const SETTINGS_SCHEMA: &str = r#"{
     },
     "format": {
       "description": "What the command prints.",
-      "enum": ["auto", "junit", "tap", "cargo", "pytest", "jest", "go"],
+      "enum": ["auto", "junit", "tap", "cargo", "nextest", "pytest", "unittest", "jest", "mocha", "vitest", "go", "ctest", "phpunit", "rspec", "dotnet"],
       "default": "auto"
     },
     "min_tests": {
@@ -60,7 +62,8 @@ impl SubmissionVerifier for TestReport {
         env!("CARGO_PKG_VERSION"),
         "The tests that a command runs have passed, by its exit code and by its report.",
     )
-    .settings_schema(SETTINGS_SCHEMA);
+    .settings_schema(SETTINGS_SCHEMA)
+    .rules(RULES);
 
     fn check(_: &Submission, settings: Settings) -> Verdict {
         command::judge(settings.command.as_deref(), |output| judge(output, &settings))
@@ -69,15 +72,25 @@ impl SubmissionVerifier for TestReport {
 
 gatehost_sdk::export_submission_verifier!(TestReport);
 
+const RULES: &[Rule] = &[
+    Rule::error("test-failed", "A test failed.").help("Repair what it tests; the message is the test's own."),
+    Rule::error("exit-nonzero", "The command ended with another exit code than 0."),
+    Rule::error("signalled", "The command was ended by a signal."),
+    Rule::error("timed-out", "The command was stopped at its time limit.")
+        .help("Make it faster, or raise `timeout` of the command."),
+    Rule::error("contradiction", "The command ended with exit code 0 although tests failed.")
+        .help("Have the command end with another code when a test fails."),
+    Rule::error("too-few-tests", "Fewer tests ran than `min_tests`."),
+    Rule::error("broken-report", "The report cannot be relied on: tests are missing, or it contradicts itself."),
+    Rule::error("report-cut", "The command printed more than is kept, so that a failure may be among the rest.")
+        .help("Have the command print less."),
+];
+
 fn judge(output: &Output, settings: &Settings) -> Verdict {
     let ending = command::failure(output);
-    let mut reports: Vec<(Report, &Captured)> = Vec::new();
-    for stream in [&output.stdout, &output.stderr] {
-        reports.extend(formats::read(settings.format, &command::text(stream)).map(|report| (report, stream)));
-    }
-    // One report with a failure is enough; and the same failure may stand in two.
-    let worst = reports.iter().find(|(report, _)| !report.failed.is_empty());
-    let Some((report, stream)) = worst.or(reports.first()) else {
+    // Some sum up on one of them and name what failed on the other.
+    let text = [&output.stdout, &output.stderr].map(command::text).join("\n");
+    let Some(report) = Report::together(formats::read(settings.format, &text)) else {
         return match ending {
             Some(ending) => without_report(output, ending),
             None => Verdict::abstain(format!("`{}` printed no report of a known format", command::line(output))),
@@ -85,10 +98,13 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     };
     let mut findings: Vec<Finding> = report.failed.iter().map(failed).collect();
     findings.extend(report.problem.as_ref().map(|problem| Finding::error("broken-report", problem.clone())));
-    if !command::is_whole(stream) {
+    for stream in [&output.stdout, &output.stderr].into_iter().filter(|stream| !command::is_whole(stream)) {
         let message =
-            format!("the report has {} bytes, more than is kept; a failure may be among the rest", stream.length);
+            format!("the output has {} bytes, more than is kept; a failure may be among the rest", stream.length);
         findings.push(Finding::error("report-cut", message).hint("have the command print less"));
+    }
+    if findings.is_empty() && ending.is_none() {
+        findings.extend(unaccounted(&text));
     }
     let ran = report.passed + report.failed.len();
     if ran < settings.min_tests {
@@ -103,15 +119,39 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
         None => {}
         Some(ending) => findings.push(ending),
     }
-    if findings.is_empty() {
-        return Verdict { summary: counted(report), ..Verdict::pass() };
-    }
-    Verdict { class: Some(command::class(output)), ..Verdict::fail(counted(report), findings) }
+    let verdict = if findings.is_empty() {
+        Verdict { summary: counted(&report), ..Verdict::pass() }
+    } else {
+        Verdict::fail(counted(&report), findings).class(command::class(output))
+    };
+    let count = |number: usize| number as f64;
+    verdict
+        .metric("tests-run", count(ran))
+        .metric("tests-failed", count(report.failed.len()))
+        .metric("tests-skipped", count(report.skipped))
+}
+
+/// A line that says that something failed, in an output whose reports say that nothing did.
+fn unaccounted(text: &str) -> Option<Finding> {
+    let says = |line: &&str| {
+        let failed =
+            ["FAILED", "FAILURE", "FAIL", "FAILURES!", "ERRORS!", "BUILD FAILED", "--- FAIL:", "Test Run Failed."];
+        let rest = failed.iter().find_map(|word| line.strip_prefix(word));
+        rest.is_some_and(|rest| {
+            let word_ends = !rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_' | '-'));
+            let none = rest.trim_matches(|c: char| !c.is_alphanumeric()).eq("0");
+            word_ends && !none
+        })
+    };
+    let line = text.lines().find(says)?;
+    let shown: String = line.chars().take(80).collect();
+    let message = format!("the output says `{shown}`, and no report accounts for it");
+    Some(Finding::error("broken-report", message).hint("name the format of the report in `format`, or print less"))
 }
 
 fn without_report(output: &Output, ending: Finding) -> Verdict {
     let summary = format!("{}, without a report of a known format", ending.message);
-    Verdict { class: Some(command::class(output)), ..Verdict::fail(summary, vec![ending]) }
+    Verdict::fail(summary, vec![ending]).class(command::class(output))
 }
 
 fn counted(report: &Report) -> String {
@@ -129,7 +169,7 @@ fn failed(test: &Failed) -> Finding {
         Some(why) => format!("{}: {why}", test.name),
         None => test.name.clone(),
     };
-    Finding { place: test.place.clone(), ..Finding::error("test-failed", message) }
+    Finding { place: test.place.clone(), ..Finding::error("test-failed", message).key(&test.name) }
 }
 
 #[cfg(test)]

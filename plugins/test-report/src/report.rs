@@ -1,4 +1,4 @@
-//! What a report says, whatever its format.
+//! What a report says, whatever its format, and what several reports of one run say together.
 
 use gatehost_sdk::Place;
 
@@ -21,11 +21,13 @@ pub(crate) struct Failed {
     pub(crate) name: String,
     pub(crate) message: Option<String>,
     pub(crate) place: Option<Place>,
+    /// Whether the report says which test it is.
+    named: bool,
 }
 
 impl Failed {
     pub(crate) fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), message: None, place: None }
+        Self { name: name.into(), message: None, place: None, named: true }
     }
 
     pub(crate) fn saying(self, message: &str) -> Self {
@@ -38,14 +40,54 @@ impl Failed {
     pub(crate) fn at(self, place: Option<Place>) -> Self {
         Self { place, ..self }
     }
+
+    /// The last word of its name, by which two formats name the same test.
+    fn last_word(&self) -> &str {
+        let mut words = self.name.split(|character: char| !character.is_alphanumeric() && character != '_');
+        words.rfind(|word| !word.is_empty()).unwrap_or_default()
+    }
 }
 
 impl Report {
     /// A failure that is counted somewhere must be named somewhere; where it is not, it is one all the same.
     pub(crate) fn expect_failures(&mut self, counted: usize) {
         for number in self.failed.len()..counted.min(self.failed.len() + 100) {
-            self.failed.push(Failed::new(format!("a test that the report does not name (number {})", number + 1)));
+            let name = format!("a test that the report does not name (number {})", number + 1);
+            self.failed.push(Failed { named: false, ..Failed::new(name) });
         }
+    }
+
+    /// Two reports of one format: of different tests.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.failed.extend(other.failed);
+        Self {
+            passed: self.passed + other.passed,
+            skipped: self.skipped + other.skipped,
+            failed: self.failed,
+            problem: self.problem.or(other.problem),
+        }
+    }
+
+    /// Several reports of one run in different formats: of the same tests, perhaps. What one counts, all together have at
+    /// least; a failure of any counts, and is told once.
+    pub(crate) fn together(mut reports: Vec<Self>) -> Option<Self> {
+        reports.sort_by_key(|report| std::cmp::Reverse(report.failed.len()));
+        reports.into_iter().reduce(|mut all, other| {
+            let counted = other.failed.len();
+            for failed in other.failed {
+                let known = all.failed.iter().any(|told| told.last_word() == failed.last_word());
+                // One without a name may be any of those that have one.
+                if !known && (failed.named || all.failed.len() < counted) {
+                    all.failed.push(failed);
+                }
+            }
+            Self {
+                passed: all.passed.max(other.passed),
+                skipped: all.skipped.max(other.skipped),
+                failed: all.failed,
+                problem: all.problem.or(other.problem),
+            }
+        })
     }
 }
 
@@ -54,4 +96,11 @@ pub(crate) fn count(text: &str, word: &str) -> usize {
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let pairs = words.windows(2).filter(|pair| pair[1] == word);
     pairs.filter_map(|pair| pair[0].parse::<usize>().ok()).next_back().unwrap_or(0)
+}
+
+/// The number behind a word, in a text such as `Failures: 1, Errors: 2` or `failures=1`.
+pub(crate) fn labelled(text: &str, word: &str) -> usize {
+    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let pairs = words.windows(2).filter(|pair| pair[0].eq_ignore_ascii_case(word));
+    pairs.filter_map(|pair| pair[1].parse::<usize>().ok()).next().unwrap_or(0)
 }

@@ -1,8 +1,8 @@
 //! Reports as the programs really print them (`recorded/`), and what must not pass for one.
 
 use super::*;
-use gatehost_sdk::{Class, Status};
 use gatehost_sdk::commands::{Captured, Ending};
+use gatehost_sdk::{Class, Status};
 
 fn captured(text: &str) -> Captured {
     Captured { head: text.into(), tail: Vec::new(), length: text.len() as u64, sha256: String::new() }
@@ -10,7 +10,14 @@ fn captured(text: &str) -> Captured {
 
 fn ended(code: i32, stdout: &str) -> Output {
     let argv = vec!["run".to_owned(), "tests".to_owned()];
-    Output { argv, ending: Ending::Exited(code), stdout: captured(stdout), stderr: captured(""), rewrites: Vec::new(), replayed: false }
+    Output {
+        argv,
+        ending: Ending::Exited(code),
+        stdout: captured(stdout),
+        stderr: captured(""),
+        rewrites: Vec::new(),
+        replayed: false,
+    }
 }
 
 fn codes(verdict: &Verdict) -> Vec<&str> {
@@ -32,6 +39,34 @@ fn good_reports_pass() {
         (Format::Tap, recorded!("good.tap"), "2 passed, 1 skipped"),
         (Format::Junit, recorded!("good.xml"), "2 passed"),
         (Format::Go, recorded!("go-good.jsonl"), "1 passed"),
+        (Format::Go, "ok  \texample.com/sums\t0.002s\n?   \texample.com/x\t[no test files]\n", "1 passed"),
+        (Format::Go, "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \texample.com/sums\t0.002s\n", "1 passed"),
+        (Format::Nextest, recorded!("nextest-good.txt"), "1 passed, 1 skipped"),
+        (Format::Unittest, recorded!("unittest-good.txt"), "1 passed, 1 skipped"),
+        (Format::Mocha, recorded!("mocha-good.txt"), "1 passed, 1 skipped"),
+        (Format::Vitest, recorded!("vitest-good.txt"), "1 passed, 1 skipped"),
+        (
+            Format::Ctest,
+            "    Start 1: sums\n1/1 Test #1: sums ....   Passed    0.00 sec\n\n100% tests passed, 0 tests failed out of 1\n",
+            "1 passed",
+        ),
+        (Format::Phpunit, "..S  3 / 3 (100%)\n\nOK (3 tests, 5 assertions)\n", "3 passed"),
+        (
+            Format::Phpunit,
+            "OK, but some tests were skipped!\nTests: 3, Assertions: 3, Skipped: 1.\n",
+            "2 passed, 1 skipped",
+        ),
+        (
+            Format::Rspec,
+            "Finished in 0.01 seconds (files took 0.1 seconds to load)\n3 examples, 0 failures, 1 pending\n",
+            "2 passed, 1 skipped",
+        ),
+        (
+            Format::Dotnet,
+            "Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 12 ms - Sums.dll (net8.0)\n",
+            "3 passed, 1 skipped",
+        ),
+        (Format::Dotnet, "Test summary: total: 3, failed: 0, succeeded: 3, skipped: 0, duration: 1.2s\n", "3 passed"),
     ] {
         for format in [format, Format::Auto] {
             let verdict = judge(&ended(0, text), &Settings { format, ..Settings::default() });
@@ -96,6 +131,61 @@ fn each_failed_test_is_named() {
             recorded!("go.jsonl"),
             "2 failed, 1 passed, 1 skipped",
             &["example.com/broken", "example.com/sums TestTable/negative: sums_test.go:17: got 1, want -1"],
+        ),
+        (recorded!("nextest.txt"), "1 failed, 1 passed, 1 skipped", &["nx tests::bad"]),
+        (
+            recorded!("unittest.txt"),
+            "2 failed, 1 passed, 1 skipped",
+            &[
+                "test_bad (__main__.T.test_bad): AssertionError: 1 != 2 : sums",
+                "test_err (__main__.T.test_err): ValueError: no",
+            ],
+        ),
+        (
+            recorded!("mocha.txt"),
+            "2 failed, 1 passed, 1 skipped",
+            &[
+                "m.spec.js:2 sums is wrong: AssertionError [ERR_ASSERTION]: sums",
+                "m.spec.js:2 sums deep breaks: Error: no luck",
+            ],
+        ),
+        (
+            recorded!("vitest.txt"),
+            "3 failed, 1 passed, 1 skipped",
+            &[
+                "src/v.test.js:2 src/v.test.js > sums > is wrong: AssertionError: expected 1 to be 2 // Object.is equality",
+                "src/w.test.js:1 src/w.test.js: Error: Cannot find module './missing.js' imported from /home/me/project/src/w.test.js",
+            ],
+        ),
+        (
+            "--- FAIL: TestTable (0.00s)\n    --- FAIL: TestTable/negative (0.00s)\n        sums_test.go:17: got 1\nFAIL\nFAIL\texample.com/sums\t0.003s\nok  \texample.com/x\t0.01s\n",
+            "1 failed, 1 passed",
+            &["TestTable/negative: sums_test.go:17: got 1"],
+        ),
+        (
+            "# example.com/broken\n./a.go:3:1: x\nFAIL\texample.com/broken [build failed]\nFAIL\n",
+            "1 failed",
+            &["example.com/broken"],
+        ),
+        (
+            "50% tests passed, 1 tests failed out of 2\n\nThe following tests FAILED:\n\t  2 - sums (Failed)\nErrors while running CTest\n",
+            "1 failed, 1 passed",
+            &["sums"],
+        ),
+        (
+            "There was 1 failure:\n\n1) SumsTest::testAdds\nFailed asserting that 1 matches expected 2.\n\n/a/SumsTest.php:9\n\nFAILURES!\nTests: 2, Assertions: 2, Failures: 1.\n",
+            "1 failed, 1 passed",
+            &["SumsTest::testAdds: Failed asserting that 1 matches expected 2."],
+        ),
+        (
+            "2 examples, 1 failure\n\nFailed examples:\n\nrspec ./spec/sums_spec.rb:5 # Sums adds\n",
+            "1 failed, 1 passed",
+            &["spec/sums_spec.rb:5 Sums adds"],
+        ),
+        (
+            "  Failed Sums.Tests.Adds [12 ms]\n\nFailed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 1 s - Sums.dll (net8.0)\n",
+            "1 failed, 2 passed",
+            &["Sums.Tests.Adds"],
         ),
     ] {
         let verdict = judge(&ended(1, text), &Settings::default());
@@ -198,6 +288,81 @@ fn a_failure_in_any_report_counts() {
 }
 
 #[test]
+fn no_spelling_of_a_failure_passes_with_exit_code_0() {
+    let jest = |failed: usize| {
+        format!("Test Suites: {failed} failed, 1 passed, 2 total\nTests:       {failed} failed, 1 passed, 2 total\n")
+    };
+    let json = |failed: usize| {
+        format!(
+            "{{\"numPassedTests\":1,\"numFailedTests\":{failed},\"numPendingTests\":0,\"success\":{},\"testResults\":[]}}",
+            failed == 0
+        )
+    };
+    let suite = |inside: &str| format!("<testsuite tests=\"1\"><testcase name=\"a\"/>{inside}</testsuite>");
+    for text in [
+        // Two documents, two sums, and text beside JSON.
+        format!("{}\n{}", json(0), json(1)),
+        format!("{}\n{}", json(1), json(0)),
+        format!("{}{}", jest(1), jest(0)),
+        format!("{}{}", jest(0), json(1)),
+        format!("{}{}", jest(1), json(0)),
+        format!("{}{{\"numPassedTests\":1,\"numF", jest(0)),
+        // TAP
+        "1..2\nok 1 - a\nnot ok 2 - b # skips comments\n".to_owned(),
+        "1..2\nok 1 - a\nnot ok 2 - b # todos are listed\n".to_owned(),
+        "1..1\n    not ok 1 - inner\n    1..1\nok 1 - outer\n".to_owned(),
+        format!("{}Bail out! no database\n", recorded!("cargo-good.txt")),
+        format!("{}    bail out!\n", recorded!("good.tap")),
+        // cargo
+        "running 1 test\ntest result: FAILED. 1 passed; 0 failed; 0 ignored\n".to_owned(),
+        // JUnit
+        suite("<error message=\"fixture\"/>"),
+        suite("<failure/>"),
+        format!("<testsuites>{}</testsuites>", suite("<error/>")),
+        suite("").replace("tests=", "failures=\"1.0\" tests="),
+        suite("").replace("tests=", "errors=\"one\" tests="),
+        "<testsuite tests=\"1\"><testcase name=\"a\"><testcase name=\"b\"><failure/></testcase></testcase></testsuite>"
+            .to_owned(),
+        "<testsuite tests=\"1\"><testcase name=\"a\"><rerun><failure/></rerun></testcase></testsuite>".to_owned(),
+        format!("<?xml version=\"1.0\"?>{}\n<?xml version=\"1.0\"?>{}", suite(""), suite("<error/>")),
+        // Others beside a known pass.
+        format!("{}{}", recorded!("good.tap"), recorded!("nextest.txt")),
+        format!("{}{}", recorded!("good.tap"), recorded!("unittest.txt")),
+        format!("{}--- FAIL: TestA (0.00s)\nFAIL\n", recorded!("good.tap")),
+        format!("{}FAILED (problems=1)\n", recorded!("pytest-good.txt")),
+        format!("{}BUILD FAILED in 3s\n", recorded!("good.xml")),
+        "Ran 1 test in 0.001s\n\nOK\nRan 1 test in 0.001s\n\nFAILED (errors=1)\n".to_owned(),
+        "Ran 2 tests in 0.001s\n\nFAILED (unexpected successes=1)\n".to_owned(),
+        "Ran 2 tests in 0.001s\n".to_owned(),
+        "     Summary [   1.395s] 2 tests run: 1 passed, 1 timed out, 0 skipped\n".to_owned(),
+        " Nextest run with nextest profile: default\n        PASS [   0.113s] nx tests::good\n".to_owned(),
+        "OK (1 test, 1 assertion)\nERRORS!\nTests: 1, Assertions: 0, Errors: 1.\n".to_owned(),
+        "1 example, 0 failures, 1 error occurred outside of examples\n".to_owned(),
+    ] {
+        let verdict = judge(&ended(0, &text), &Settings::default());
+        assert_eq!(TestReport::ABOUT.undeclared(&verdict), [""; 0]);
+        assert_eq!(verdict.status, Status::Fail, "{text}: {verdict:?}");
+    }
+    // A failure in what was cut, of a stream that has no report of its own.
+    let cut = Captured { length: 9_000_000, ..captured("{\"Action\":\"output\"}\n") };
+    let output = Output { stderr: cut, ..ended(0, recorded!("go-good.jsonl")) };
+    assert_eq!(codes(&judge(&output, &Settings::default())), ["report-cut"]);
+}
+
+#[test]
+fn what_failed_is_told_once_and_counted() {
+    let both = format!("{}{}", recorded!("jest.txt"), recorded!("jest.json"));
+    let verdict = judge(&ended(1, &both), &Settings::default());
+    let keys: Vec<&str> = verdict.findings.iter().filter_map(|finding| finding.key.as_deref()).collect();
+    assert_eq!(keys.iter().filter(|key| key.ends_with("UUID format")).count(), 1, "{keys:?}");
+    let metrics: Vec<(&str, f64)> = verdict.metrics.iter().map(|metric| (&*metric.name, metric.value)).collect();
+    assert_eq!(metrics[0].0, "tests-run");
+    let verdict = judge(&ended(0, recorded!("good.tap")), &Settings::default());
+    let metrics: Vec<(&str, f64)> = verdict.metrics.iter().map(|metric| (&*metric.name, metric.value)).collect();
+    assert_eq!(metrics, [("tests-run", 2.0), ("tests-failed", 0.0), ("tests-skipped", 1.0)]);
+}
+
+#[test]
 fn honest_reports_that_look_odd_pass() {
     let logged = "test_a.py::test_a \n---- live log call ----\nERROR    root:test_a.py:5 retrying\nPASSED\n\n\
                   ==== 1 passed in 0.01s ====\n";
@@ -206,7 +371,12 @@ fn honest_reports_that_look_odd_pass() {
                         </testsuite></testsuites>";
     let nested = "<testsuites tests=\"2\"><testsuite tests=\"2\"><testsuite tests=\"1\"><testcase name=\"a\"/></testsuite>\
                   <testsuite tests=\"1\"><testcase name=\"b\"/></testsuite></testsuite></testsuites>";
-    for text in [logged, only_counted, nested] {
+    let subtests = "1..1\n# Subtest: a\n    ok 1 - inner\n    not ok 2 - later # TODO\n    1..2\nok 1 - a\n";
+    let said = "test_a.py::test_a FAILED-LOGIN is logged\nFAILED: 0\n==== 1 passed in 0.01s ====\n";
+    let expected = "Ran 2 tests in 0.001s\n\nOK (expected failures=1)\n";
+    let two = "<?xml version=\"1.0\"?><testsuite tests=\"1\"><testcase name=\"a\"/></testsuite>\n\
+               <?xml version=\"1.0\"?><testsuite tests=\"1\"><testcase name=\"b\"/></testsuite>\n";
+    for text in [logged, only_counted, nested, subtests, said, expected, two] {
         let verdict = judge(&ended(0, text), &Settings::default());
         assert_eq!(verdict.status, Status::Pass, "{text}: {verdict:?}");
     }

@@ -7,11 +7,13 @@
 mod events;
 mod older;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use serde::Deserialize;
 use toml::de::DeTable;
 
-const SETTINGS_SCHEMA: &str = r#"{
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "properties": {
@@ -19,10 +21,14 @@ const SETTINGS_SCHEMA: &str = r#"{
       "description": "The version of TOML. `1.0` refuses what readers of 1.0 do not know: line breaks and a last comma in inline tables, `\\e` and `\\x`, times without seconds.",
       "enum": ["1.0", "1.1"],
       "default": "1.1"
-    }
+    },
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
   },
   "additionalProperties": false
-}"#;
+}"#
+);
 
 /// How many findings are reported.
 const MOST_FINDINGS: usize = 50;
@@ -33,7 +39,25 @@ const MOST_NESTING: u32 = 80;
 #[serde(deny_unknown_fields, default)]
 struct Settings {
     version: Version,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "TOML",
+    known_as: &["toml"],
+    comments: &["#"],
+    quotes: &['"', '\''],
+    has_braces: false,
+    reading: Reading::AtMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not TOML"),
+    Rule::error("duplicate-key", "a key or a table is there twice"),
+    Rule::error("toml-1-0", "TOML 1.0 does not have this; TOML 1.1 does"),
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 enum Version {
@@ -62,11 +86,12 @@ impl FileVerifier for TomlSyntax {
                 "**/Pipfile",
                 "**/Gopkg.lock",
             ])
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("TOML") {
-            Ok(text) => judge(file, text, settings.version),
+            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text, settings.version)),
             Err(finding) => finding.into(),
         }
     }

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], version: Version) -> Verdict {
-    TomlSyntax::check(&File::new("a.toml", bytes), Settings { version })
+    let verdict = TomlSyntax::check(&File::new("a.toml", bytes), Settings { version, strict: false });
+    assert!(TomlSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn places(bytes: &[u8], version: Version) -> Vec<(String, u32, u32)> {
@@ -79,5 +81,21 @@ fn what_is_too_deep_is_not_judged() {
     for deep in [nested(100_000), format!("a = {}", "{a = ".repeat(100_000)), format!("{}b = 1", "a.".repeat(100_000))]
     {
         assert_eq!(verdict(deep.as_bytes(), Version::V1_1).status, Status::Abstain, "{}", &deep[..20]);
+    }
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("[package]\nname = {{ name }}\n", Status::NotApplicable),
+        ("{% if a %}\n[a]\n{% endif %}\n", Status::NotApplicable),
+        ("[{{project-name}}]\na = \"{{ b }}\"\n", Status::NotApplicable),
+        ("name = \"{{ name }}\"\n", Status::Pass),
+        ("name = \"{{ name }}\" 1\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes(), Version::V1_1).status, expected, "{text}");
+        let settings = Settings { strict: true, ..Settings::default() };
+        let strict = TomlSyntax::check(&File::new("a.toml", text), settings);
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
     }
 }

@@ -5,7 +5,7 @@
 
 use gatehost_sdk::submission::ToolCall;
 use gatehost_sdk::text::one_line;
-use gatehost_sdk::{About, Class, Finding, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = r#"{
@@ -63,7 +63,17 @@ impl SubmissionVerifier for ToolCalls {
     type Settings = Settings;
     const ABOUT: About =
         About::new("tool-calls", env!("CARGO_PKG_VERSION"), "Every tool that the executor called succeeded.")
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(
+                const {
+                    &[
+                        Rule::error("failed-call", "A tool call failed.")
+                            .help("Repair what the tool reports, and call it again."),
+                        Rule::warning("repaired-call", "A tool call failed, and the same call succeeded later."),
+                        Rule::error("missing-call", "No call of a required tool succeeded."),
+                    ]
+                },
+            );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         judge(&submission.tool_calls, &settings)
@@ -163,6 +173,7 @@ mod tests {
         ] {
             let settings: Settings = serde_json::from_str(settings).expect("settings");
             let verdict = judge(&calls(shown), &settings);
+            assert_eq!(ToolCalls::ABOUT.undeclared(&verdict), [""; 0]);
             let found: Vec<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();
             assert_eq!((verdict.status, &*found), (status, codes), "{shown}");
             assert_eq!(verdict.class.is_some(), status == Fail, "{shown}");

@@ -196,7 +196,7 @@ impl<'a> Document<'a> {
                 let message = "`<` in a value must be written `&lt;`".to_owned();
                 Err(Problem { code: "bare-less-than", message, at: at + before })
             }
-            None => self.references_in(value, at),
+            None => self.references_in(value, at, true),
         }
     }
 
@@ -215,7 +215,7 @@ impl<'a> Document<'a> {
                 let message = "a parameter entity may not stand within a declaration here".to_owned();
                 return Err(Problem { code: "syntax", message, at: at + before });
             }
-            self.references_in(value, at)?;
+            self.references_in(value, at, false)?;
             Entity::Internal(value)
         } else {
             self.external(false)?;
@@ -235,13 +235,18 @@ impl<'a> Document<'a> {
         self.declaration_end()
     }
 
-    /// The references in a value of a declaration are of the right form; what they refer to may come later.
-    fn references_in(&mut self, value: &'a str, at: usize) -> Read {
+    /// The references in a value of a declaration are of the right form. What the text of an entity refers to may come
+    /// later; what an attribute's default refers to must be there.
+    fn references_in(&mut self, value: &'a str, at: usize, is_attribute: bool) -> Read {
         let behind = self.cursor.at;
         let mut from = 0;
         while let Some(before) = value[from..].find('&') {
             self.cursor.at = at + from + before;
-            self.cursor.reference()?;
+            let reference = self.cursor.at;
+            let entity = self.cursor.reference()?.filter(|_| is_attribute);
+            if let Some(problem) = entity.and_then(|name| self.entities.problem(name, true, reference)) {
+                self.add(problem);
+            }
             from = self.cursor.at - at;
         }
         self.cursor.at = behind;

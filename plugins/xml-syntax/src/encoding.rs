@@ -1,7 +1,7 @@
 //! From bytes to text, by the byte order mark or by what the XML declaration says.
 
 use gatehost_sdk::text::from_utf16;
-use gatehost_sdk::{File, Finding};
+use gatehost_sdk::{File, Finding, Place};
 use std::borrow::Cow;
 
 /// What the bytes of a file are.
@@ -16,7 +16,15 @@ pub(crate) enum Encoded<'a> {
 pub(crate) fn decode(file: &File) -> Encoded<'_> {
     let bytes = file.bytes();
     if let Some(text) = from_utf16(bytes) {
-        return Encoded::Text(text.into());
+        let declared = declared(text.as_bytes()).to_ascii_lowercase();
+        let is_right =
+            ["", "utf-16", "utf-16le", "utf-16be", "utf16", "ucs-2", "iso-10646-ucs-2"].contains(&&*declared);
+        if is_right {
+            return Encoded::Text(text.into());
+        }
+        let message = format!("the declaration says {declared}, and the file is UTF-16");
+        let finding = Finding::error("wrong-encoding", message).at(Place::file(&file.path).position(1, 1));
+        return Encoded::Wrong(Box::new(finding.hint("declare `encoding=\"UTF-16\"`, or save the file as UTF-8")));
     }
     let declared = declared(bytes);
     let name = declared.to_ascii_lowercase();

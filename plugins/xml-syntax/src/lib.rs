@@ -13,10 +13,12 @@ mod entities;
 mod text;
 
 use encoding::Encoded;
-use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, TextPosition, Verdict};
+use gatehost_sdk::foreign::{Format, Reading};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, Rule, TextPosition, Verdict};
 use serde::Deserialize;
 
-const SETTINGS_SCHEMA: &str = r#"{
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "properties": {
@@ -24,10 +26,14 @@ const SETTINGS_SCHEMA: &str = r#"{
       "description": "What a prefix weighs that no `xmlns:` declares. XML allows it; readers that know namespaces do not.",
       "enum": ["error", "warning", "note", "ignore"],
       "default": "warning"
-    }
+    },
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
   },
   "additionalProperties": false
-}"#;
+}"#
+);
 
 /// How many findings are reported.
 const MOST_FINDINGS: usize = 50;
@@ -36,7 +42,41 @@ const MOST_FINDINGS: usize = 50;
 #[serde(deny_unknown_fields, default)]
 struct Settings {
     unbound_prefixes: Weight,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "XML",
+    known_as: &["xml", "html", "svg", "nxml"],
+    comments: &[],
+    quotes: &[],
+    has_braces: false,
+    reading: Reading::BehindMark,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not well-formed XML"),
+    Rule::error("empty", "the file has no element"),
+    Rule::error("mismatched-tag", "an end tag closes another element than the one that is open"),
+    Rule::error("unclosed-element", "an element is not closed"),
+    Rule::error("second-root", "an element follows the root element"),
+    Rule::error("duplicate-attribute", "an attribute is there twice"),
+    Rule::error("unclosed-value", "a value in quotes is not closed"),
+    Rule::error("bare-ampersand", "`&` starts no reference").help("write `&amp;`"),
+    Rule::error("bare-less-than", "`<` starts no tag").help("write `&lt;`"),
+    Rule::error("unknown-entity", "a reference names an entity that is not declared"),
+    Rule::error("entity-loop", "an entity refers to itself"),
+    Rule::error("bad-character", "a character that XML does not allow"),
+    Rule::error("unclosed-comment", "a comment is not closed"),
+    Rule::error("unclosed-cdata", "a CDATA section is not closed"),
+    Rule::error("unclosed-instruction", "a processing instruction is not closed"),
+    Rule::error("misplaced-declaration", "an XML declaration stands behind the start of the file"),
+    Rule::error("wrong-encoding", "the file is in another encoding than it declares"),
+    Rule::warning("unbound-prefix", "no `xmlns:` declares a prefix").help("declare the prefix"),
+    Rule::error("unexpected-end", "the file ends within a tag or a declaration"),
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -65,11 +105,15 @@ impl FileVerifier for XmlSyntax {
             "**/*.{props,targets,nuspec,resx,xaml,axaml}",
             "**/*.{rss,atom,kml,gpx,xliff,xlf,xhtml,rdf,opml,rng,xul,storyboard,xib,pom}",
         ])
-        .settings_schema(SETTINGS_SCHEMA);
+        .settings_schema(SETTINGS_SCHEMA)
+        .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match encoding::decode(file) {
-            Encoded::Text(text) => judge(&file.path, &text, settings.unbound_prefixes),
+            Encoded::Text(text) => {
+                let verdict = judge(&file.path, &text, settings.unbound_prefixes);
+                file.unless_foreign(&text, &FORMAT, settings.strict, verdict)
+            }
             Encoded::Wrong(finding) => (*finding).into(),
             Encoded::Unknown(name) => Verdict::abstain(format!(
                 "the encoding is `{name}`, which this verifier cannot read; UTF-8 would be sure"

@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8]) -> Verdict {
-    XmlSyntax::check(&File::new("a.xml", bytes), Settings::default())
+    let verdict = XmlSyntax::check(&File::new("a.xml", bytes), Settings::default());
+    assert!(XmlSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
@@ -14,7 +16,7 @@ const DOCTYPE: &str = r#"<!DOCTYPE a [
   <!-- a comment --> <?target data?>
   <!ELEMENT a (b, (c | d)*, e?)+> <!ELEMENT b (#PCDATA)> <!ELEMENT c (#PCDATA | b)*> <!ELEMENT d EMPTY>
   <!ATTLIST a id ID #REQUIRED kind (x | 1y) "x" n NOTATION (gif) #IMPLIED f CDATA #FIXED "v">
-  <!ENTITY e "text &#60; &f;"> <!ENTITY f 'more'> <!ENTITY g PUBLIC "-//X//Y" "g.xml">
+  <!ENTITY e "text &#62; &f;"> <!ENTITY f 'more'> <!ENTITY g PUBLIC "-//X//Y" "g.xml">
   <!ENTITY u SYSTEM "u.gif" NDATA gif> <!ENTITY % p "q"> <!NOTATION gif PUBLIC "image/gif">
 ]>
 <a id="1" f="&e;">&e;&g;</a>"#;
@@ -118,4 +120,52 @@ fn neither_depth_nor_entities_take_room() {
     assert_eq!(places((bomb + "]><a>&e999;</a>").as_bytes()), []);
     let groups = format!("<!DOCTYPE a [<!ELEMENT a {}b{}>]><a/>", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(places(groups.as_bytes()), []);
+}
+
+#[test]
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("<a {{ b }}/>", Status::NotApplicable),
+        ("<a>{% if b %}<c>{% else %}<c d=''>{% endif %}</c></a>", Status::NotApplicable),
+        ("<a><% if b %></a>", Status::NotApplicable),
+        ("{% load x %}<a/>", Status::NotApplicable),
+        ("<a>{{ b }}{% if c %}{% endif %}</a>", Status::Pass),
+        ("<a><b>{{ c }}</a>", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes()).status, expected, "{text}");
+        let settings = Settings { strict: true, ..Settings::default() };
+        let strict = XmlSyntax::check(&File::new("a.xml", text), settings);
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+    }
+}
+
+/// As expat says.
+#[test]
+fn entities_are_judged_where_they_are_used() {
+    for (text, expected) in [
+        ("<!DOCTYPE a [<!ENTITY e '<![CDATA[ <b> &x; ]]>'>]><a>&e;</a>", None),
+        ("<!DOCTYPE a [<!ENTITY e '<![CDATA[ &e; ]]>'>]><a>&e;</a>", None),
+        ("<!DOCTYPE a [<!ENTITY e '<!-- &y; --><?p &y; ?>'>]><a>&e;</a>", None),
+        ("<!DOCTYPE a [<!ENTITY e '<![CDATA[ & ]]>'>]><a>&e;</a>", Some("bare-ampersand")),
+        ("<!DOCTYPE a [<!ENTITY x '<b>&y;</b>'>]><a>&x;</a>", Some("unknown-entity")),
+        ("<!DOCTYPE a [<!ATTLIST a b CDATA '&x;'>]><a/>", Some("unknown-entity")),
+        ("<!DOCTYPE a [<!ATTLIST a b CDATA '&x;'><!ENTITY x 'y'>]><a/>", Some("unknown-entity")),
+        ("<!DOCTYPE a [<!ENTITY x 'y'><!ATTLIST a b CDATA '&x;&lt;'>]><a/>", None),
+        ("<!DOCTYPE a SYSTEM 'q' [<!ATTLIST a b CDATA '&x;'>]><a/>", None),
+        ("<!DOCTYPE a [<!ENTITY x SYSTEM 'y'><!ATTLIST a b CDATA '&x;'>]><a/>", Some("syntax")),
+        ("<!DOCTYPE a [<!ENTITY x '<'><!ATTLIST a b CDATA '&x;'>]><a/>", Some("bare-less-than")),
+        ("<!DOCTYPE a [<!ENTITY x '<'>]><a/>", None),
+        ("<!DOCTYPE a [<!ENTITY x '<b/>'>]><a c='&x;'/>", Some("bare-less-than")),
+        ("<!DOCTYPE a [<!ENTITY x '<b/>'>]><a>&x;</a>", None),
+        ("<!DOCTYPE a [<!ENTITY x '&y;'><!ENTITY y '&#x3C;b/>'>]><a c='&x;'/>", Some("bare-less-than")),
+        ("<!DOCTYPE a [<!ENTITY x '&lt;&#38;#60;'>]><a c='&x;'/>", None),
+    ] {
+        let codes: Vec<_> = places(text.as_bytes()).into_iter().map(|found| found.0).collect();
+        assert_eq!(codes.first().map(String::as_str), expected, "{text}");
+    }
+    for (declared, expected) in [("utf-8", Status::Fail), ("iso-8859-1", Status::Fail), ("utf-16", Status::Pass)] {
+        let text = "\u{FEFF}".to_owned() + &format!("<?xml version='1.0' encoding='{declared}'?><a/>");
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(verdict(&bytes).status, expected, "{declared}");
+    }
 }

@@ -7,6 +7,11 @@ const TAB: &str = "indent with spaces; YAML allows no tabs there";
 pub(crate) const TAB_AS_INDENTATION: (&str, &str) = ("tab", TAB);
 const QUOTE: &str = "put the value in quotes if it contains `: ` or ` #`, or starts with a mark that YAML knows";
 
+/// Whether an error is that a string in quotes goes on in a line that is not indented, which libyaml does not mind.
+pub(crate) fn is_continued(kind: &ErrorKind) -> bool {
+    matches!(kind, ErrorKind::InvalidQuotedScalarIndent)
+}
+
 /// The code of a kind of error, and what to do about it.
 pub(crate) fn code(kind: &ErrorKind) -> (&'static str, Option<&'static str>) {
     use ErrorKind as K;

@@ -2,17 +2,18 @@
 //!
 //! The parser is granit-parser's (YAML 1.2): it hands out events and expands no alias. Where it takes more than libyaml,
 //! which most programs read YAML with, `stream.rs` looks closer. After an error the next document is read as well.
-//! A template of YAML (Helm, Jinja) is not YAML before it is rendered, so there the verifier abstains (`template.rs`).
 
+mod continued;
 mod kind;
 mod stream;
-mod template;
 
+use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::text::from_utf16;
-use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, TextPosition, Verdict};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, Rule, TextPosition, Verdict};
 use serde::Deserialize;
 
-const SETTINGS_SCHEMA: &str = r#"{
+const SETTINGS_SCHEMA: &str = concat!(
+    r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "properties": {
@@ -25,10 +26,14 @@ const SETTINGS_SCHEMA: &str = r#"{
       "description": "What `: value` without a key weighs. YAML 1.2 allows it; libyaml refuses it.",
       "enum": ["error", "warning", "note", "ignore"],
       "default": "error"
-    }
+    },
+    "#,
+    gatehost_sdk::strict_schema!(),
+    r#"
   },
   "additionalProperties": false
-}"#;
+}"#
+);
 
 /// After how many findings no further document is read.
 const MOST_FINDINGS: usize = 50;
@@ -38,11 +43,43 @@ const MOST_FINDINGS: usize = 50;
 struct Settings {
     duplicate_keys: Weight,
     empty_keys: Weight,
+    strict: bool,
 }
+
+const FORMAT: Format = Format {
+    name: "YAML",
+    known_as: &["yaml", "yml", "json"],
+    comments: &["#"],
+    quotes: &['"', '\''],
+    has_braces: false,
+    reading: Reading::BehindLine,
+};
+
+const RULES: &[Rule] = &[
+    Rule::error("syntax", "the file is not YAML"),
+    Rule::error("indentation", "a line is indented in a way that YAML does not allow"),
+    Rule::error("tab", "a tab stands where YAML allows spaces only").help("indent with spaces"),
+    Rule::error("expected-key", "a line of a mapping has no key"),
+    Rule::error("unexpected-colon", "a colon starts a value where none can stand").help("put the value in quotes"),
+    Rule::error("unexpected-character", "no value can start with this character").help("put the value in quotes"),
+    Rule::error("unclosed-string", "a string in quotes is not closed"),
+    Rule::error("unclosed-bracket", "a bracket is not closed"),
+    Rule::error("unexpected-bracket", "a bracket closes nothing"),
+    Rule::error("unexpected-end", "the file ends within a collection"),
+    Rule::error("bad-escape", "a string has an escape that YAML does not know"),
+    Rule::error("control-character", "a control character that YAML does not allow"),
+    Rule::error("unknown-anchor", "an alias names an anchor that is not defined before it"),
+    Rule::error("unknown-tag-handle", "a tag's handle is not declared"),
+    Rule::warning("duplicate-key", "a key is there twice in one mapping"),
+    Rule::error("empty-key", "a value has no key"),
+    Rule::error("too-deep", "the file is nested deeper than 1,000 levels, where libyaml stops"),
+    Rule::NOT_UTF_8,
+    Rule::UTF_16,
+];
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { duplicate_keys: Weight::Warning, empty_keys: Weight::Error }
+        Self { duplicate_keys: Weight::Warning, empty_keys: Weight::Error, strict: false }
     }
 }
 
@@ -73,7 +110,8 @@ impl FileVerifier for YamlSyntax {
     const ABOUT: About =
         About::new("yaml-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid YAML, in one document or more.")
             .files(&["**/*.yaml", "**/*.yml"])
-            .settings_schema(SETTINGS_SCHEMA);
+            .settings_schema(SETTINGS_SCHEMA)
+            .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         // YAML may be UTF-16, though few readers know.
@@ -85,13 +123,20 @@ impl FileVerifier for YamlSyntax {
                 Err(finding) => return finding.into(),
             },
         };
-        judge(&file.path, text, &settings)
+        file.unless_foreign(text, &FORMAT, settings.strict, judge(&file.path, text, &settings))
     }
 }
 
 gatehost_sdk::export_file_verifier!(YamlSyntax);
 
 fn judge(path: &str, text: &str, settings: &Settings) -> Verdict {
+    let (indented, findings) = continued::read(text, |text| findings(text, settings));
+    let findings = findings.into_iter().map(|found| Found { at: indented.in_file(found.at), ..found });
+    findings.map(|found| found.at(path, text)).collect::<Vec<_>>().into()
+}
+
+/// What is wrong with a text, document by document.
+fn findings(text: &str, settings: &Settings) -> Vec<Found> {
     let mut findings = Vec::new();
     let mut start = 0;
     while let Some(at) = stream::read(text, start, settings, &mut findings) {
@@ -104,13 +149,7 @@ fn judge(path: &str, text: &str, settings: &Settings) -> Verdict {
             None => break,
         }
     }
-    let wrong = findings.iter().any(|found| found.level == Level::Error);
-    if wrong && let Some(line) = template::first_line(text) {
-        return Verdict::abstain(format!(
-            "line {line} looks like a template (Helm, Jinja), which is YAML only when it is rendered; exclude templates"
-        ));
-    }
-    findings.into_iter().map(|found| found.at(path, text)).collect::<Vec<_>>().into()
+    findings
 }
 
 /// The next line from `at` on that starts a document, whatever was open.
@@ -132,6 +171,8 @@ struct Found {
     message: String,
     hint: Option<&'static str>,
     at: usize,
+    /// A string goes on in a line that is not indented.
+    is_continued: bool,
 }
 
 impl Found {

@@ -43,7 +43,8 @@ fn problem(error: &ScanError, text: &str, start: usize) -> Found {
         "too-deep" => format!("nested deeper than {MOST_NESTING} levels; libyaml reads no deeper"),
         _ => error.info(),
     };
-    Found { level: Level::Error, code, message, hint, at: at.min(text.len()) }
+    let at = at.min(text.len());
+    Found { level: Level::Error, code, message, hint, at, is_continued: kind::is_continued(error.kind()) }
 }
 
 /// The collections that are open, and the keys of those that are mappings.
@@ -134,7 +135,7 @@ impl<'a> Keys<'a> {
         let at = line + indent.find('\t')?;
         let (code, hint) = kind::TAB_AS_INDENTATION;
         let message = "a tab indents a block; YAML allows spaces only".to_owned();
-        Some(Found { level: Level::Error, code, message, hint: Some(hint), at })
+        Some(Found { level: Level::Error, code, message, hint: Some(hint), at, is_continued: false })
     }
 
     fn odd(
@@ -145,6 +146,6 @@ impl<'a> Keys<'a> {
         hint: Option<&'static str>,
         span: &Span,
     ) -> Option<Found> {
-        Some(Found { level, code, message, hint, at: self.start + span.start.byte_offset()? })
+        Some(Found { level, code, message, hint, at: self.start + span.start.byte_offset()?, is_continued: false })
     }
 }

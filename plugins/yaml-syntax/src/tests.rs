@@ -2,7 +2,9 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict(bytes: &[u8], settings: Settings) -> Verdict {
-    YamlSyntax::check(&File::new("a.yaml", bytes), settings)
+    let verdict = YamlSyntax::check(&File::new("a.yaml", bytes), settings);
+    assert!(YamlSyntax::ABOUT.undeclared(&verdict).is_empty());
+    verdict
 }
 
 fn places(bytes: &[u8]) -> Vec<(String, u32, u32)> {
@@ -83,16 +85,28 @@ fn an_error_after_many_warnings_is_an_error() {
 }
 
 #[test]
-fn a_template_is_not_judged() {
-    let text = b"{{- if .Values.on }}\na: b\n{{- end }}\n";
-    assert_eq!(verdict(text, Settings::default()).status, Status::Abstain);
-    assert_eq!(verdict(b"a: {{ b }}\n", Settings::default()).status, Status::Pass);
-    assert_eq!(verdict(b"on: ${{ x\n  a: b: c\n", Settings::default()).status, Status::Fail);
+fn a_template_is_not_applicable() {
+    for (text, expected) in [
+        ("{{- if .Values.on }}\na: b\n{{- end }}\n", Status::NotApplicable),
+        ("a:\n  {{- toYaml .Values.b | nindent 2 }}\n", Status::NotApplicable),
+        ("a: \"{{ .Values.b | default \"c\" }}\"\n", Status::NotApplicable),
+        ("{% for a in b %}\n- {{ a }}\n{% endfor %}\n", Status::NotApplicable),
+        ("<% if a %>\nb: c\n<% end %>\n", Status::NotApplicable),
+        ("# vim: ft=helm\na: b: c\n", Status::NotApplicable),
+        ("a: {{ b }}\n", Status::Pass),
+        ("on: ${{ x\n  a: b: c\n", Status::Fail),
+        ("a: b: c\n# {{ d }}\n", Status::Fail),
+        ("a: |\n  {{ b }}\nc: d: e\n", Status::Fail),
+    ] {
+        assert_eq!(verdict(text.as_bytes(), Settings::default()).status, expected, "{text}");
+        let strict = verdict(text.as_bytes(), Settings { strict: true, ..Settings::default() });
+        assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
+    }
 }
 
 #[test]
 fn the_settings_weigh_odd_keys() {
-    let settings = || Settings { duplicate_keys: Weight::Error, empty_keys: Weight::Ignore };
+    let settings = || Settings { duplicate_keys: Weight::Error, empty_keys: Weight::Ignore, ..Settings::default() };
     assert_eq!(verdict(b"{a: 1, a: 2}", settings()).status, Status::Fail);
     assert_eq!(verdict(b": 1\n", settings()).status, Status::Pass);
     assert_eq!(verdict(b"{a: 1, a: 2}", Settings::default()).status, Status::Pass);
@@ -113,4 +127,33 @@ fn an_alias_is_not_expanded() {
         text += &format!("a{n}: &a{n} [*a{m}, *a{m}, *a{m}]\n", m = n - 1);
     }
     assert_eq!(places(text.as_bytes()), []);
+}
+
+/// As libyaml says.
+#[test]
+fn a_string_may_go_on_at_its_keys_indentation() {
+    for text in [
+        "msg: \"x\ny\"\n",
+        "a:\n  msg: \"x\n  y\"\n",
+        "a:\n  msg: 'x\n y'\n  b: c\n",
+        "a:\n  msg: 'x\ny\nz'\n",
+        "msg: 'x\n\ny'\nb: c\n",
+        "- - 'x\ny'\n",
+        "msg: \"x\ny: z\"\nb: 1\n",
+        "msg: 'x\n---y'\n",
+        "a: 'x\r\ny'\r\n",
+    ] {
+        assert_eq!(places(text.as_bytes()), [], "{text:?}");
+    }
+    for (text, code, line, column) in [
+        ("'x\ny': z\n", "syntax", 2, 3),
+        ("msg: 'x\n--- y'\n", "unclosed-string", 2, 1),
+        ("msg: 'x\n... y'\n", "unclosed-string", 2, 1),
+        ("msg: 'x\ny\n", "unclosed-string", 3, 1),
+        ("msg: 'x\ny' z\n", "syntax", 2, 4),
+        ("msg: 'x\ny'\na: b: c\n", "unexpected-colon", 3, 5),
+    ] {
+        let found = places(text.as_bytes());
+        assert_eq!(found.first(), Some(&(code.to_owned(), line, column)), "{text:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Inputs as nobody writes them by hand and somebody sends them one day.
 
 use super::Given;
+use crate::runtime::FileInput;
 use crate::submission::{Change, ChangeKind, ChangeState, Claim, Submission, Task, ToolCall};
 use serde_json::Value;
 
@@ -17,8 +18,8 @@ pub(super) fn odd(ordinary: &Given) -> Vec<(String, Given)> {
     }
 }
 
-fn odd_files(files: &[(String, Vec<u8>)]) -> Vec<(String, Given)> {
-    let Some((path, content)) = files.first() else { return Vec::new() };
+fn odd_files(files: &[FileInput]) -> Vec<(String, Given)> {
+    let Some(FileInput { path, content, .. }) = files.first() else { return Vec::new() };
     let lines = content.split_inclusive(|&byte| byte == b'\n');
     let contents: Vec<(&str, Vec<u8>)> = vec![
         ("an empty file", Vec::new()),
@@ -37,10 +38,17 @@ fn odd_files(files: &[(String, Vec<u8>)]) -> Vec<(String, Given)> {
     ];
     let mut odd: Vec<(String, Given)> = contents
         .into_iter()
-        .map(|(name, content)| (name.to_owned(), Given::Files(vec![(path.clone(), content)])))
+        .map(|(name, content)| (name.to_owned(), Given::Files(vec![FileInput::new(path, content)])))
         .collect();
-    let named = |name: &String| (name.clone(), content.clone());
+    let named = |name: &String| FileInput::new(name, content.clone());
     odd.push(("odd file names".to_owned(), Given::Files(odd_paths(path).iter().map(named).collect())));
+    let run = FileInput { executable: true, ..FileInput::new(path, content.clone()) };
+    odd.push(("an executable file".to_owned(), Given::Files(vec![run])));
+    let link = FileInput { link_target: Some("elsewhere".to_owned()), ..FileInput::new(path, Vec::new()) };
+    let broken = FileInput { missing: true, ..link.clone() };
+    odd.push(("a link that leads nowhere".to_owned(), Given::Files(vec![broken])));
+    let link = FileInput { content: content.clone(), ..link };
+    odd.push(("a link to a file".to_owned(), Given::Files(vec![link])));
     odd
 }
 

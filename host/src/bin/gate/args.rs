@@ -26,6 +26,7 @@ Exit codes:
   1  fail
   2  the caller's mistake: usage, configuration, input
   3  no verdict: an error, an abstention, or a person is needed
+  130, 143  interrupted
 
 Examples:
   gate init                         write a gate.toml for this repository
@@ -99,6 +100,24 @@ pub(crate) enum Command {
     Test(Test),
     /// Measure what a verifier costs for its own cases
     Bench(Bench),
+    /// Show the entries of the ledger, check them, or drop old ones
+    Log(crate::log::Log),
+    /// Show where each task is
+    Status(crate::status::Status),
+    /// Show everything that is known about a run
+    Explain(crate::explain::Explain),
+    /// Show totals over the runs of this project
+    Stats(crate::stats::Command),
+    /// Answer an escalation
+    Resume(crate::resume::Resume),
+    /// Let a task through without a pass, for a reason
+    Skip(crate::skip::Skip),
+    /// Let a task through whatever was found, in an emergency
+    Force(crate::skip::Force),
+    /// Tell whether this change was passed by this gate, from the ledger
+    Verify(crate::verify::Verify),
+    /// Print a signed statement of what a run came to
+    Attest(crate::attest::Attest),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -169,6 +188,12 @@ pub(crate) struct Run {
     /// Verify up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
+    /// Run only these checks; the record says that others were left out
+    #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
+    pub(crate) only: Vec<String>,
+    /// Leave out these checks; the record says so
+    #[arg(long, value_name = "CHECK", num_args = 1..)]
+    pub(crate) skip: Vec<String>,
     /// Stop at the first check that fails
     #[arg(long)]
     pub(crate) fail_fast: bool,
@@ -431,12 +456,13 @@ workspace) or `submission.json`; optional are `settings.json`, `commands.json` a
 answer); `expected.json` is what must come of it. A verifier is granted what it imports.
 
 Examples:
-  gate test .                             the project in this folder
-  gate test . --bless                     expect from now on what it says now
+  gate test                               the project in this folder
+  gate test --bless                       expect from now on what it says now
   gate test . comma                       only the cases with `comma` in their names
   gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
 pub(crate) struct Test {
     /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
     /// Only the cases with this in their names
     pub(crate) name: Option<String>,
@@ -495,10 +521,11 @@ Times are medians with the interval in which the true median lies with 95 % conf
 all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
 
 Examples:
-  gate bench .
+  gate bench
   gate bench ./mine.wasm --cases ./cases --format json")]
 pub(crate) struct Bench {
     /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
     /// Only the cases with this in their names
     pub(crate) name: Option<String>,

@@ -53,7 +53,8 @@ fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Com
         }
     }
     let input = if shape == gatehost::plan::Shape::File { "--files FILE" } else { "--submission FILE" };
-    writeln!(out, "next: `gate test {}`, or `gate run --verifier {shown} {input}`", called.display())?;
+    let test = if called == Path::new(".") { String::new() } else { format!(" {}", called.display()) };
+    writeln!(out, "next: `gate test{test}`, or `gate run --verifier {shown} {input}`")?;
     Ok(Exit::Pass)
 }
 

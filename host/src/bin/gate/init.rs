@@ -96,7 +96,9 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
         let matching = paths.iter().filter(|path| files.contains(path)).count();
         // What needs to be told what to look for, cannot be written for everybody.
         let needs_settings = settings::validate(&about.settings_schema, &Value::Object(Map::new())).is_err();
-        if about.files.is_empty() || matching == 0 || needs_settings {
+        // What an existing repository may not agree with in every file is for its people to add.
+        let is_taste = bundled.name == "hygiene";
+        if about.files.is_empty() || matching == 0 || needs_settings || is_taste {
             continue;
         }
         let verb = if matching == 1 { "matches" } else { "match" };

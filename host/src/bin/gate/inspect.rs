@@ -93,6 +93,9 @@ impl<'a> Facts<'a> {
         if let Some(about) = &self.about {
             line("name", &format!("{} {}", about.name, about.version))?;
             line("about", &about.summary)?;
+            if let Some(url) = &about.url {
+                line("url", url)?;
+            }
         }
         if let Some(anatomy) = &self.anatomy {
             if let Ok(shape) = anatomy.shape() {
@@ -120,6 +123,14 @@ impl<'a> Facts<'a> {
         if let Some(about) = &self.about {
             for (number, glob) in about.files.iter().enumerate() {
                 line(if number == 0 { "files" } else { "" }, glob)?;
+            }
+            let width = about.rules.iter().map(|rule| rule.code.chars().count()).max().unwrap_or(0);
+            for (number, rule) in about.rules.iter().enumerate() {
+                let text = format!("{:width$}  {:7}  {}", rule.code, rule.level, rule.summary);
+                line(if number == 0 { "rules" } else { "" }, text.trim_end())?;
+            }
+            if about.rules.is_empty() {
+                line("rules", "none declared")?;
             }
             let schema = if about.settings_schema.is_empty() { "none" } else { about.settings_schema.as_str() };
             for (number, text) in schema.lines().enumerate() {
@@ -153,6 +164,7 @@ impl<'a> Facts<'a> {
                 "exports": anatomy.map(|anatomy| &anatomy.exports),
                 "about": self.about.as_ref().map(|about| json!({
                     "name": about.name, "version": about.version, "summary": about.summary, "files": about.files,
+                    "rules": about.rules, "url": about.url,
                 })),
                 "settings_schema": schema,
                 "problem": self.problems.first(),

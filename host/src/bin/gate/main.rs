@@ -1,31 +1,42 @@
 //! `gate`: arguments, terminal and exit code. What it does is the library's.
 
 mod args;
+mod attest;
 mod bench;
 mod build;
 mod compile;
 mod complaint;
 mod completions;
 mod doctor;
+mod evidence;
+mod explain;
 mod git_hook;
 mod hook;
 mod init;
 mod inspect;
 mod install;
+mod interrupt;
 mod languages;
+mod log;
 mod mcp;
 mod new;
+mod person;
 mod plan;
 mod prepare;
 mod progress;
 mod project;
 mod report;
+mod resume;
 mod run;
 mod said;
 mod schema;
+mod skip;
+mod stats;
+mod status;
 mod templates;
 mod terminal;
 mod test;
+mod verify;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
@@ -34,6 +45,7 @@ use gatehost::error::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    interrupt::watch();
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
@@ -63,8 +75,18 @@ fn main() -> ExitCode {
         Command::Build(command) => build::run(global, command),
         Command::Test(command) => test::run(global, command),
         Command::Bench(command) => bench::run(global, command),
+        Command::Log(command) => log::run(global, command),
+        Command::Status(command) => status::run(global, command),
+        Command::Explain(command) => explain::run(global, command),
+        Command::Stats(command) => stats::run(global, command),
+        Command::Resume(command) => resume::run(global, command),
+        Command::Skip(command) => skip::skip(global, command),
+        Command::Force(command) => skip::force(global, command),
+        Command::Verify(command) => verify::run(global, command),
+        Command::Attest(command) => attest::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
+    interrupt::give_way();
     let exit = exit.unwrap_or_else(|complaint: Complaint| {
         complaint.print(terminal::color(global.color, &std::io::stderr()));
         complaint.exit()

@@ -31,7 +31,7 @@ pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
     if let Some(missing) = language.missing(&folder) {
         writeln!(out, "  {}", missing.install)?;
     }
-    writeln!(out, "  gate build\n  gate test .")?;
+    writeln!(out, "  gate build\n  gate test")?;
     Ok(Exit::Pass)
 }
 

@@ -7,6 +7,7 @@
 //!   [ ] review  pending
 //! ```
 
+use crate::interrupt;
 use gatehost::event::What;
 use gatehost::outcome::{NodeKind, Outcome};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -75,6 +76,7 @@ impl Progress {
             step
         };
         let steps = names.iter().enumerate().map(step).collect();
+        interrupt::clears(&self.lines);
         bar.enable_steady_tick(Duration::from_millis(100));
         Shown { bar, steps }
     }

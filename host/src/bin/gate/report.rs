@@ -21,7 +21,8 @@ pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> 
         None => report::read(&bytes(global, &command.run)?)
             .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?,
     };
-    write(global, command.format, &command.output, &record)?;
+    files(global, &command.output, &record)?;
+    print(global, command.format, &record)?;
     Ok(Exit::Pass)
 }
 
@@ -57,8 +58,8 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Complaint> {
     Ok(bytes)
 }
 
-/// Print a record, and write the files that were asked for.
-pub(crate) fn write(global: &Global, format: Format, files: &[OutputTo], record: &Record) -> Result<(), Complaint> {
+/// Write the files that were asked for.
+pub(crate) fn files(global: &Global, files: &[OutputTo], record: &Record) -> Result<(), Complaint> {
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
@@ -68,7 +69,12 @@ pub(crate) fn write(global: &Global, format: Format, files: &[OutputTo], record:
         let failed = || format!("cannot write the {} report to `{}`", output.format.as_str(), output.path.display());
         written.with_context(failed).map_err(Complaint::mistake)?;
     }
-    if format == Format::Github || files.iter().any(|output| output.format == Format::Github) {
+    Ok(())
+}
+
+/// Print a record. With annotations for GitHub goes the summary of the job.
+pub(crate) fn print(global: &Global, format: Format, record: &Record) -> Result<(), Complaint> {
+    if format == Format::Github {
         summarize(record)?;
     }
     let mut out = io::stdout().lock();

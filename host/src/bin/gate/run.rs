@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
 use gatehost::report::{self, Format as ReportFormat};
-use gatehost::session::{LedgerUse, Policy, Recording, Request};
+use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,11 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let record = prepare::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
-    reports::write(global, command.format, &command.output, &record)?;
+    reports::files(global, &command.output, &record)?;
+    // Where the events go, nothing that people read does.
+    if command.events != Some(EventsTo::Stdout) || command.format != ReportFormat::Human {
+        reports::print(global, command.format, &record)?;
+    }
     announce(global, &record.policy, "was");
     Ok(record.status.into())
 }
@@ -63,6 +67,11 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (Some(path), _) => Recording::Record(path.clone()),
         (None, Some(path)) => Recording::Replay(path.clone()),
         (None, None) => Recording::Off,
+    };
+    request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
+        (true, true) => Checks::All,
+        (false, _) => Checks::Only(command.only.iter().cloned().collect()),
+        (true, false) => Checks::Except(command.skip.iter().cloned().collect()),
     };
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;

@@ -39,23 +39,15 @@ const SUBMISSION_CASES: &[Template] = templates![
     "cases/nothing-changed/submission.json": "cases/submission/nothing-changed/submission.json",
 ];
 
-/// The SDK, two folders below the project as it is two folders below this repository: it finds `wit/` in both.
+/// The sources of the SDK, two folders below the project as they are two folders below this repository: they find `wit/`
+/// in both. Written by `host/build.rs`.
+const SDK: &[Template] = include!(concat!(env!("OUT_DIR"), "/sdk.rs"));
+
 const RUST: &[Template] = templates![
     ".cargo/config.toml": "rust/config.toml",
     ".gitignore": "rust/gitignore",
     "Cargo.toml": "rust/Cargo.toml.in",
     "vendor/gatehost-sdk/Cargo.toml": "rust/sdk/Cargo.toml.in",
-    "vendor/gatehost-sdk/src/arena.rs": "../../plugins/sdk/src/arena.rs",
-    "vendor/gatehost-sdk/src/bindings.rs": "../../plugins/sdk/src/bindings.rs",
-    "vendor/gatehost-sdk/src/command.rs": "../../plugins/sdk/src/command.rs",
-    "vendor/gatehost-sdk/src/glob.rs": "../../plugins/sdk/src/glob.rs",
-    "vendor/gatehost-sdk/src/lib.rs": "../../plugins/sdk/src/lib.rs",
-    "vendor/gatehost-sdk/src/markdown.rs": "../../plugins/sdk/src/markdown.rs",
-    "vendor/gatehost-sdk/src/nesting.rs": "../../plugins/sdk/src/nesting.rs",
-    "vendor/gatehost-sdk/src/settings.rs": "../../plugins/sdk/src/settings.rs",
-    "vendor/gatehost-sdk/src/syntax.rs": "../../plugins/sdk/src/syntax.rs",
-    "vendor/gatehost-sdk/src/text.rs": "../../plugins/sdk/src/text.rs",
-    "vendor/gatehost-sdk/src/verdict.rs": "../../plugins/sdk/src/verdict.rs",
 ];
 
 const PYTHON: &[Template] = templates![".gitignore": "python/gitignore", "gatehost.py": "python/gatehost.py"];
@@ -165,7 +157,8 @@ pub(crate) fn files(language: Language, shape: Shape, name: &str) -> Vec<(String
         Shape::File => FILE_CASES,
         Shape::Submission => SUBMISSION_CASES,
     };
-    let written = common(language).iter().chain(verifier(language, shape)).chain(cases);
+    let sdk = if language == Language::Rust { SDK } else { &[] };
+    let written = common(language).iter().chain(sdk).chain(verifier(language, shape)).chain(cases);
     let mut files: Vec<_> = written.map(|(path, content)| ((*path).to_owned(), named(content, name))).collect();
     files.push(("gate-verifier.toml".to_owned(), manifest(language, shape, name).into_bytes()));
     files

@@ -1,46 +1,37 @@
-//! What the index holds, and what is beside it in the working tree.
+//! The index as `git ls-files` lists it, for an index whose entries are spread over two files.
 
-use super::{path, text};
+use super::id::Id;
+use super::index::Item;
+use super::program::Git;
+use super::tree::{Entry, Mode};
 use crate::changes::{Error, shown_text};
 
-/// How it is asked for: with the flags of each file (`-v`) and its mode (`-s`).
-pub(super) const LISTING: &[&str] = &["ls-files", "-z", "-v", "-s"];
+/// How it is asked for: with the flags of each file (`-v`), its mode and its id (`-s`).
+const LISTING: &[&str] = &["ls-files", "-z", "-v", "-s"];
 
-/// The mode of a commit of another repository.
-pub(super) const REPOSITORY: &[u8] = b"160000";
-
-/// One path. It is made out only where it is needed: an unchanged file may have a name that cannot be judged.
-pub(super) struct Listed<'a> {
-    /// Git's letter for it: `?` where it is not in the index.
-    pub(super) tag: u8,
-    /// Whether the index has a commit of another repository there.
-    pub(super) is_repository: bool,
-    name: &'a [u8],
+pub(super) fn items(git: &Git) -> Result<Vec<Item>, Error> {
+    read(&git.run(LISTING)?)
 }
 
-impl Listed<'_> {
-    pub(super) fn path(&self) -> Result<String, Error> {
-        path(self.name)
-    }
+/// From `tag mode id stage\tpath`, each followed by NUL.
+fn read(listing: &[u8]) -> Result<Vec<Item>, Error> {
+    let unknown = |entry: &[u8]| Error::BadPath(shown_text(&String::from_utf8_lossy(entry)));
+    let entries = listing.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
+    entries.map(|entry| item(entry).ok_or_else(|| unknown(entry))).collect()
 }
 
-/// From `tag mode oid stage\tpath` for what is in the index, and `? path` for what is not.
-pub(super) fn read(listing: &[u8]) -> Result<Vec<Listed<'_>>, Error> {
-    listing.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()).map(entry).collect()
-}
-
-fn entry(entry: &[u8]) -> Result<Listed<'_>, Error> {
-    let unknown = || Error::BadPath(shown_text(&text(entry)));
-    let &[tag, b' ', ref rest @ ..] = entry else { return Err(unknown()) };
-    if tag == b'?' {
-        // Another repository that git does not know ends with a slash.
-        return Ok(Listed { tag, is_repository: false, name: rest.strip_suffix(b"/").unwrap_or(rest) });
-    }
-    let tab = rest.iter().position(|&byte| byte == b'\t').ok_or_else(unknown)?;
-    Ok(Listed {
-        tag,
-        is_repository: rest[..tab].split(|&byte| byte == b' ').next() == Some(REPOSITORY),
-        name: &rest[tab + 1..],
+fn item(entry: &[u8]) -> Option<Item> {
+    let tab = entry.iter().position(|&byte| byte == b'\t')?;
+    let [tag, mode, id, stage] = entry[..tab].split(|&byte| byte == b' ').collect::<Vec<_>>()[..] else { return None };
+    let bits = u32::from_str_radix(str::from_utf8(mode).ok()?, 8).ok()?;
+    let stage = str::from_utf8(stage).ok()?.parse().ok()?;
+    Some(Item {
+        path: entry[tab + 1..].to_vec(),
+        stage,
+        entry: Entry { mode: Mode::from_bits(bits), id: Id::from_hex(id)? },
+        // In lower case, it is assumed to be unchanged besides.
+        is_skipped: tag.eq_ignore_ascii_case(b"s"),
+        is_intent: false,
     })
 }
 
@@ -49,15 +40,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entry_has_its_tag_and_its_path() {
-        let found = read(b"H 100644 1 0\ta\tb\0s 160000 2 0\tlib\0? c d\0? e/\0").expect("a listing");
-        let found: Vec<_> = found.iter().map(|listed| (listed.tag, listed.is_repository, listed.name)).collect();
-        assert_eq!(
-            found,
-            [(b'H', false, &b"a\tb"[..]), (b's', true, b"lib"), (b'?', false, b"c d"), (b'?', false, b"e")]
-        );
-        for broken in [&b"H a"[..], b"Ha\tb"] {
-            assert!(read(broken).is_err());
+    fn each_entry_has_its_mode_and_its_path() {
+        let id = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+        let text = format!("H 100644 {id} 0\ta\tb\0s 160000 {id} 2\tlib\0");
+        let found = read(text.as_bytes()).expect("a listing");
+        let found: Vec<_> =
+            found.iter().map(|item| (&*item.path, item.stage, item.entry.mode, item.is_skipped)).collect();
+        assert_eq!(found, [(&b"a\tb"[..], 0, Mode::File, false), (b"lib", 2, Mode::Repository, true)]);
+        for broken in ["H a", "H 100644 1 0\ta", "H 100644 x\ta"] {
+            assert!(read(broken.as_bytes()).is_err());
         }
     }
 }

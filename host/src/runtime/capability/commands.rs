@@ -1,7 +1,7 @@
 //! The `commands` interface: the commands that a check is granted, by name.
 
-use super::Granted;
-use crate::commands::{Captured, Commands, Ending, Ran};
+use super::{Granted, RunCommands};
+use crate::commands::{Captured, Ending, Ran};
 use crate::runtime::bindings::gatehost::verifier::commands as wit;
 use crate::runtime::ending::Ended;
 use crate::runtime::sandbox::Sandbox;
@@ -9,12 +9,12 @@ use crate::verdict::ErrorKind;
 
 /// The commands that a guest may run, and what came of those that it ran.
 pub(crate) struct Runner {
-    granted: Granted<Commands>,
+    granted: Granted<dyn RunCommands>,
     ran: Vec<Ran>,
 }
 
 impl Runner {
-    pub(crate) fn new(granted: Granted<Commands>) -> Self {
+    pub(crate) fn new(granted: Granted<dyn RunCommands>) -> Self {
         Self { granted, ran: Vec::new() }
     }
 
@@ -44,14 +44,14 @@ impl wit::Host for Sandbox {
         }
         let commands = runner.granted.by.clone();
         let _paused = self.time.pause();
-        match commands.run(&name, Vec::new()).await {
+        match commands.run(&name).await {
             Ok(ran) => {
-                let output = output(&ran);
-                self.runner()?.ran.push(ran);
-                Ok(Ok(vec![output]))
+                let outputs = ran.iter().map(output).collect();
+                self.runner()?.ran.extend(ran);
+                Ok(Ok(outputs))
             }
             // No answer of the command is none of the guest's: whatever it would make of it, it could not judge.
-            Err(error) => Err(Ended::error(ErrorKind::CommandNotStarted, error.to_string())),
+            Err(error) => Err(Ended::failure(error.into())),
         }
     }
 }

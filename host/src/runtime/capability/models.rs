@@ -1,7 +1,7 @@
 //! The `models` interface: questions to the models that a check is granted, by name.
 
-use super::Granted;
-use crate::models::{Models, NoAnswer, Part, Question, Stop};
+use super::{AskModels, Granted};
+use crate::models::{NoAnswer, Part, Question, Stop};
 use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
 use crate::runtime::ending::Ended;
@@ -11,7 +11,7 @@ use crate::verdict::{ErrorKind, Failure};
 
 /// The models that a guest may ask, and what came of those that it asked.
 pub(crate) struct Asker {
-    granted: Granted<Models>,
+    granted: Granted<dyn AskModels>,
     nonce: Option<String>,
     asked: Vec<ModelUse>,
     /// What becomes of the call: the first question that had no answer.
@@ -19,7 +19,7 @@ pub(crate) struct Asker {
 }
 
 impl Asker {
-    pub(crate) fn new(granted: Granted<Models>) -> Self {
+    pub(crate) fn new(granted: Granted<dyn AskModels>) -> Self {
         let nonce = granted.by.nonce();
         Self { granted, nonce, asked: Vec::new(), unanswered: None }
     }

@@ -3,11 +3,15 @@
 
 void exports_gatehost_verifier_about_describe(gatehost_description *about) {
   static const char *const files[] = {"**/*.md", "**/*.txt"};
-  gatehost_describe(about, "{{name}}", "0.1.0", "No text contains a word that marks unfinished work.", files, 2,
+  static const gatehost_rule rules[] = {
+      {"word-found", GATEHOST_VERIFIER_TYPES_LEVEL_ERROR, "A text contains the word."}};
+  gatehost_describe(about, "{{name}}", "0.1.0", "No text contains a word that marks unfinished work.",
                     "{\"type\": \"object\", \"properties\": {\"word\": {"
                     "\"description\": \"The word that no file may contain.\","
                     "\"type\": \"string\", \"minLength\": 1, \"default\": \"TODO\"}},"
                     "\"additionalProperties\": false}");
+  gatehost_describe_files(about, files, 2);
+  gatehost_describe_rules(about, rules, 1);
 }
 
 void exports_gatehost_verifier_file_verifier_check(exports_gatehost_verifier_file_verifier_file_t *file,

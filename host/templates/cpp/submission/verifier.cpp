@@ -3,7 +3,10 @@
 #include <span>
 
 extern "C" void exports_gatehost_verifier_about_describe(gatehost_description *about) {
-  gatehost_describe(about, "{{name}}", "0.1.0", "The claim mentions every file that changed.", nullptr, 0, R"({
+  static const gatehost_rule rules[] = {
+      {"no-claim", GATEHOST_VERIFIER_TYPES_LEVEL_ERROR, "There is no claim."},
+      {"not-mentioned", GATEHOST_VERIFIER_TYPES_LEVEL_ERROR, "The claim does not mention a changed file."}};
+  gatehost_describe(about, "{{name}}", "0.1.0", "The claim mentions every file that changed.", R"({
     "type": "object",
     "properties": {
       "ignore": {
@@ -14,12 +17,13 @@ extern "C" void exports_gatehost_verifier_about_describe(gatehost_description *a
     },
     "additionalProperties": false
   })");
+  gatehost_describe_rules(about, rules, 2);
 }
 
 extern "C" void exports_gatehost_verifier_submission_verifier_check(gatehost_verifier_submission_submission_t *submission,
                                                                     gatehost_text *settings, gatehost_verdict *verdict) {
   if (submission->changes.len == 0) {
-    gatehost_abstain(verdict, "no file changed");
+    gatehost_not_applicable(verdict, "no file changed");
     return;
   }
   gatehost_pass(verdict);

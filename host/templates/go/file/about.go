@@ -1,8 +1,11 @@
 package export_gatehost_verifier_about
 
-import . "wit_component/gatehost_verifier_about"
+import (
+	"wit_component/gatehost"
+	. "wit_component/gatehost_verifier_about"
+)
 
-// Describe says what this verifier is.
+// Describe is how this verifier describes itself.
 func Describe() Description {
 	return Description{
 		Name:    "{{name}}",
@@ -21,5 +24,8 @@ func Describe() Description {
   },
   "additionalProperties": false
 }`,
+		Rules: []Rule{
+			{Code: "word-found", Level: gatehost.LevelError, Summary: "A text contains the word."},
+		},
 	}
 }

@@ -1,8 +1,11 @@
 package export_gatehost_verifier_about
 
-import . "wit_component/gatehost_verifier_about"
+import (
+	"wit_component/gatehost"
+	. "wit_component/gatehost_verifier_about"
+)
 
-// Describe says what this verifier is.
+// Describe is how this verifier describes itself.
 func Describe() Description {
 	return Description{
 		Name:    "{{name}}",
@@ -20,5 +23,9 @@ func Describe() Description {
   },
   "additionalProperties": false
 }`,
+		Rules: []Rule{
+			{Code: "no-claim", Level: gatehost.LevelError, Summary: "There is no claim."},
+			{Code: "not-mentioned", Level: gatehost.LevelError, Summary: "The claim does not mention a changed file."},
+		},
 	}
 }

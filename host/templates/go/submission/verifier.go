@@ -16,7 +16,7 @@ type settings struct {
 // Check judges one submission.
 func Check(submission gatehost_verifier_submission.Submission, said string) gatehost.Verdict {
 	if len(submission.Changes) == 0 {
-		return gatehost.Abstain("no file changed")
+		return gatehost.NotApplicable("no file changed")
 	}
 	if !submission.Claim.IsSome() {
 		return gatehost.Of([]gatehost.Finding{gatehost.Error("no-claim", "there is no claim", "say what was done")})

@@ -12,6 +12,7 @@ export fn exports_gatehost_verifier_about_describe(answer: *c.exports_gatehost_v
         .version = "0.1.0",
         .summary = "No text contains a word that marks unfinished work.",
         .files = &.{ "**/*.md", "**/*.txt" },
+        .rules = &.{.{ .code = "word-found", .summary = "A text contains the word." }},
         .settings_schema =
         \\{
         \\  "type": "object",

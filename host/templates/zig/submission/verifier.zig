@@ -11,6 +11,10 @@ export fn exports_gatehost_verifier_about_describe(answer: *c.exports_gatehost_v
         .name = "{{name}}",
         .version = "0.1.0",
         .summary = "The claim mentions every file that changed.",
+        .rules = &.{
+            .{ .code = "no-claim", .summary = "There is no claim." },
+            .{ .code = "not-mentioned", .summary = "The claim does not mention a changed file." },
+        },
         .settings_schema =
         \\{
         \\  "type": "object",
@@ -36,7 +40,7 @@ export fn exports_gatehost_verifier_submission_verifier_check(
 }
 
 fn check(submission: *c.gatehost_verifier_submission_submission_t, settings: Settings) gatehost.Verdict {
-    if (submission.changes.len == 0) return gatehost.abstain("no file changed");
+    if (submission.changes.len == 0) return gatehost.notApplicable("no file changed");
     if (!submission.claim.is_some) {
         return gatehost.verdict(&.{gatehost.failure("no-claim", "there is no claim", "say what was done")});
     }

@@ -19,6 +19,9 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let mut report =
         Report { passed: total("passed"), skipped: total("ignored"), failed: failed.collect(), problem: None };
     report.expect_failures(total("failed"));
+    if report.failed.is_empty() && sums.iter().any(|sum| !sum.starts_with("ok.")) {
+        report.problem = Some("a test binary says that it failed, and counts no failure".to_owned());
+    }
     // A binary that announces its tests and never sums up has crashed.
     let announced = text.lines().filter(|line| is_announcement(line)).count();
     if announced > sums.len() {

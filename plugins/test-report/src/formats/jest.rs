@@ -4,16 +4,13 @@ use crate::report::{Failed, Report, count};
 use gatehost_sdk::{Place, command};
 use serde::Deserialize;
 
-pub(super) fn read(text: &str) -> Option<Report> {
-    json(text).or_else(|| printed(text))
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
     num_passed_tests: usize,
     num_failed_tests: usize,
     num_pending_tests: usize,
+    #[serde(default)]
     num_runtime_error_test_suites: usize,
     success: bool,
     test_results: Vec<Suite>,
@@ -38,10 +35,18 @@ struct Test {
     failure_messages: Vec<String>,
 }
 
-fn json(text: &str) -> Option<Report> {
-    let text = &text[text.find("{\"num")?..];
-    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Document>();
-    let document = stream.next()?.ok()?;
+/// The documents of `--json`, which vitest writes as well.
+pub(super) fn json(text: &str) -> Option<Report> {
+    let starts = text.match_indices("{\"num").map(|(at, _)| &text[at..]);
+    let documents = starts.map(|text| {
+        let document = serde_json::Deserializer::from_str(text).into_iter::<Document>().next();
+        let broken = || Report { problem: Some("the report is not JSON to its end".to_owned()), ..Report::default() };
+        document.and_then(Result::ok).map_or_else(broken, |document| of(&document))
+    });
+    documents.reduce(Report::and)
+}
+
+fn of(document: &Document) -> Report {
     let mut failed = Vec::new();
     for suite in &document.test_results {
         let tests = suite.assertion_results.iter().filter(|test| test.status == "failed");
@@ -61,12 +66,18 @@ fn json(text: &str) -> Option<Report> {
     if !report.failed.is_empty() {
         report.problem = None;
     }
-    Some(report)
+    report
 }
 
-fn printed(text: &str) -> Option<Report> {
-    let sum = |title: &str| text.lines().rev().find_map(|line| line.trim().strip_prefix(title));
-    let (suites, tests) = (sum("Test Suites:")?, sum("Tests:")?);
+/// What is printed for people.
+pub(super) fn printed(text: &str) -> Option<Report> {
+    let sums =
+        |title: &str| text.lines().filter_map(|line| line.trim().strip_prefix(title)).collect::<Vec<_>>().join("\n");
+    let (suites, tests) = (sums("Test Suites:"), sums("Tests:"));
+    if suites.is_empty() || tests.is_empty() {
+        return None;
+    }
+    let total = |sums: &str, word: &str| sums.lines().map(|sum| count(sum, word)).sum::<usize>();
     let mut failed: Vec<Failed> = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -82,8 +93,9 @@ fn printed(text: &str) -> Option<Report> {
             failed.push(Failed::new(name).saying(&message.join("\n")).at(said.iter().find_map(|line| place(line))));
         }
     }
-    let mut report = Report { passed: count(tests, "passed"), skipped: count(tests, "skipped"), failed, problem: None };
-    report.expect_failures(count(tests, "failed").max(count(suites, "failed")));
+    let mut report =
+        Report { passed: total(&tests, "passed"), skipped: total(&tests, "skipped"), failed, problem: None };
+    report.expect_failures(total(&tests, "failed").max(total(&suites, "failed")));
     Some(report)
 }
 

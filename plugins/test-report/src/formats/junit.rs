@@ -5,11 +5,24 @@ use gatehost_sdk::command;
 use roxmltree::{Document, Node, ParsingOptions};
 
 pub(super) fn read(text: &str) -> Option<Report> {
+    // Several documents may stand below each other, each with its declaration.
+    let declared: Vec<usize> = text.match_indices("<?xml").map(|(at, _)| at).collect();
+    let ends = declared.iter().skip(1).copied().chain([text.len()]);
+    if declared.is_empty() {
+        return document(text);
+    }
+    declared.iter().zip(ends).filter_map(|(&start, end)| document(&text[start..end])).reduce(Report::and)
+}
+
+fn document(text: &str) -> Option<Report> {
     // Other things may be printed before and after it.
     let start = ["<?xml", "<testsuites", "<testsuite"].iter().filter_map(|start| text.find(start)).min()?;
+    if !text.contains("<testsuite") {
+        return None;
+    }
     let end = ["</testsuites>", "</testsuite>"].iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max();
-    let end = end.or_else(|| Some(start + text[start..].rfind("/>")? + 2))?;
-    let text = text.get(start..end)?;
+    let end = end.or_else(|| Some(start + text[start..].rfind("/>")? + 2)).filter(|end| *end > start);
+    let text = &text[start..end.unwrap_or(text.len())];
     let options = ParsingOptions { nodes_limit: 1_000_000, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(text, options) {
         Ok(document) => document,
@@ -28,6 +41,12 @@ pub(super) fn read(text: &str) -> Option<Report> {
             End::Skipped => report.skipped += 1,
             End::Passed => report.passed += 1,
         }
+    }
+    // An error of the suite itself, such as a fixture that broke.
+    let suites = root.descendants().filter(|node| matches!(node.tag_name().name(), "testsuites" | "testsuite"));
+    for suite in suites {
+        let own = suite.children().filter(|node| node.has_tag_name("failure") || node.has_tag_name("error"));
+        report.failed.extend(own.map(|why| failed(suite, Some(why))));
     }
     report.expect_failures(counted(root, &|suite| number(suite, "failures") + number(suite, "errors")));
     // Some list what they skip, and some only count it; what ran is listed by all.
@@ -52,7 +71,7 @@ enum End<'a, 'i> {
 
 /// By the elements in it, and else by the attributes that some write instead: `status="notrun"`, `result="suppressed"`.
 fn ending<'a, 'i>(case: Node<'a, 'i>) -> End<'a, 'i> {
-    let child = |name: &str| case.children().find(|node| node.has_tag_name(name));
+    let child = |name: &str| case.descendants().skip(1).find(|node| node.has_tag_name(name) && own(*node, case));
     if let Some(why) = child("failure").or_else(|| child("error")) {
         return End::Failed(Some(why));
     }
@@ -72,14 +91,23 @@ fn ending<'a, 'i>(case: Node<'a, 'i>) -> End<'a, 'i> {
     }
 }
 
+/// A count: `1`, ` 1 `, `1.0`. What is no number at all is one failure at least.
 fn number(suite: Node<'_, '_>, name: &str) -> usize {
-    suite.attribute(name).and_then(|number| number.parse().ok()).unwrap_or(0)
+    let Some(said) = suite.attribute(name).map(str::trim).filter(|said| !said.is_empty()) else { return 0 };
+    let as_decimal = || said.parse::<f64>().ok().filter(|number| (0.0..1e9).contains(number));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e9")]
+    said.parse().ok().or_else(|| as_decimal().map(|number| number.ceil() as usize)).unwrap_or(1)
 }
 
 /// What the suites count, those inside others only once.
 fn counted(suite: Node<'_, '_>, own: &dyn Fn(Node<'_, '_>) -> usize) -> usize {
     let below = suite.children().filter(|node| node.has_tag_name("testsuite")).map(|suite| counted(suite, own));
     own(suite).max(below.sum())
+}
+
+/// Whether an element is of this case, and not of one within it.
+fn own(node: Node<'_, '_>, case: Node<'_, '_>) -> bool {
+    node.ancestors().skip(1).find(|above| above.has_tag_name("testcase")) == Some(case)
 }
 
 fn failed(case: Node<'_, '_>, why: Option<Node<'_, '_>>) -> Failed {

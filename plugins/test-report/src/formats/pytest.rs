@@ -4,21 +4,24 @@ use crate::report::{Failed, Report, count};
 use gatehost_sdk::{Place, command};
 
 pub(super) fn read(text: &str) -> Option<Report> {
-    let sum = text.lines().rev().find_map(sum)?;
+    let sums: Vec<&str> = text.lines().filter_map(sum).collect();
+    if sums.is_empty() {
+        return None;
+    }
+    // Of several runs, any may have failed.
+    let total = |word: &str| sums.iter().map(|sum| count(sum, word)).sum::<usize>();
     let failed = summaries(text).filter_map(|line| {
         let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
         let (name, message) = rest.split_once(" - ").unwrap_or((rest, ""));
         Some(Failed::new(name.trim()).saying(message).at(place(text, name.trim())))
     });
     let mut report = Report {
-        passed: count(sum, "passed") + count(sum, "xpassed"),
-        skipped: count(sum, "skipped") + count(sum, "xfailed"),
+        passed: total("passed") + total("xpassed"),
+        skipped: total("skipped") + total("xfailed"),
         failed: failed.collect(),
         problem: None,
     };
-    // Of several runs, any may have failed.
-    let failures = |sum: &str| count(sum, "failed") + count(sum, "error") + count(sum, "errors");
-    report.expect_failures(text.lines().filter_map(self::sum).map(failures).sum());
+    report.expect_failures(total("failed") + total("error") + total("errors"));
     Some(report)
 }
 

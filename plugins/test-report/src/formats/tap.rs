@@ -1,27 +1,39 @@
-//! The Test Anything Protocol, versions 12 to 14. Subtests are indented; their parent sums them up.
+//! The Test Anything Protocol, versions 12 to 14. Subtests are indented; their parent sums them up, and where it says that
+//! it passed although one of them failed, the failure counts.
 
 use crate::report::{Failed, Report};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let mut report = Report::default();
-    let (mut planned, mut seen, mut bailed) = (None, 0usize, None);
+    let (mut planned, mut seen, mut bailed, mut numbered) = (None, 0usize, None, false);
     let mut last_failed = false;
+    // Subtests that failed, until their parent tells.
+    let mut below: Vec<Failed> = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
+        let bare = line.trim_start();
         if let Some((good, rest)) = result(line) {
             seen += 1;
-            let (name, directive) = rest.split_once(" # ").unwrap_or((rest, ""));
-            let directive = directive.trim().to_ascii_lowercase();
+            numbered |= rest.trim_start().starts_with(|c: char| c.is_ascii_digit());
+            let (name, directive) = directive(rest);
             last_failed = false;
-            if directive.starts_with("skip") {
+            let excused = directive.is_some();
+            if directive == Some("skip") || (directive == Some("todo") && !good) {
                 report.skipped += 1;
             } else if good {
                 report.passed += 1;
-            } else if directive.starts_with("todo") {
-                report.skipped += 1;
             } else {
                 last_failed = true;
                 report.failed.push(Failed::new(title(name, seen)));
+            }
+            let hidden = std::mem::take(&mut below);
+            if good && !excused && !hidden.is_empty() {
+                report.passed -= 1;
+                report.failed.extend(hidden);
+            }
+        } else if let Some((false, rest)) = result(bare).filter(|_| line.len() > bare.len()) {
+            if let (name, None) = directive(rest) {
+                below.push(Failed::new(title(name, below.len() + 1)));
             }
         } else if line == "  ---" {
             let said: Vec<&str> = lines.by_ref().take_while(|line| *line != "  ...").map(str::trim_end).collect();
@@ -36,12 +48,14 @@ pub(super) fn read(text: &str) -> Option<Report> {
         } else if let Some(count) =
             line.strip_prefix("1..").and_then(|rest| rest.split([' ', '#']).next()?.parse::<usize>().ok())
         {
-            planned = Some(count);
-        } else if let Some(why) = line.strip_prefix("Bail out!") {
-            bailed = Some(why.trim().to_owned());
+            planned = Some(planned.unwrap_or(0) + count);
+        } else if bare.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("bail out!")) {
+            bailed = bailed.or_else(|| Some(bare[9..].trim().to_owned()));
         }
     }
-    if planned.is_none() && seen == 0 {
+    report.failed.extend(below);
+    // A line that only starts with `ok` may be anything.
+    if planned.is_none() && !numbered && bailed.is_none() {
         return None;
     }
     report.problem = match (bailed, planned) {
@@ -51,6 +65,19 @@ pub(super) fn read(text: &str) -> Option<Report> {
         _ => None,
     };
     Some(report)
+}
+
+/// The name of a test, and the directive behind it: `# SKIP why`, `# TODO`. A directive is a whole word.
+fn directive(rest: &str) -> (&str, Option<&'static str>) {
+    let Some((at, _)) = rest.match_indices('#').find(|(at, _)| rest[..*at].ends_with([' ', '\t'])) else {
+        return (rest, None);
+    };
+    let said = rest[at + 1..].trim_start();
+    let word: String = said.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let known = ["skip", "todo"].into_iter().find(|known| word.eq_ignore_ascii_case(known));
+    // `# skipped: why` is what some write.
+    let known = known.or(word.eq_ignore_ascii_case("skipped").then_some("skip"));
+    (&rest[..at], known)
 }
 
 /// `ok 1 - name`, `not ok 2`: whether it is good, and the rest.

@@ -1,0 +1,171 @@
+//! What the `.gitattributes` of the base say of a file, as far as they decide which bytes a checkout writes.
+
+use super::id::ObjectKind;
+use super::objects::Objects;
+use super::tree::Entry;
+use crate::changes::Error;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::collections::HashMap;
+
+/// A file of attributes that is larger is not read.
+const MAX_BYTES: usize = 1 << 20;
+
+/// Whether a file's line ends are converted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Text {
+    #[default]
+    Unsaid,
+    Yes,
+    No,
+}
+
+/// What is said of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) text: Text,
+    /// Whether a checkout writes CRLF.
+    pub(super) has_carriage_returns: bool,
+    /// Whether Git LFS stores it elsewhere.
+    pub(super) is_large: bool,
+    /// Whether `$Id$` is expanded.
+    pub(super) has_id: bool,
+}
+
+/// The attributes of one commit.
+pub(super) struct Attributes<'a> {
+    /// What the commit has at a path.
+    base: &'a dyn Fn(&[u8]) -> Option<Entry>,
+    /// The rules of each folder that was asked for.
+    rules: HashMap<Vec<u8>, Vec<Rule>>,
+}
+
+struct Rule {
+    pattern: Gitignore,
+    states: Vec<State>,
+}
+
+/// What a rule sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Text(Text),
+    LineEnd(Option<bool>),
+    Large(bool),
+    Id(bool),
+}
+
+impl<'a> Attributes<'a> {
+    pub(super) fn new(base: &'a dyn Fn(&[u8]) -> Option<Entry>) -> Self {
+        Self { base, rules: HashMap::new() }
+    }
+
+    /// What is said of a file: by the folders above it, the nearest last.
+    pub(super) fn of(&mut self, objects: &mut Objects<'_>, path: &[u8]) -> Result<Wanted, Error> {
+        let mut text = None;
+        let mut line_end = None;
+        let mut wanted = Wanted::default();
+        let Ok(name) = str::from_utf8(path) else { return Ok(wanted) };
+        let ends = name.match_indices('/').map(|(end, _)| end);
+        for end in [0].into_iter().chain(ends) {
+            let folder = &path[..end];
+            if !self.rules.contains_key(folder) {
+                let rules = self.read(objects, folder)?;
+                self.rules.insert(folder.to_vec(), rules);
+            }
+            let inside = name[end..].trim_start_matches('/');
+            for rule in self.rules.get(folder).into_iter().flatten() {
+                if !rule.pattern.matched(inside, false).is_ignore() {
+                    continue;
+                }
+                for state in &rule.states {
+                    match *state {
+                        State::Text(state) => text = Some(state),
+                        State::LineEnd(state) => line_end = state,
+                        State::Large(state) => wanted.is_large = state,
+                        State::Id(state) => wanted.has_id = state,
+                    }
+                }
+            }
+        }
+        wanted.text = match (text.unwrap_or_default(), line_end) {
+            // A line end alone says that it is text.
+            (Text::Unsaid, Some(_)) => Text::Yes,
+            (text, _) => text,
+        };
+        wanted.has_carriage_returns = wanted.text == Text::Yes && line_end == Some(true);
+        Ok(wanted)
+    }
+
+    fn read(&self, objects: &mut Objects<'_>, folder: &[u8]) -> Result<Vec<Rule>, Error> {
+        let path = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
+        let Some(entry) = (self.base)(&path).filter(|entry| entry.mode.is_file()) else { return Ok(Vec::new()) };
+        let bytes = objects.read(&entry.id, ObjectKind::Blob, "the attributes of the base")?;
+        Ok(if bytes.len() > MAX_BYTES { Vec::new() } else { rules(&String::from_utf8_lossy(&bytes)) })
+    }
+}
+
+fn rules(text: &str) -> Vec<Rule> {
+    text.lines().filter_map(rule).collect()
+}
+
+/// A line: a pattern, and what it sets. Macros of the repository's own and quoted patterns are not understood; without
+/// them, a file counts as changed.
+fn rule(line: &str) -> Option<Rule> {
+    let line = line.trim_start();
+    let (pattern, states) = line.split_once(char::is_whitespace)?;
+    if pattern.starts_with(['#', '!', '"', '[']) && (pattern.starts_with("[attr]") || !pattern.starts_with('[')) {
+        return None;
+    }
+    let states: Vec<State> = states.split_whitespace().flat_map(state).collect();
+    if states.is_empty() {
+        return None;
+    }
+    let mut builder = GitignoreBuilder::new("");
+    builder.add_line(None, pattern).ok()?;
+    Some(Rule { pattern: builder.build().ok()?, states })
+}
+
+fn state(word: &str) -> Vec<State> {
+    let auto = Text::Yes;
+    match word {
+        "text" | "text=auto" | "crlf" => vec![State::Text(auto)],
+        "crlf=input" => vec![State::Text(Text::Yes), State::LineEnd(Some(false))],
+        "-text" | "-crlf" | "binary" => vec![State::Text(Text::No)],
+        "!text" | "!crlf" => vec![State::Text(Text::Unsaid)],
+        "eol=crlf" => vec![State::LineEnd(Some(true))],
+        "eol=lf" => vec![State::LineEnd(Some(false))],
+        "!eol" | "-eol" => vec![State::LineEnd(None)],
+        "filter=lfs" => vec![State::Large(true)],
+        "ident" => vec![State::Id(true)],
+        "-ident" | "!ident" => vec![State::Id(false)],
+        other if other.trim_start_matches(['-', '!']).split('=').next() == Some("filter") => vec![State::Large(false)],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_pattern_and_what_it_sets() {
+        let rules = rules(
+            "# a comment\n*.bat text eol=crlf\n/big/** filter=lfs diff=lfs -text\n[attr]own text\n\"q x\" text\n[ab].c ident\nnothing\n*.x other\n",
+        );
+        let found: Vec<_> = rules
+            .iter()
+            .map(|rule| {
+                let names = ["a.bat", "x/a.bat", "big/a", "x/big/a", "a.c"];
+                let matched = names.into_iter().filter(|name| rule.pattern.matched(name, false).is_ignore());
+                (matched.collect::<Vec<_>>(), rule.states.clone())
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (vec!["a.bat", "x/a.bat"], vec![State::Text(Text::Yes), State::LineEnd(Some(true))]),
+                (vec!["big/a"], vec![State::Large(true), State::Text(Text::No)]),
+                (vec!["a.c"], vec![State::Id(true)]),
+            ]
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! Commits: the one that a name stands for, its tree, and where two of them parted.
+//!
+//! Git says which id a name has, and each step from there is read from objects that were hashed: a commit in the object
+//! store that says other parents than its id stands for would lead to another base.
+
+use super::id::{Id, ObjectKind};
+use super::objects::Objects;
+use super::program::{Git, failed};
+use crate::changes::{Error, shown_text};
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// So many tags may point to one another.
+const MAX_TAGS: usize = 20;
+/// So many commits are looked at to confirm that one is an ancestor of another.
+const MAX_COMMITS: usize = 1_000_000;
+
+/// What a commit says of itself.
+pub(super) struct Commit {
+    pub(super) tree: Id,
+    parents: Vec<Id>,
+    time: i64,
+}
+
+fn parse(id: &Id, bytes: &[u8]) -> Result<Commit, Error> {
+    let forged = || Error::Forged { id: id.to_string() };
+    let mut lines = bytes.split(|&byte| byte == b'\n');
+    let tree = lines.next().and_then(|line| Id::from_hex(line.strip_prefix(b"tree ")?)).ok_or_else(forged)?;
+    let mut parents = Vec::new();
+    let mut time = 0;
+    for line in lines.take_while(|line| !line.is_empty()) {
+        if let Some(parent) = line.strip_prefix(b"parent ") {
+            parents.push(Id::from_hex(parent).ok_or_else(forged)?);
+        } else if let Some(committer) = line.strip_prefix(b"committer ") {
+            let mut words = committer.rsplit(|&byte| byte == b' ').skip(1);
+            time = words.next().and_then(|time| str::from_utf8(time).ok()?.parse().ok()).unwrap_or(0);
+        }
+    }
+    Ok(Commit { tree, parents, time })
+}
+
+pub(super) fn read(objects: &mut Objects<'_>, id: &Id) -> Result<Commit, Error> {
+    let bytes = objects.read(id, ObjectKind::Commit, "a commit")?;
+    parse(id, &bytes)
+}
+
+/// The last commit; `None` before the first.
+pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Error> {
+    match objects.named("HEAD")? {
+        Some(found) if found.kind == ObjectKind::Commit => Ok(Some((found.id, parse(&found.id, &found.bytes)?))),
+        _ => Ok(None),
+    }
+}
+
+/// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
+///
+/// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
+pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Id, Error> {
+    let unknown = || Error::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow };
+    let (start, steps) = steps(name);
+    // Without what leads on from it, as in `main^{/fix}` or `main@{1}`.
+    let stem = start.split(['^', '~', ':']).next().unwrap_or_default();
+    let stem = stem.split("@{").next().unwrap_or_default();
+    let is_full = stem.starts_with("refs/");
+    // A tag may be called `refs/heads/main` too, and git takes it where there is no such branch.
+    if is_full && !git.ask(&["show-ref", "--verify", "--quiet", "--", stem])?.status.success() {
+        return Err(unknown());
+    }
+    let is_id = stem.len() == git.format.length() * 2 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let answer = git.ask(&["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", start])?;
+    let found = Id::from_hex(answer.stdout.trim_ascii_end()).filter(|_| answer.status.success());
+    let mut id = found.ok_or_else(unknown)?;
+    // These win over every other name.
+    let is_exact = is_full || is_id || stem == "HEAD";
+    if !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous.")) {
+        return Err(Error::Ambiguous(shown_text(name)));
+    }
+    let mut commit = None;
+    for _ in 0..MAX_TAGS {
+        let object = objects.named(&id.to_string())?.ok_or_else(unknown)?;
+        match object.kind {
+            ObjectKind::Commit => {
+                commit = Some(parse(&id, &object.bytes)?);
+                break;
+            }
+            ObjectKind::Tag => {
+                let target = object.bytes.split(|&byte| byte == b'\n').next();
+                let target = target.and_then(|line| Id::from_hex(line.strip_prefix(b"object ")?));
+                id = target.ok_or_else(unknown)?;
+            }
+            ObjectKind::Blob | ObjectKind::Tree => return Err(unknown()),
+        }
+    }
+    let mut commit = commit.ok_or_else(unknown)?;
+    for step in steps {
+        let next = commit.parents.get(step).ok_or_else(unknown)?;
+        let object = objects.named(&next.to_string())?.filter(|object| object.kind == ObjectKind::Commit);
+        (id, commit) = (*next, parse(next, &object.ok_or_else(unknown)?.bytes)?);
+    }
+    Ok(id)
+}
+
+/// Splits a name into what git resolves, and which parent to go to in each step from there: `main~2^2` is two steps to
+/// the first parent and one to the second.
+fn steps(name: &str) -> (&str, Vec<usize>) {
+    let mut end = name.len();
+    let mut groups = Vec::new();
+    loop {
+        let stem = name[..end].trim_end_matches(|character: char| character.is_ascii_digit());
+        let digits = &name[stem.len()..end];
+        let count: Option<usize> = if digits.is_empty() { Some(1) } else { digits.parse().ok() };
+        match (stem.strip_suffix('~'), stem.strip_suffix('^'), count) {
+            (Some(rest), _, Some(count)) if !rest.is_empty() && count <= 100_000 => groups.push((rest, vec![0; count])),
+            // `^0` is the commit itself.
+            (_, Some(rest), Some(0)) if !rest.is_empty() => groups.push((rest, Vec::new())),
+            (_, Some(rest), Some(number)) if !rest.is_empty() => groups.push((rest, vec![number - 1])),
+            _ => break,
+        }
+        end = groups.last().map_or(end, |(rest, _)| rest.len());
+    }
+    (&name[..end], groups.into_iter().rev().flat_map(|(_, steps)| steps).collect())
+}
+
+/// The merge base of two commits, each told as its name and its id.
+///
+/// Git finds it. That it is an ancestor of the first, which the caller trusts, is confirmed here.
+pub(super) fn merge_base(
+    git: &Git,
+    objects: &mut Objects<'_>,
+    (from, first): (&str, &Id),
+    (to, second): (&str, &Id),
+) -> Result<Id, Error> {
+    let question = ["merge-base", &first.to_string(), &second.to_string()];
+    let answer = git.ask(&question)?;
+    let none = || {
+        let (from, to) = (shown_text(from), shown_text(to));
+        Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow }
+    };
+    if answer.status.code() == Some(1) {
+        return Err(none());
+    }
+    let answer = answer.succeeded(&question)?;
+    let base = Id::from_hex(answer.trim_ascii_end()).ok_or_else(|| failed(&question, "it named no commit"))?;
+    match is_ancestor(objects, &base, first)? {
+        true => Ok(base),
+        false => Err(failed(&question, &format!("`{base}` is not an ancestor of `{}`", shown_text(from)))),
+    }
+}
+
+/// Whether a commit is another, or comes before it. The newest are looked at first.
+fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool, Error> {
+    let mut ahead = BinaryHeap::from([(i64::MAX, *from)]);
+    let mut seen = BTreeSet::from([*from]);
+    while let Some((_, id)) = ahead.pop() {
+        if id == *wanted {
+            return Ok(true);
+        }
+        if seen.len() > MAX_COMMITS {
+            return Ok(false);
+        }
+        // In a shallow clone, some are missing.
+        let Some(object) = objects.named(&id.to_string())?.filter(|object| object.kind == ObjectKind::Commit) else {
+            continue;
+        };
+        let commit = parse(&id, &object.bytes)?;
+        ahead.extend(commit.parents.into_iter().filter(|parent| seen.insert(*parent)).map(|id| (commit.time, id)));
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_taken_off_the_end_of_a_name() {
+        for (name, start, expected) in [
+            ("main", "main", &[][..]),
+            ("main~2", "main", &[0, 0]),
+            ("main~2^2", "main", &[0, 0, 1]),
+            ("HEAD^", "HEAD", &[0]),
+            ("HEAD^^", "HEAD", &[0, 0]),
+            ("v1.0^0", "v1.0", &[]),
+            ("release-12", "release-12", &[]),
+            ("main^{/fix}", "main^{/fix}", &[]),
+            ("main@{1}~1", "main@{1}", &[0]),
+            ("~1", "~1", &[]),
+            ("a~99999999", "a~99999999", &[]),
+        ] {
+            assert_eq!(steps(name), (start, expected.to_vec()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The bytes of the working tree as git would hash them, and whether they are those that git stored.
+//!
+//! A checkout can write other bytes than are stored: with CRLF for LF, with the id of the file in `$Id$`, or, with Git
+//! LFS, the file that a stored pointer names. Such a file counts as unchanged only where the attributes of the base,
+//! read from its own tree, ask for the conversion, and only where undoing it gives exactly what is stored. Attributes in
+//! `.git` and in the working tree are not read, and no filter is run.
+
+use super::attributes::{Attributes, Text};
+use super::id::{Format, Hasher, Id, ObjectKind, hash};
+use super::look::Present;
+use super::objects::Objects;
+use super::program::Git;
+use super::stats::{Conversion, Digests, Stats};
+use super::tree::{Entry, Mode};
+use crate::changes::{Error, shown_text};
+use crate::workspace::{self, Kind, Mark, Workspace};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+const PIECE: usize = 128 << 10;
+/// A file with more bytes is compared as it is.
+const MAX_CONVERTED: u64 = 64 << 20;
+/// Git LFS itself takes no larger file for a pointer.
+const MAX_POINTER: usize = 1 << 10;
+
+/// Hashes the regular files among `paths` that have changed since they were hashed, on all cores.
+pub(super) fn digests<'p>(
+    work: &Workspace,
+    format: Format,
+    stats: &mut Stats,
+    paths: impl Iterator<Item = (&'p Vec<u8>, &'p Present)>,
+) -> Result<HashMap<Vec<u8>, Digests>, Error> {
+    let mut known = HashMap::new();
+    let mut unknown = Vec::new();
+    for (path, present) in paths {
+        match present.kind {
+            Kind::File => match stats.get(path, &present.mark) {
+                Some(digests) => drop(known.insert(path.clone(), digests)),
+                None => unknown.push(path),
+            },
+            Kind::Link => {
+                let target = work.read_listed_link(path).map_err(|error| unreadable(path, &error))?;
+                known.insert(path.clone(), Digests { id: hash(format, ObjectKind::Blob, &target), other: None });
+            }
+            Kind::Directory | Kind::Other => {}
+        }
+    }
+    unknown.sort_unstable();
+    let next = AtomicUsize::new(0);
+    let hashed = Mutex::new(Vec::with_capacity(unknown.len()));
+    let work_on = || {
+        while let Some(path) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = file(work, format, path);
+            hashed.lock().unwrap_or_else(PoisonError::into_inner).push((*path, result));
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(unknown.len().div_ceil(16));
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(work_on);
+        }
+        work_on();
+    });
+    let mut hashed = hashed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    hashed.sort_unstable_by_key(|(path, _)| *path);
+    for (path, result) in hashed {
+        match result {
+            Ok((mark, digests)) => {
+                stats.learn(path, &mark, digests);
+                known.insert(path.clone(), digests);
+            }
+            // Whoever judges it says why it cannot be read; until then it counts as changed.
+            Err(workspace::Error::NotFound | workspace::Error::WrongKind(_) | workspace::Error::Changed) => {}
+            Err(error) => return Err(unreadable(path, &error)),
+        }
+    }
+    Ok(known)
+}
+
+fn unreadable(path: &[u8], error: &workspace::Error) -> Error {
+    Error::Unreadable { path: shown_text(&String::from_utf8_lossy(path)), why: error.to_string() }
+}
+
+/// Hashes a file. One that changes meanwhile has no digests.
+fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests), workspace::Error> {
+    let (mut file, stat) = work.open_listed_file(path)?;
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let mut hasher = Hasher::new(format, ObjectKind::Blob, size);
+    let mut other = None;
+    if size <= MAX_CONVERTED {
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+        file.by_ref().take(size + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 != size {
+            return Err(workspace::Error::Changed);
+        }
+        hasher.update(&bytes);
+        other = without_carriage_returns(&bytes)
+            .map(|bytes| (Conversion::LineEnds, hash(format, ObjectKind::Blob, &bytes)));
+    } else {
+        let mut piece = vec![0; PIECE];
+        let mut left = size;
+        loop {
+            let count = file.read(&mut piece)?;
+            hasher.update(&piece[..count]);
+            match (count, left.checked_sub(count as u64)) {
+                (0, _) => break,
+                (_, Some(rest)) => left = rest,
+                (_, None) => return Err(workspace::Error::Changed),
+            }
+        }
+        if left > 0 {
+            return Err(workspace::Error::Changed);
+        }
+    }
+    let mark = Mark::of(&stat);
+    if Mark::of(&rustix::fs::fstat(&file)?) != mark {
+        return Err(workspace::Error::Changed);
+    }
+    Ok((mark, Digests { id: hasher.finish(), other }))
+}
+
+/// With every CRLF as LF; `None` where there is none.
+fn without_carriage_returns(bytes: &[u8]) -> Option<Vec<u8>> {
+    bytes.windows(2).any(|pair| pair == b"\r\n").then(|| {
+        let mut found = Vec::with_capacity(bytes.len());
+        for (at, &byte) in bytes.iter().enumerate() {
+            if byte != b'\r' || bytes.get(at + 1) != Some(&b'\n') {
+                found.push(byte);
+            }
+        }
+        found
+    })
+}
+
+/// Tells whether files are what is stored.
+pub(super) struct Comparison<'a> {
+    pub(super) git: &'a Git,
+    pub(super) work: &'a Workspace,
+    pub(super) stats: &'a mut Stats,
+    pub(super) attributes: Attributes<'a>,
+    /// Whether the file system tells which files may be run.
+    pub(super) has_modes: bool,
+    /// Whether the user asked for CRLF in every working tree; asked for when it is needed.
+    pub(super) converts: Option<bool>,
+}
+
+impl Comparison<'_> {
+    /// Whether what is at `path` is `stored`, as far as a checkout would not write other bytes.
+    pub(super) fn is_stored(
+        &mut self,
+        objects: &mut Objects<'_>,
+        path: &[u8],
+        present: &Present,
+        digests: Option<&Digests>,
+        stored: &Entry,
+    ) -> Result<bool, Error> {
+        let has_kind = match (present.kind, stored.mode) {
+            (Kind::File, Mode::File) => !self.has_modes || !present.is_program,
+            (Kind::File, Mode::Program) => !self.has_modes || present.is_program,
+            (Kind::Link, Mode::Link) => true,
+            _ => false,
+        };
+        let Some(digests) = digests.filter(|_| has_kind) else { return Ok(false) };
+        if digests.id == stored.id {
+            return Ok(true);
+        }
+        if present.kind != Kind::File {
+            return Ok(false);
+        }
+        let wanted = self.attributes.of(objects, path)?;
+        match digests.other.filter(|(_, id)| *id == stored.id) {
+            Some((Conversion::LineEnds, _)) => {
+                let is_text = match wanted.text {
+                    Text::Yes => true,
+                    Text::No => false,
+                    Text::Unsaid => self.converts(),
+                };
+                if is_text {
+                    return Ok(true);
+                }
+            }
+            Some((Conversion::Pointer, _)) if wanted.is_large => return Ok(true),
+            _ => {}
+        }
+        if wanted.is_large && self.is_named_by_pointer(objects, path, present, stored)? {
+            let other = Some((Conversion::Pointer, stored.id));
+            self.stats.learn(path, &present.mark, Digests { other, ..*digests });
+            return Ok(true);
+        }
+        Ok(wanted.has_id && present.size <= MAX_CONVERTED && self.is_with_its_id(objects.git_format(), path, stored))
+    }
+
+    fn converts(&mut self) -> bool {
+        *self.converts.get_or_insert_with(|| {
+            // The user's own file, and not that of the repository.
+            let answer = self.git.ask(&["config", "--global", "--get", "core.autocrlf"]);
+            answer.is_ok_and(|answer| matches!(answer.stdout.trim_ascii(), b"true" | b"input"))
+        })
+    }
+
+    /// Whether a pointer of Git LFS is stored, and names the digest of the file that is there.
+    fn is_named_by_pointer(
+        &self,
+        objects: &mut Objects<'_>,
+        path: &[u8],
+        present: &Present,
+        stored: &Entry,
+    ) -> Result<bool, Error> {
+        let what = format!("the base of `{}`", String::from_utf8_lossy(path));
+        let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
+        let Some((digest, size)) = pointer_of(&pointer) else { return Ok(false) };
+        let Ok((mut file, stat)) = self.work.open_listed_file(path) else { return Ok(false) };
+        if u64::try_from(stat.st_size) != Ok(size) || Mark::of(&stat) != present.mark {
+            return Ok(false);
+        }
+        let mut hasher = Sha256::new();
+        let copied = io::copy(&mut file, &mut hasher);
+        let is_whole = copied.is_ok_and(|copied| copied == size);
+        let is_still = rustix::fs::fstat(&file).is_ok_and(|stat| Mark::of(&stat) == present.mark);
+        Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
+    }
+
+    /// Whether the only other bytes are the id that git writes into `$Id$`.
+    fn is_with_its_id(&self, format: Format, path: &[u8], stored: &Entry) -> bool {
+        let Ok((file, _)) = self.work.open_listed_file(path) else { return false };
+        let mut bytes = Vec::new();
+        if file.take(MAX_CONVERTED).read_to_end(&mut bytes).is_err() {
+            return false;
+        }
+        let written = format!("$Id: {} $", stored.id);
+        let mut plain = Vec::with_capacity(bytes.len());
+        let mut rest = bytes.as_slice();
+        while let Some((first, tail)) = rest.split_first() {
+            match rest.strip_prefix(written.as_bytes()) {
+                Some(tail) => {
+                    plain.extend_from_slice(b"$Id$");
+                    rest = tail;
+                }
+                None => {
+                    plain.push(*first);
+                    rest = tail;
+                }
+            }
+        }
+        hash(format, ObjectKind::Blob, &plain) == stored.id
+    }
+}
+
+/// The digest and the size that a pointer of Git LFS names.
+fn pointer_of(bytes: &[u8]) -> Option<(Id, u64)> {
+    let text = str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_POINTER)?;
+    let mut lines = text.lines();
+    let version = lines.next()?;
+    if version != "version https://git-lfs.github.com/spec/v1" {
+        return None;
+    }
+    let mut digest = None;
+    let mut size = None;
+    for line in lines {
+        match line.split_once(' ')? {
+            ("oid", value) => digest = Id::from_hex(value.strip_prefix("sha256:")?.as_bytes()),
+            ("size", value) => size = value.parse().ok(),
+            _ => {}
+        }
+    }
+    Some((digest.filter(|digest| digest.as_bytes().len() == 32)?, size?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_line_ends_are_converted() {
+        assert_eq!(without_carriage_returns(b"a\r\nb\rc\n\r\n\r").as_deref(), Some(&b"a\nb\rc\n\n\r"[..]));
+        assert_eq!(without_carriage_returns(b"a\rb\n"), None);
+    }
+
+    #[test]
+    fn a_pointer_names_a_digest_and_a_size() {
+        let digest = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
+        let start = "version https://git-lfs.github.com/spec/v1\n";
+        let good = format!("{start}oid sha256:{digest}\nsize 12345\n");
+        let found = pointer_of(good.as_bytes()).expect("a pointer");
+        assert_eq!((found.0.to_string(), found.1), (digest.to_owned(), 12_345));
+        for bad in ["", start, &good.replace("sha256", "sha1"), &good.replace("v1", "v2"), &good.replace("size", "x")] {
+            assert_eq!(pointer_of(bad.as_bytes()), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Which untracked files git ignores: asked of `git check-ignore`, about those files only.
+
+use super::layout::refuse_unbounded;
+use super::program::{Git, failed};
+use crate::changes::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// How it is asked: what is in the index does not matter here.
+const QUESTION: &[&str] = &["check-ignore", "--stdin", "-z", "--verbose", "--non-matching", "--no-index"];
+const PATIENCE: Duration = Duration::from_secs(120);
+/// So many bytes of questions may wait for their answers, so that asking never blocks.
+const WINDOW: usize = 32 << 10;
+const START: &[u8] = b"./";
+
+/// Answers whether a file is ignored.
+pub(super) struct Ignored<'g> {
+    git: &'g Git,
+    talk: Option<Talk>,
+}
+
+struct Talk {
+    child: Child,
+    stdin: ChildStdin,
+    answers: Receiver<(Vec<u8>, bool)>,
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl<'g> Ignored<'g> {
+    pub(super) fn new(git: &'g Git) -> Self {
+        Self { git, talk: None }
+    }
+
+    /// For each path whether it is ignored, in order.
+    pub(super) fn ask(&mut self, paths: &[Vec<u8>]) -> Result<Vec<bool>, Error> {
+        let mut ignored = Vec::with_capacity(paths.len());
+        let mut asked = 0;
+        let mut waiting = 0;
+        for path in paths {
+            while asked < paths.len() && (waiting == 0 || waiting + paths[asked].len() < WINDOW) {
+                waiting += paths[asked].len() + START.len() + 1;
+                // So that a name is a path, whatever it begins with.
+                let question = [START, &paths[asked], b"\0"].concat();
+                // That it stopped listening shows in what it says.
+                let _ = self.talk()?.stdin.write_all(&question);
+                asked += 1;
+            }
+            waiting = waiting.saturating_sub(path.len() + START.len() + 1);
+            ignored.push(self.answer(path)?);
+        }
+        Ok(ignored)
+    }
+
+    fn talk(&mut self) -> Result<&mut Talk, Error> {
+        if self.talk.is_none() {
+            // It starts while the configuration is asked for.
+            self.talk = Some(Talk::start(self.git)?);
+            self.refuse_unbounded()?;
+        }
+        self.talk.as_mut().ok_or_else(|| failed(QUESTION, "it was not asked"))
+    }
+
+    /// The file of patterns that the configuration names. Those of the work are seen on the way through its folders.
+    fn refuse_unbounded(&self) -> Result<(), Error> {
+        let question = ["config", "--null", "--type=path", "--get", "core.excludesFile"];
+        let answer = self.git.ask(&question)?;
+        if !answer.status.success() {
+            return Ok(());
+        }
+        use std::os::unix::ffi::OsStringExt;
+        let path = answer.stdout.strip_suffix(b"\0").unwrap_or(&answer.stdout).to_vec();
+        refuse_unbounded(&self.git.root.join(PathBuf::from(std::ffi::OsString::from_vec(path))))
+    }
+
+    fn answer(&mut self, path: &[u8]) -> Result<bool, Error> {
+        let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "it was not asked")) };
+        let why = match talk.answers.recv_timeout(PATIENCE) {
+            Ok((about, is_ignored)) if about.strip_prefix(START) == Some(path) => return Ok(is_ignored),
+            Ok(_) => "it answered out of order".to_owned(),
+            Err(RecvTimeoutError::Timeout) => {
+                format!("it did not answer within {} s, and was ended", PATIENCE.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => match talk.child.wait() {
+                Ok(status) => format!("it ended before it answered ({status})"),
+                Err(error) => error.to_string(),
+            },
+        };
+        self.talk = None;
+        Err(failed(QUESTION, &why))
+    }
+}
+
+impl Talk {
+    fn start(git: &Git) -> Result<Self, Error> {
+        let mut child = git.spawn(QUESTION)?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(QUESTION, "it has no pipes"));
+        };
+        // Warnings are about patterns that cannot be read: then more is listed, not less. They are not waited for.
+        if let Some(mut stderr) = child.stderr.take() {
+            thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        }
+        let (sender, answers) = sync_channel(1 << 10);
+        thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                // The file of the pattern, its line, the pattern, and the path.
+                let mut fields = [const { Vec::new() }; 4];
+                for field in &mut fields {
+                    if !matches!(stdout.read_until(0, field), Ok(1..)) || field.pop() != Some(0) {
+                        return;
+                    }
+                }
+                let [_, _, pattern, path] = fields;
+                let is_ignored = !pattern.is_empty() && pattern[0] != b'!';
+                if sender.send((path, is_ignored)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, stdin, answers })
+    }
+}

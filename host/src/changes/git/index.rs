@@ -1,0 +1,411 @@
+//! The index: which paths and ids it has. Its stat data and most of its flags are not read.
+//!
+//! The index belongs to the author of the change. What counts is what each entry says that `git commit` would store; a
+//! cached id of a whole folder, which `git commit` believes, must be that of the folder's entries.
+
+use super::id::{Format, Id};
+use super::listing;
+use super::program::Git;
+use super::tree::{Entry, Folder, Mode};
+use crate::changes::{Error, shown_text};
+use crate::config::open_regular;
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// The index of ten million files is smaller.
+const MAX_BYTES: u64 = 1 << 30;
+/// A folder inside so many others is refused.
+const MAX_DEPTH: usize = 500;
+
+/// What the index says of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// What is staged. None where several contents are, or where only the intent to add one is.
+    pub(super) entry: Option<Entry>,
+    pub(super) is_unmerged: bool,
+    /// Whether a sparse checkout leaves it out of the working tree.
+    pub(super) is_skipped: bool,
+}
+
+impl Known {
+    pub(super) fn is_repository(&self) -> bool {
+        self.entry.is_some_and(|entry| entry.mode == Mode::Repository)
+    }
+}
+
+/// The index as a whole.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) paths: BTreeMap<Vec<u8>, Known>,
+    /// The folders that a sparse index does not expand.
+    pub(super) sparse: Vec<(Vec<u8>, Id)>,
+    /// The tree that its entries stand for.
+    pub(super) top: Folder,
+    /// The ids of folders that `git commit` would take without looking at their entries.
+    cached: Vec<Cached>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Cached {
+    folder: Vec<u8>,
+    count: usize,
+    id: Id,
+}
+
+/// An entry as it is written down.
+pub(super) struct Item {
+    pub(super) path: Vec<u8>,
+    /// 0, or which side of a conflict it is.
+    pub(super) stage: u8,
+    pub(super) entry: Entry,
+    pub(super) is_skipped: bool,
+    /// Whether only the intent to add it is staged.
+    pub(super) is_intent: bool,
+}
+
+impl Index {
+    /// Reads the index file at `path`; git is asked only where a part of it is in another file.
+    pub(super) fn read(git: &Git, path: &Path) -> Result<Self, Error> {
+        let mut bytes = Vec::new();
+        match open_regular(path) {
+            Ok(file) => {
+                let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+                read.map_err(|error| broken(&error.to_string()))?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Self::of(git.format, Vec::new(), Vec::new()),
+            Err(error) => return Err(broken(&error.to_string())),
+        }
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(broken("it is too large"));
+        }
+        let file = File::parse(git.format, &bytes)?;
+        let items = if file.is_split { listing::items(git)? } else { file.items };
+        Self::of(git.format, items, file.cached)
+    }
+
+    fn of(format: Format, items: Vec<Item>, cached: Vec<Cached>) -> Result<Self, Error> {
+        let in_order = |pair: &[Item]| (&pair[0].path, pair[0].stage) < (&pair[1].path, pair[1].stage);
+        if let Some(pair) = items.windows(2).find(|pair| !in_order(pair)) {
+            return Err(broken(&format!("`{}` is out of order", shown_bytes(&pair[1].path))));
+        }
+        let staged: Vec<(&[u8], Entry)> = items
+            .iter()
+            .filter(|item| item.stage == 0 && !item.is_intent)
+            .map(|item| (item.path.as_slice(), item.entry))
+            .collect();
+        if let Some((path, _)) = staged.iter().find(|(path, _)| !is_plausible(path)) {
+            return Err(Error::BadPath(shown_bytes(path)));
+        }
+        refuse_clashes(&staged)?;
+        let top = Folder::of(format, &staged, 0);
+        let mut paths: BTreeMap<Vec<u8>, Known> = BTreeMap::new();
+        let mut sparse = Vec::new();
+        for Item { path, stage, entry, is_skipped, is_intent } in items {
+            if entry.mode == Mode::Folder {
+                sparse.push((path.strip_suffix(b"/").unwrap_or(&path).to_vec(), entry.id));
+                continue;
+            }
+            let known = paths.entry(path).or_default();
+            known.is_unmerged |= stage != 0;
+            known.is_skipped |= is_skipped;
+            if stage == 0 && !is_intent {
+                known.entry = Some(entry);
+            }
+        }
+        Ok(Self { paths, sparse, top, cached })
+    }
+
+    /// Refuses an index from which `git commit` would write another tree than its entries are.
+    pub(super) fn refuse_forged_folders(&self) -> Result<(), Error> {
+        for Cached { folder, count, id } in &self.cached {
+            if self.top.below(folder) != Some((*id, *count)) {
+                return Err(Error::ForgedIndex(shown_bytes(folder)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One path is one thing: what is a file is no folder too. The entries are in order, each path once.
+fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), Error> {
+    for (path, _) in staged {
+        for (end, _) in path.iter().enumerate().filter(|&(_, &byte)| byte == b'/') {
+            let folder = &path[..end];
+            if staged.binary_search_by(|(other, _)| (*other).cmp(folder)).is_ok() {
+                return Err(Error::Clash(shown_bytes(folder)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path can be split into names of folders and a file.
+fn is_plausible(path: &[u8]) -> bool {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let mut names = 0;
+    path.split(|&byte| byte == b'/').all(|name| {
+        names += 1;
+        !name.is_empty() && names <= MAX_DEPTH
+    })
+}
+
+fn shown_bytes(path: &[u8]) -> String {
+    shown_text(&String::from_utf8_lossy(path))
+}
+
+fn broken(why: &str) -> Error {
+    Error::BadIndex(why.to_owned())
+}
+
+/// What a file holds.
+struct File {
+    items: Vec<Item>,
+    cached: Vec<Cached>,
+    /// Whether most entries are in another file.
+    is_split: bool,
+}
+
+/// Reads from the front of what is left.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| broken("it ends too early"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<u32, Error> {
+        let bytes = self.take(4)?;
+        Ok(bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte)))
+    }
+
+    fn until(&mut self, end: u8) -> Result<&'a [u8], Error> {
+        let at = self.0.iter().position(|&byte| byte == end).ok_or_else(|| broken("it ends too early"))?;
+        let taken = self.take(at)?;
+        self.take(1)?;
+        Ok(taken)
+    }
+
+    fn decimal(&mut self, end: u8) -> Result<i64, Error> {
+        let digits = str::from_utf8(self.until(end)?).ok().and_then(|digits| digits.parse().ok());
+        digits.ok_or_else(|| broken("a number is not one"))
+    }
+
+    /// A number of a variable length, as packs have for offsets.
+    fn variable(&mut self) -> Result<usize, Error> {
+        let mut byte = self.take(1)?[0];
+        let mut number = usize::from(byte & 0x7f);
+        while byte & 0x80 != 0 {
+            byte = self.take(1)?[0];
+            let more = number.checked_add(1).and_then(|number| number.checked_mul(128));
+            number = more.ok_or_else(|| broken("a number is too large"))? | usize::from(byte & 0x7f);
+        }
+        Ok(number)
+    }
+}
+
+impl File {
+    fn parse(format: Format, bytes: &[u8]) -> Result<Self, Error> {
+        let body = bytes.len().checked_sub(format.length()).ok_or_else(|| broken("it ends too early"))?;
+        let mut reader = Reader(&bytes[..body]);
+        if reader.take(4)? != b"DIRC" {
+            return Err(broken("it does not begin like one"));
+        }
+        let version = reader.number()?;
+        if !(2..=4).contains(&version) {
+            return Err(broken(&format!("its version is {version}; expected 2, 3 or 4")));
+        }
+        let count = reader.number()?;
+        let mut items: Vec<Item> = Vec::new();
+        for _ in 0..count {
+            let previous = items.last().map_or(&b""[..], |item| &item.path);
+            let item = item(&mut reader, format, version, previous)?;
+            items.push(item);
+        }
+        let mut file = Self { items, cached: Vec::new(), is_split: false };
+        while !reader.0.is_empty() {
+            let name = reader.take(4)?;
+            let size = reader.number()?;
+            let content = reader.take(usize::try_from(size).unwrap_or(usize::MAX))?;
+            match name {
+                b"TREE" => {
+                    let mut content = Reader(content);
+                    cached(&mut content, format, &[], 0, &mut file.cached)?;
+                }
+                b"link" => file.is_split = true,
+                // Whoever may not be skipped says so with a lower case letter. `sdir`: some entries are folders.
+                [b'A'..=b'Z', ..] | b"sdir" => {}
+                other => return Err(broken(&format!("it has an unknown part `{}`", shown_bytes(other)))),
+            }
+        }
+        Ok(file)
+    }
+}
+
+fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) -> Result<Item, Error> {
+    let start = reader.0.len();
+    // The times, the device and the inode; then the mode; then the owner, the group and the size.
+    reader.take(24)?;
+    let mode = Mode::from_bits(reader.number()?);
+    reader.take(12)?;
+    let id = Id::from_bytes(reader.take(format.length())?).ok_or_else(|| broken("an id is not one"))?;
+    let flags = reader.take(2)?;
+    let flags = u16::from_be_bytes([flags[0], flags[1]]);
+    let more = match flags & 0x4000 != 0 {
+        true if version == 2 => return Err(broken("an entry has flags that its version does not have")),
+        true => reader.take(2).map(|more| u16::from_be_bytes([more[0], more[1]]))?,
+        false => 0,
+    };
+    let path = if version == 4 {
+        let kept = previous.len().checked_sub(reader.variable()?).ok_or_else(|| broken("a path is not one"))?;
+        [&previous[..kept], reader.until(0)?].concat()
+    } else {
+        let path = reader.until(0)?.to_vec();
+        // Padded to eight bytes; one NUL is taken already.
+        let length = start - reader.0.len();
+        reader.take(length.next_multiple_of(8) - length)?;
+        path
+    };
+    // Longer paths than the field can tell have all its bits set.
+    if usize::from(flags & 0xfff) != path.len().min(0xfff) {
+        return Err(broken("the length of a path is not what it says"));
+    }
+    Ok(Item {
+        path,
+        stage: (flags >> 12 & 3) as u8,
+        entry: Entry { mode, id },
+        is_skipped: more & 0x4000 != 0,
+        is_intent: more & 0x2000 != 0,
+    })
+}
+
+/// Reads one folder of the cached ids, and those inside it.
+fn cached(
+    reader: &mut Reader<'_>,
+    format: Format,
+    above: &[u8],
+    depth: usize,
+    found: &mut Vec<Cached>,
+) -> Result<(), Error> {
+    if depth > MAX_DEPTH {
+        return Err(broken("its folders are too deep"));
+    }
+    let name = reader.until(0)?;
+    let folder = if above.is_empty() { name.to_vec() } else { [above, b"/", name].concat() };
+    let count = reader.decimal(b' ')?;
+    let inner = reader.decimal(b'\n')?;
+    if let Ok(count) = usize::try_from(count) {
+        let id = Id::from_bytes(reader.take(format.length())?).ok_or_else(|| broken("an id is not one"))?;
+        found.push(Cached { folder: folder.clone(), count, id });
+    }
+    for _ in 0..inner {
+        cached(reader, format, &folder, depth + 1, found)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::git::id::{ObjectKind, hash};
+    use proptest::prelude::*;
+
+    /// An entry of version 2 as git writes it.
+    fn written(path: &str, mode: u32, flags: u16) -> Vec<u8> {
+        let id = hash(Format::Sha1, ObjectKind::Blob, path.as_bytes());
+        let length = u16::try_from(path.len()).expect("a short path");
+        let mut bytes = [&[0; 24][..], &mode.to_be_bytes(), &[0; 12], id.as_bytes()].concat();
+        bytes.extend((length | flags).to_be_bytes());
+        bytes.extend(path.as_bytes());
+        bytes.resize((bytes.len() + 1).next_multiple_of(8), 0);
+        bytes
+    }
+
+    fn file(version: u32, entries: &[Vec<u8>], parts: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+        let count = u32::try_from(entries.len()).expect("few entries");
+        let mut bytes = [&b"DIRC"[..], &version.to_be_bytes(), &count.to_be_bytes(), &entries.concat()].concat();
+        for (name, content) in parts {
+            let size = u32::try_from(content.len()).expect("a short part");
+            bytes.extend([&name[..], &size.to_be_bytes(), content].concat());
+        }
+        bytes.extend([0; 20]);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Index, Error> {
+        let file = File::parse(Format::Sha1, bytes)?;
+        Index::of(Format::Sha1, file.items, file.cached)
+    }
+
+    fn two() -> Vec<Vec<u8>> {
+        vec![written("a", 0o100_644, 0), written("dir/b", 0o100_755, 0)]
+    }
+
+    #[test]
+    fn entries_have_their_path_and_their_id() {
+        let index = read(&file(2, &two(), &[(b"FSMN", vec![1, 2, 3])])).expect("an index");
+        let found: Vec<_> = index.paths.iter().map(|(path, known)| (path.as_slice(), known.entry)).collect();
+        let entry = |path: &str, mode| Some(Entry { mode, id: hash(Format::Sha1, ObjectKind::Blob, path.as_bytes()) });
+        assert_eq!(found, [(&b"a"[..], entry("a", Mode::File)), (b"dir/b", entry("dir/b", Mode::Program))]);
+        let conflict = read(&file(2, &[written("a", 0o100_644, 1 << 12), written("a", 0o100_644, 2 << 12)], &[]));
+        let known = conflict.expect("an index").paths[&b"a"[..]];
+        assert!(known.is_unmerged && known.entry.is_none());
+    }
+
+    #[test]
+    fn what_git_would_not_read_is_refused() {
+        let mut long = written("a", 0o100_644, 0);
+        long[61] = 2;
+        for (bytes, why) in [
+            (b"".to_vec(), "ends too early"),
+            (file(2, &two(), &[])[..70].to_vec(), "ends too early"),
+            (file(5, &two(), &[]), "its version is 5"),
+            (file(2, &[two(), two()].concat(), &[]), "out of order"),
+            (file(2, &[long], &[]), "the length of a path"),
+            (file(2, &[written("a", 0o100_644, 0x4000)], &[]), "flags"),
+            (file(2, &two(), &[(b"evil", Vec::new())]), "unknown part `evil`"),
+            (file(2, &two(), &[(b"TREE", b"\0x 0\n".to_vec())]), "a number is not one"),
+        ] {
+            let refused = read(&bytes).expect_err(why).to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+        let clash = read(&file(2, &[written("a", 0o100_644, 0), written("a/b", 0o100_644, 0)], &[]));
+        assert!(matches!(clash, Err(Error::Clash(path)) if path == "a"));
+        assert!(matches!(read(&file(2, &[written("a//b", 0o100_644, 0)], &[])), Err(Error::BadPath(_))));
+    }
+
+    #[test]
+    fn cached_folders_must_be_those_of_the_entries() {
+        let top = read(&file(2, &two(), &[])).expect("an index").top;
+        let (dir, count) = top.below(b"dir").expect("a folder");
+        let cached = |top: &Id, dir: &Id, count: usize| {
+            let folder = format!("dir\0{count} 0\n");
+            let content = [b"\x002 1\n", top.as_bytes(), folder.as_bytes(), dir.as_bytes()];
+            read(&file(2, &two(), &[(b"TREE", content.concat())])).expect("an index").refuse_forged_folders()
+        };
+        assert!(cached(&top.id, &dir, count).is_ok());
+        for (top, dir, count, place) in
+            [(&top.id, &top.id, count, "dir"), (&dir, &dir, count, ""), (&top.id, &dir, 2, "dir")]
+        {
+            assert!(matches!(cached(top, dir, count), Err(Error::ForgedIndex(folder)) if folder == place));
+        }
+        // What is marked as not valid says nothing.
+        let invalid = read(&file(2, &two(), &[(b"TREE", b"\0-1 0\n".to_vec())])).expect("an index");
+        assert!(invalid.refuse_forged_folders().is_ok() && invalid.cached.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fall(at in 0_usize..400, byte: u8, version in 2_u32..5, cut in 0_usize..400) {
+            let tree = [b"\x002 1\n", &[7; 20][..], b"dir\x001 0\n", &[7; 20]].concat();
+            let mut bytes = file(version, &two(), &[(b"TREE", tree), (b"sdir", Vec::new())]);
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            let _ = read(&bytes);
+        }
+    }
+}

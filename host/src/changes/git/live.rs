@@ -1,0 +1,317 @@
+//! Changes of the working tree, compared with a commit.
+
+use super::attributes::Attributes;
+use super::commits;
+use super::content::{self, Comparison};
+use super::id::{Id, ObjectKind};
+use super::index::{Index, Known};
+use super::look::{self, Look, Present};
+use super::objects::Objects;
+use super::program::Git;
+use super::stats::{Digests, Stats};
+use super::there::is_there;
+use super::tree::{self, Difference, Entry, Mode, Side};
+use super::{Found, path};
+use crate::changes::{Error, diff, whole_file};
+use crate::submission::{Change, ChangeKind, ChangeState};
+use crate::vault::Vault;
+use crate::workspace::{Kind, Workspace};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+/// As many bytes of untracked files are handed over line by line; a forgotten folder of dependencies has far more.
+const MAX_UNTRACKED: u64 = 4 << 20;
+
+/// The working tree, and whom to ask about it.
+pub(super) struct Live<'a> {
+    pub(super) git: &'a Git,
+    pub(super) root: &'a Path,
+    pub(super) work: &'a Workspace,
+    /// Where ids of files are kept from run to run.
+    pub(super) store: Option<&'a Arc<Vault>>,
+}
+
+/// How the index differs from a commit.
+type Differences = BTreeMap<Vec<u8>, Difference>;
+
+/// What a path is in each place.
+struct Places {
+    base: Option<Entry>,
+    head: Option<Entry>,
+    index: Option<Known>,
+}
+
+impl Live<'_> {
+    /// What differs from the last commit or, since where `name` and it parted, from there.
+    pub(super) fn changes(&self, name: Option<&str>, with_hunks: bool) -> Result<Found, Error> {
+        let mut objects = Objects::new(self.git);
+        let mut index = Index::read(self.git, &self.git.layout.index)?;
+        let head = commits::head(&mut objects)?;
+        let head_tree = head.as_ref().map(|(_, commit)| commit.tree);
+        let (base, base_tree) = match (name, &head) {
+            (None, None) => (None, None),
+            (None, Some((id, commit))) => (Some(*id), Some(commit.tree)),
+            (Some(name), head) => {
+                let first = commits::named(self.git, &mut objects, name)?;
+                let base = match head {
+                    Some((head, _)) => commits::merge_base(self.git, &mut objects, (name, &first), ("HEAD", head))?,
+                    None => first,
+                };
+                (Some(base), Some(commits::read(&mut objects, &base)?.tree))
+            }
+        };
+        let since_head = self.against_index(&mut objects, &mut index, head_tree)?;
+        let since_base = match base_tree == head_tree {
+            true => since_head.clone(),
+            false => self.against_index(&mut objects, &mut index, base_tree)?,
+        };
+        let known = known(&index, [&since_head, &since_base]);
+        let look = look::look(self.git, self.root, self.work, &known, "")?;
+        let mut stats = Stats::open(self.store, self.root, self.git.format);
+        let digests = content::digests(self.work, self.git.format, &mut stats, look.present.iter())?;
+        let stored = |differences: &Differences, path: &[u8]| match differences.get(path) {
+            Some(difference) => difference.old,
+            None => index.paths.get(path).and_then(|known| known.entry),
+        };
+        let base_of = |path: &[u8]| stored(&since_base, path);
+        let mut comparison = Comparison {
+            git: self.git,
+            work: self.work,
+            stats: &mut stats,
+            attributes: Attributes::new(&base_of),
+            has_modes: has_modes(&look, &base_of),
+            converts: None,
+        };
+        let mut changes = Vec::new();
+        let mut bases = BTreeMap::new();
+        let mut names: Vec<&&[u8]> = known.keys().collect();
+        names.sort_unstable();
+        for name in names {
+            let places =
+                Places { base: base_of(name), head: stored(&since_head, name), index: index.paths.get(*name).copied() };
+            let present = look.present.get(*name);
+            if let Some(change) =
+                self.compare(&mut objects, &mut comparison, name, &places, present, digests.get(*name))?
+            {
+                bases.insert(change.path.clone(), places.base);
+                changes.push(change);
+            }
+        }
+        for name in &look.untracked {
+            changes.push(whole_file(path(name)?, ChangeState::Untracked));
+        }
+        changes.extend(look.loose);
+        if with_hunks {
+            self.add_hunks(&mut objects, &mut comparison.attributes, &mut changes, &bases)?;
+        }
+        drop(comparison);
+        stats.keep();
+        Ok(Found { base: base.map(|id| id.to_string()), ..changes.into() })
+    }
+
+    /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
+    pub(super) fn files(&self, folder: &str) -> Result<Vec<Change>, Error> {
+        let mut objects = Objects::new(self.git);
+        let mut index = Index::read(self.git, &self.git.layout.index)?;
+        let head = commits::head(&mut objects)?.map(|(_, commit)| commit.tree);
+        // What left the index and is still there would be committed by nobody, and is judged all the same.
+        let since_head = self.against_index(&mut objects, &mut index, head)?;
+        let known = known(&index, [&since_head, &since_head]);
+        let look = look::look(self.git, self.root, self.work, &known, folder)?;
+        let mut changes = look.loose;
+        for name in &look.untracked {
+            changes.push(whole_file(path(name)?, ChangeState::Untracked));
+        }
+        let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        for (name, is_repository) in &known {
+            let is_below = name.starts_with(start.as_bytes()) || *name == folder.as_bytes();
+            let is_present = look.present.contains_key(*name)
+                || is_below && str::from_utf8(name).is_ok_and(|name| self.is_behind_link(name, *is_repository));
+            if is_below && is_present {
+                let size = size_of(look.present.get(*name));
+                changes.push(Change { size, ..whole_file(path(name)?, ChangeState::Committed) });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Whether a path leads to a file through a link in the place of one of its folders.
+    fn is_behind_link(&self, name: &str, is_repository: bool) -> bool {
+        self.work.stat(name).is_err() && is_there(self.work, name, is_repository)
+    }
+
+    /// How the index differs from a tree. Folders that a sparse index leaves out are made out where they are there.
+    fn against_index(
+        &self,
+        objects: &mut Objects<'_>,
+        index: &mut Index,
+        tree: Option<Id>,
+    ) -> Result<Differences, Error> {
+        for (folder, id) in std::mem::take(&mut index.sparse) {
+            let is_absent = str::from_utf8(&folder).is_ok_and(|folder| !is_there(self.work, folder, true));
+            if is_absent {
+                continue;
+            }
+            for (name, entry) in tree::files(objects, id)? {
+                let known = Known { entry: Some(entry), is_unmerged: false, is_skipped: true };
+                index.paths.insert([folder.as_slice(), b"/", &name].concat(), known);
+            }
+        }
+        let old = tree.map_or(Side::Nothing, Side::Stored);
+        tree::compare(objects, old, Side::Index(&index.top))
+    }
+
+    /// The change of a path that is known; `None` where it is the same everywhere.
+    fn compare(
+        &self,
+        objects: &mut Objects<'_>,
+        comparison: &mut Comparison<'_>,
+        name: &[u8],
+        places: &Places,
+        present: Option<&Present>,
+        digests: Option<&Digests>,
+    ) -> Result<Option<Change>, Error> {
+        let Places { base, head, index } = *places;
+        let staged = index.and_then(|known| known.entry);
+        let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
+        let mut is = |stored: Option<Entry>| match (stored, present) {
+            (Some(stored), Some(present)) if stored.mode == Mode::Repository => {
+                Ok(present.kind == Kind::Directory && self.has_checked_out(name, &stored.id))
+            }
+            (Some(stored), Some(present)) => comparison.is_stored(objects, name, present, digests, &stored),
+            (None, None) => Ok(true),
+            _ => Ok(false),
+        };
+        let is_base = is(base)?;
+        if is_settled && is_base {
+            return Ok(None);
+        }
+        let is_staged = if staged == base { is_base } else { is(staged)? };
+        let is_repository = [base, head, staged].into_iter().flatten().any(|entry| entry.mode == Mode::Repository);
+        let is_skipped = is_settled && index.is_some_and(|known| known.is_skipped);
+        let is_there = match (present, str::from_utf8(name)) {
+            (Some(_), _) => true,
+            // Behind a link in the place of one of its folders, for one.
+            (None, Ok(name)) => is_there(self.work, name, is_repository),
+            (None, Err(_)) => false,
+        };
+        if !is_there && is_skipped {
+            return Ok(None);
+        }
+        let kind = match base {
+            _ if !is_there => ChangeKind::Deleted,
+            None => ChangeKind::Added,
+            Some(_) => ChangeKind::Modified,
+        };
+        let state = match index {
+            None if is_there => ChangeState::Untracked,
+            None if head.is_some() => ChangeState::Staged,
+            None => ChangeState::Committed,
+            Some(known) if known.is_unmerged || !is_staged || staged.is_none() => ChangeState::Unstaged,
+            Some(_) if staged != head => ChangeState::Staged,
+            Some(_) => ChangeState::Committed,
+        };
+        Ok(Some(Change { kind, size: size_of(present), ..whole_file(path(name)?, state) }))
+    }
+
+    /// Whether the repository at a path has this commit checked out. Where there is no repository, nothing is said of
+    /// it: its files are judged one by one.
+    fn has_checked_out(&self, name: &[u8], commit: &Id) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = self.root.join(Path::new(std::ffi::OsStr::from_bytes(name)));
+        if folder.join(".git").symlink_metadata().is_err() {
+            return true;
+        }
+        self.git.inner(&folder).is_some_and(|(head, _)| head == Some(*commit))
+    }
+
+    /// What changed in each file, from the bytes that are stored and the bytes that are there.
+    fn add_hunks(
+        &self,
+        objects: &mut Objects<'_>,
+        attributes: &mut Attributes<'_>,
+        changes: &mut [Change],
+        bases: &BTreeMap<String, Option<Entry>>,
+    ) -> Result<(), Error> {
+        let mut left = MAX_UNTRACKED;
+        for change in changes {
+            let base = bases.get(&change.path).copied().flatten();
+            if base.is_some_and(|base| !base.mode.is_file()) {
+                continue;
+            }
+            let most = if base.is_none() && change.state == ChangeState::Untracked { left } else { diff::MAX_BYTES };
+            let new = match change.kind {
+                ChangeKind::Deleted => Vec::new(),
+                // What cannot be read, or is too much, has no hunks: they are not known.
+                _ => match self.work.read(&change.path, most) {
+                    Ok(bytes) => bytes,
+                    Err(_) => continue,
+                },
+            };
+            let old = match base {
+                None => Vec::new(),
+                Some(base) => {
+                    let what = format!("the base of `{}`", change.path);
+                    let stored = objects.read(&base.id, ObjectKind::Blob, &what)?;
+                    match attributes.of(objects, change.path.as_bytes())?.has_carriage_returns {
+                        true => with_carriage_returns(&stored),
+                        false => stored,
+                    }
+                }
+            };
+            change.hunks = diff::hunks(&old, &new);
+            if base.is_none() && change.state == ChangeState::Untracked && change.hunks.is_some() {
+                left -= new.len() as u64;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The size of a regular file.
+fn size_of(present: Option<&Present>) -> Option<u64> {
+    present.filter(|present| present.kind == Kind::File).map(|present| present.size)
+}
+
+/// As a checkout writes it that is asked for CRLF. What has one already stays as it is.
+fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
+    if bytes.contains(&b'\r') {
+        return bytes.to_vec();
+    }
+    let ends = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let mut found = Vec::with_capacity(bytes.len() + ends);
+    for &byte in bytes {
+        if byte == b'\n' {
+            found.push(b'\r');
+        }
+        found.push(byte);
+    }
+    found
+}
+
+/// Every path that the index or a commit has, and whether one of them has another repository there.
+fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> look::Known<'a> {
+    let mut known: HashMap<&[u8], bool> =
+        index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
+    for (path, difference) in differences.into_iter().flatten() {
+        if let Some(old) = difference.old {
+            *known.entry(path).or_default() |= old.mode == Mode::Repository;
+        }
+    }
+    known
+}
+
+/// Whether the file system tells which files may be run. It does not where every file may be run, and there are many
+/// that are stored as ones that may not.
+fn has_modes(look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
+    const MANY: usize = 8;
+    let plain = |(path, present): &(&Vec<u8>, &Present)| {
+        present.kind == Kind::File && base(path).is_some_and(|entry| entry.mode == Mode::File)
+    };
+    let mut count = 0;
+    look.present.iter().filter(plain).any(|(_, present)| {
+        count += 1;
+        !present.is_program
+    }) || count < MANY
+}

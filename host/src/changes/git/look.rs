@@ -1,0 +1,199 @@
+//! One look at the working tree: every folder is listed once, and every file that is known to git is looked at once.
+//!
+//! What a folder holds, the system says, and never the index. Only whether an untracked file is ignored is asked of git,
+//! and only about those files and folders that hold nothing known.
+
+use super::ignored::Ignored;
+use super::layout::MAX_BYTES;
+use super::program::Git;
+use crate::changes::{Error, folder, shown_text};
+use crate::submission::Change;
+use crate::workspace::{self, Kind, Mark, Workspace};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
+use rustix::io::Errno;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// What is at a path that is known to git.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Present {
+    pub(super) kind: Kind,
+    /// Whether its owner may run it.
+    pub(super) is_program: bool,
+    pub(super) size: u64,
+    pub(super) mark: Mark,
+}
+
+/// What is in the working tree.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    /// What is at paths that are known. A folder is among them only where git knows another repository there.
+    pub(super) present: HashMap<Vec<u8>, Present>,
+    /// Files that are not known and not ignored. A repository that git does not know is one of them.
+    pub(super) untracked: Vec<Vec<u8>>,
+    /// Files where git expects another repository and there is none.
+    pub(super) loose: Vec<Change>,
+}
+
+/// A path that is known to git, and whether as another repository.
+pub(super) type Known<'a> = HashMap<&'a [u8], bool>;
+
+/// Looks at everything below the folder `start`.
+pub(super) fn look(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, start: &str) -> Result<Look, Error> {
+    let mut folders = HashSet::new();
+    for path in known.keys() {
+        for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
+            // The folders above it are there already.
+            if !folders.insert(&path[..end]) {
+                break;
+            }
+        }
+    }
+    let mut walk = Walk { root, work, known, folders, found: Look::default(), ahead: Vec::new(), doubtful: Vec::new() };
+    // The folders above count too: git reads their patterns.
+    for (end, _) in start.match_indices('/').chain([(0, "")]) {
+        walk.refuse_unbounded_above(&start[..end])?;
+    }
+    walk.ahead.push(start.as_bytes().to_vec());
+    let mut ignored = Ignored::new(git);
+    loop {
+        while let Some(folder) = walk.ahead.pop() {
+            walk.list(folder)?;
+        }
+        if walk.doubtful.is_empty() {
+            return Ok(walk.found);
+        }
+        let (paths, kinds): (Vec<Vec<u8>>, Vec<bool>) = std::mem::take(&mut walk.doubtful).into_iter().unzip();
+        let answers = ignored.ask(&paths)?;
+        for ((path, is_folder), is_ignored) in paths.into_iter().zip(kinds).zip(answers) {
+            if is_ignored {
+                continue;
+            }
+            if is_folder && !is_another(git, root, &path) {
+                walk.ahead.push(path);
+            } else {
+                walk.found.untracked.push(path);
+            }
+        }
+    }
+}
+
+/// Whether a folder is a repository of its own, of which git looks at nothing else. A `.git` alone does not make it one.
+fn is_another(git: &Git, root: &Path, path: &[u8]) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = root.join(Path::new(std::ffi::OsStr::from_bytes(path)));
+    if folder.join(".git").symlink_metadata().is_err() {
+        return false;
+    }
+    let top = git.inner(&folder).map(|(_, top)| top);
+    top.is_some_and(|top| top.canonicalize().is_ok_and(|top| top == folder))
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    work: &'a Workspace,
+    known: &'a Known<'a>,
+    /// The folders that hold something known.
+    folders: HashSet<&'a [u8]>,
+    found: Look,
+    /// Folders that are still to be listed.
+    ahead: Vec<Vec<u8>>,
+    /// What may be ignored, and whether it is a folder.
+    doubtful: Vec<(Vec<u8>, bool)>,
+}
+
+impl Walk<'_> {
+    fn list(&mut self, folder: Vec<u8>) -> Result<(), Error> {
+        let unreadable = |why: String| Error::Unreadable { path: shown(&folder), why };
+        let opened = match self.work.open_listed_folder(&folder) {
+            Ok(opened) => opened,
+            // Gone since it was listed.
+            Err(workspace::Error::NotFound) => return Ok(()),
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        let mut listing = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
+        while let Some(item) = listing.read() {
+            let item = item.map_err(|error| unreadable(error.to_string()))?;
+            let name = item.file_name();
+            if matches!(name.to_bytes(), b"." | b".." | b".git") {
+                continue;
+            }
+            let path = match folder.is_empty() {
+                true => name.to_bytes().to_vec(),
+                false => [folder.as_slice(), b"/", name.to_bytes()].concat(),
+            };
+            let known = self.known.get(path.as_slice()).copied();
+            let mut kind = item.file_type();
+            let is_patterns = name.to_bytes() == b".gitignore";
+            if known.is_some() || is_patterns || kind == FileType::Unknown {
+                let directory = listing.fd().map_err(|error| unreadable(error.to_string()))?;
+                let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => stat,
+                    Err(Errno::NOENT) => continue,
+                    Err(error) => return Err(Error::Unreadable { path: shown(&path), why: error.to_string() }),
+                };
+                kind = FileType::from_raw_mode(stat.st_mode);
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                if is_patterns {
+                    refuse_unbounded(&path, kind, size)?;
+                }
+                let is_there = match (known, kind) {
+                    (None, _) => false,
+                    (Some(true), FileType::Directory) => {
+                        self.repository(&path)?;
+                        true
+                    }
+                    (Some(_), kind) => kind != FileType::Directory,
+                };
+                if is_there {
+                    let is_program = stat.st_mode & 0o100 != 0;
+                    let present = Present { kind: workspace::kind(&stat), is_program, size, mark: Mark::of(&stat) };
+                    self.found.present.insert(path, present);
+                    continue;
+                }
+            }
+            match kind {
+                FileType::Directory if self.folders.contains(path.as_slice()) => self.ahead.push(path),
+                FileType::Directory => self.doubtful.push((path, true)),
+                FileType::RegularFile | FileType::Symlink => self.doubtful.push((path, false)),
+                // A pipe, a socket, a device: nothing that could be committed.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder where git knows another repository. Where there is none, its files belong to nobody else.
+    fn repository(&mut self, path: &[u8]) -> Result<(), Error> {
+        let name = str::from_utf8(path).map_err(|_| Error::BadPath(shown(path)))?;
+        if self.root.join(name).join(".git").symlink_metadata().is_err() {
+            self.found.loose.extend(folder::files(self.root, name)?);
+        }
+        Ok(())
+    }
+
+    fn refuse_unbounded_above(&self, folder: &str) -> Result<(), Error> {
+        let path = if folder.is_empty() { ".gitignore".to_owned() } else { format!("{folder}/.gitignore") };
+        match self.work.stat_raw(&path) {
+            Ok(stat) => {
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                refuse_unbounded(path.as_bytes(), FileType::from_raw_mode(stat.st_mode), size)
+            }
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Refuses patterns that git would wait for, or read without an end. Git does not follow a link there.
+fn refuse_unbounded(path: &[u8], kind: FileType, size: u64) -> Result<(), Error> {
+    let why = match kind {
+        FileType::RegularFile if size > MAX_BYTES => format!("it has {size} bytes, and at most {MAX_BYTES} are read"),
+        FileType::RegularFile | FileType::Directory | FileType::Symlink => return Ok(()),
+        _ => "it is not a regular file".to_owned(),
+    };
+    Err(Error::Unbounded { path: shown(path), why })
+}
+
+fn shown(path: &[u8]) -> String {
+    shown_text(&String::from_utf8_lossy(path))
+}

@@ -1,0 +1,272 @@
+//! Reading objects: `git cat-file` fetches the bytes, and every object is hashed here before it is used.
+//!
+//! The object store belongs to the author of the change. A file in it can hold other bytes than its name says, and git
+//! does not notice. So nothing is taken from an object whose bytes do not hash to the id that was asked for.
+
+use super::id::{Format, Hasher, Id, ObjectKind};
+use super::program::{Git, failed};
+use crate::changes::{Error, shown_text};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// How it is asked. Without `--buffer`, every answer is written at once.
+const QUESTION: &[&str] = &["cat-file", "--batch"];
+/// For the next piece of an answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// So many questions may wait for their answers. Together they fit into a pipe, so that asking never blocks.
+const WINDOW: usize = 64;
+const PIECE: usize = 256 << 10;
+/// A commit, a tag or a tree that is larger is refused.
+const MAX_META: u64 = 64 << 20;
+
+/// A part of an answer.
+enum Piece {
+    /// An object begins, or why there is none: the line that git says.
+    Line(Vec<u8>),
+    Bytes(Vec<u8>),
+}
+
+/// Reads objects of a repository.
+pub(super) struct Objects<'g> {
+    git: &'g Git,
+    talk: Option<Talk>,
+}
+
+/// Takes the content of the object with a number, an id and a size.
+type Take<'f, O> = dyn FnMut(&mut O, usize, &Id, u64) -> Result<(), Error> + 'f;
+
+/// A running `git cat-file`.
+pub(super) struct Talk {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    pieces: Receiver<io::Result<Piece>>,
+    complaints: Option<thread::JoinHandle<String>>,
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An object that was found by name.
+pub(super) struct Object {
+    pub(super) id: Id,
+    pub(super) kind: ObjectKind,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl<'g> Objects<'g> {
+    pub(super) fn new(git: &'g Git) -> Self {
+        Self { git, talk: git.reader.lock().unwrap_or_else(PoisonError::into_inner).take() }
+    }
+
+    pub(super) fn git_format(&self) -> Format {
+        self.git.format
+    }
+
+    /// The object that a name stands for; `None` if there is none. Git chooses it, and its bytes fit its id.
+    pub(super) fn named(&mut self, name: &str) -> Result<Option<Object>, Error> {
+        self.ask(name)?;
+        let Some((id, kind, size)) = self.header(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        self.content(&id, kind, size, &mut |piece| append(&mut bytes, piece, MAX_META))?;
+        Ok(Some(Object { id, kind, bytes }))
+    }
+
+    /// The bytes of an object; `what` says in a message what it is for.
+    pub(super) fn read(&mut self, id: &Id, kind: ObjectKind, what: &str) -> Result<Vec<u8>, Error> {
+        let mut found = Vec::new();
+        self.read_all(&[(*id, what)], kind, &mut |_, bytes| {
+            found = bytes;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The bytes of many objects, in order.
+    pub(super) fn read_all(
+        &mut self,
+        wanted: &[(Id, &str)],
+        kind: ObjectKind,
+        each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let most = if kind == ObjectKind::Blob { u64::MAX } else { MAX_META };
+        self.each(wanted, kind, &mut |objects, number, id, size| {
+            let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or(0).min(PIECE));
+            objects.content(id, kind, size, &mut |piece| append(&mut bytes, piece, most))?;
+            each(number, bytes)
+        })
+    }
+
+    /// Copies the bytes of many objects, each to the writer that `to` opens for it.
+    pub(super) fn copy_all<W: Write>(
+        &mut self,
+        wanted: &[(Id, &str)],
+        to: &mut dyn FnMut(usize) -> io::Result<W>,
+    ) -> Result<(), Error> {
+        self.each(wanted, ObjectKind::Blob, &mut |objects, number, id, size| {
+            let mut writer = to(number).map_err(|error| Error::Snapshot(error.to_string()))?;
+            objects.content(id, ObjectKind::Blob, size, &mut |piece| writer.write_all(piece))
+        })
+    }
+
+    fn each(&mut self, wanted: &[(Id, &str)], kind: ObjectKind, take: &mut Take<'_, Self>) -> Result<(), Error> {
+        let mut asked = 0;
+        for (number, (id, what)) in wanted.iter().enumerate() {
+            while asked < wanted.len() && asked - number < WINDOW {
+                self.ask(&wanted[asked].0.to_string())?;
+                asked += 1;
+            }
+            let missing = || Error::Missing { what: (*what).to_owned(), id: id.to_string() };
+            let (found, found_kind, size) = self.header(&id.to_string())?.ok_or_else(missing)?;
+            if found != *id || found_kind != kind {
+                return Err(Error::Forged { id: id.to_string() });
+            }
+            take(self, number, id, size)?;
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, question: &str) -> Result<(), Error> {
+        if question.contains('\n') {
+            return Err(Error::BadPath(shown_text(question)));
+        }
+        if self.talk.is_none() {
+            self.talk = Some(Talk::start(self.git)?);
+        }
+        let stdin = self.talk.as_mut().and_then(|talk| talk.stdin.as_mut());
+        // That it stopped listening shows in what it says.
+        let _ = stdin.map(|stdin| stdin.write_all(format!("{question}\n").as_bytes()));
+        Ok(())
+    }
+
+    /// `id type size`, or nothing.
+    fn header(&mut self, question: &str) -> Result<Option<(Id, ObjectKind, u64)>, Error> {
+        let line = match self.next()? {
+            Piece::Line(line) => line,
+            Piece::Bytes(_) => return Err(failed(QUESTION, "it answered out of order")),
+        };
+        if line.ends_with(b" missing") {
+            return Ok(None);
+        }
+        let mut words = line.split(|&byte| byte == b' ');
+        let id = words.next().and_then(Id::from_hex);
+        let kind = words.next().and_then(ObjectKind::from_name);
+        let size = words.next().and_then(|size| str::from_utf8(size).ok()?.parse().ok());
+        match (id, kind, size) {
+            (Some(id), Some(kind), Some(size)) => Ok(Some((id, kind, size))),
+            _ if line.ends_with(b" ambiguous") => Err(Error::Ambiguous(shown_text(question))),
+            _ => Err(failed(QUESTION, &format!("it answered `{}`", String::from_utf8_lossy(&line)))),
+        }
+    }
+
+    /// Hands over the bytes that follow a header, and compares their hash with the id.
+    fn content(
+        &mut self,
+        id: &Id,
+        kind: ObjectKind,
+        size: u64,
+        to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let mut hasher = Hasher::new(self.git_format(), kind, size);
+        let mut left = size;
+        while left > 0 {
+            let Piece::Bytes(bytes) = self.next()? else { return Err(failed(QUESTION, "it answered out of order")) };
+            hasher.update(&bytes);
+            to(&bytes).map_err(|error| Error::Snapshot(error.to_string()))?;
+            left = left.saturating_sub(bytes.len() as u64);
+        }
+        if hasher.finish() == *id { Ok(()) } else { Err(Error::Forged { id: id.to_string() }) }
+    }
+
+    fn next(&mut self) -> Result<Piece, Error> {
+        let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "it was not asked")) };
+        let why = match talk.pieces.recv_timeout(PATIENCE) {
+            Ok(Ok(piece)) => return Ok(piece),
+            Ok(Err(error)) => error.to_string(),
+            Err(RecvTimeoutError::Timeout) => {
+                format!("it did not answer within {} s, and was ended", PATIENCE.as_secs())
+            }
+            Err(RecvTimeoutError::Disconnected) => talk.last_words(),
+        };
+        self.talk = None;
+        Err(failed(QUESTION, &why))
+    }
+}
+
+fn append(to: &mut Vec<u8>, piece: &[u8], most: u64) -> io::Result<()> {
+    if (to.len() + piece.len()) as u64 > most {
+        return Err(io::Error::other("an object of the repository is too large"));
+    }
+    to.extend_from_slice(piece);
+    Ok(())
+}
+
+impl Talk {
+    pub(super) fn start(git: &Git) -> Result<Self, Error> {
+        let mut child = git.spawn(QUESTION)?;
+        let (Some(stdin), Some(stdout), Some(mut stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(failed(QUESTION, "it has no pipes"));
+        };
+        let (sender, pieces) = sync_channel(WINDOW);
+        thread::spawn(move || {
+            if let Err(error) = listen(stdout, &sender) {
+                let _ = sender.send(Err(error));
+            }
+        });
+        let complaints = thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.by_ref().take(64 << 10).read_to_end(&mut text);
+            String::from_utf8_lossy(&text).trim_end().to_owned()
+        });
+        Ok(Self { child, stdin: Some(stdin), pieces, complaints: Some(complaints) })
+    }
+
+    /// Why it ended before it answered.
+    fn last_words(&mut self) -> String {
+        self.stdin = None;
+        let status = self.child.wait();
+        let complaint = self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        match (complaint.is_empty(), status) {
+            (false, _) => complaint,
+            (true, Ok(status)) => format!("it ended without a word ({status})"),
+            (true, Err(error)) => error.to_string(),
+        }
+    }
+}
+
+/// Reads answers until git ends or nobody wants more.
+fn listen(stdout: ChildStdout, sender: &SyncSender<io::Result<Piece>>) -> io::Result<()> {
+    let mut answers = BufReader::with_capacity(64 << 10, stdout);
+    loop {
+        let mut line = Vec::new();
+        answers.by_ref().take(64 << 10).read_until(b'\n', &mut line)?;
+        if line.pop() != Some(b'\n') {
+            return Ok(());
+        }
+        // `id type size`; all other answers are one line.
+        let size = line.rsplit(|&byte| byte == b' ').next().and_then(|size| str::from_utf8(size).ok()?.parse().ok());
+        if sender.send(Ok(Piece::Line(line))).is_err() {
+            return Ok(());
+        }
+        let Some(size) = size else { continue };
+        let mut left: u64 = size;
+        while left > 0 {
+            let mut bytes = vec![0; usize::try_from(left.min(PIECE as u64)).unwrap_or(PIECE)];
+            answers.read_exact(&mut bytes)?;
+            left -= bytes.len() as u64;
+            if sender.send(Ok(Piece::Bytes(bytes))).is_err() {
+                return Ok(());
+            }
+        }
+        answers.read_exact(&mut [0])?;
+    }
+}

@@ -1,0 +1,165 @@
+//! The ids of files that were hashed before and have not changed since, kept outside the work.
+//!
+//! Git keeps the same in its index, which belongs to the author of the change. These are in the user's own store, each
+//! under the mark that the file had before it was hashed.
+
+use super::id::{Format, Id};
+use crate::vault::{Kind, Vault};
+use crate::workspace::{MARK_BYTES, Mark};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A file that changed more recently is hashed again. A page that is mapped and was written to can be written to again
+/// without a new time until the system has stored it, which it does after half a minute.
+const SETTLED: Duration = Duration::from_secs(60);
+
+/// What is known of the bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Digests {
+    /// The id of the bytes as they are.
+    pub(super) id: Id,
+    /// The id of what git could have stored for them.
+    pub(super) other: Option<(Conversion, Id)>,
+}
+
+/// How a checkout makes the bytes of a file from those that are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conversion {
+    /// With CRLF for LF.
+    LineEnds,
+    /// Git LFS writes the file that a pointer names.
+    Pointer,
+}
+
+/// What was known of each path, and under which mark.
+type Kept = HashMap<Vec<u8>, ([u8; MARK_BYTES], Digests)>;
+
+/// The ids of one working tree.
+pub(super) struct Stats {
+    store: Option<(Arc<Vault>, blake3::Hash)>,
+    before: Kept,
+    now: Vec<(Vec<u8>, [u8; MARK_BYTES], Digests)>,
+    is_new: bool,
+}
+
+impl Stats {
+    /// Those that were kept for the working tree `root`; without a store, none.
+    pub(super) fn open(store: Option<&Arc<Vault>>, root: &Path, format: Format) -> Self {
+        let store = store.filter(|_| keeps_time(root)).map(|store| {
+            let mut key = blake3::Hasher::new();
+            key.update(&[format.length() as u8]).update(root.as_os_str().as_encoded_bytes());
+            (Arc::clone(store), key.finalize())
+        });
+        let kept = store.as_ref().and_then(|(store, key)| store.get(Kind::Stats, key)).unwrap_or_default();
+        let before = read(&kept).unwrap_or_default();
+        Self { store, before, now: Vec::new(), is_new: false }
+    }
+
+    /// What is known of a file that has this mark.
+    pub(super) fn get(&mut self, path: &[u8], mark: &Mark) -> Option<Digests> {
+        let (before, digests) = self.before.get(path)?;
+        let digests = (*before == mark.to_bytes()).then_some(*digests)?;
+        self.now.push((path.to_vec(), *before, digests));
+        Some(digests)
+    }
+
+    /// Remembers the digests of a file that had this mark before and after it was read.
+    pub(super) fn learn(&mut self, path: &[u8], mark: &Mark, digests: Digests) {
+        if self.store.is_some() && mark.is_older_than(SETTLED) {
+            self.now.push((path.to_vec(), mark.to_bytes(), digests));
+            self.is_new = true;
+        }
+    }
+
+    /// Keeps what was learned. A failure costs time and nothing else, so it is not reported.
+    pub(super) fn keep(self) {
+        let Some((store, key)) = self.store.filter(|_| self.is_new) else { return };
+        let mut bytes = Vec::new();
+        // Of several about one path, the last counts.
+        for (path, mark, digests) in &self.now {
+            let Ok(length) = u16::try_from(path.len()) else { continue };
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(path);
+            bytes.extend_from_slice(mark);
+            for id in [Some(digests.id), digests.other.map(|(_, id)| id)] {
+                let id = id.as_ref().map_or(&[][..], Id::as_bytes);
+                bytes.push(id.len() as u8);
+                bytes.extend_from_slice(id);
+            }
+            bytes.push(u8::from(matches!(digests.other, Some((Conversion::Pointer, _)))));
+        }
+        let _ = store.put(Kind::Stats, &key, &bytes);
+    }
+}
+
+fn read(mut kept: &[u8]) -> Option<Kept> {
+    let mut found = HashMap::with_capacity(kept.len() / 128);
+    let mut take = |count: usize| {
+        let (taken, rest) = kept.split_at_checked(count)?;
+        kept = rest;
+        Some(taken)
+    };
+    while let Some(length) = take(2) {
+        let path = take(usize::from(u16::from_le_bytes(length.try_into().ok()?)))?.to_vec();
+        let mark: [u8; MARK_BYTES] = take(MARK_BYTES)?.try_into().ok()?;
+        let mut ids = [None; 2];
+        for id in &mut ids {
+            let length = usize::from(*take(1)?.first()?);
+            *id = Id::from_bytes(take(length)?);
+        }
+        let conversion = if take(1)? == [1] { Conversion::Pointer } else { Conversion::LineEnds };
+        found.insert(path, (mark, Digests { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }));
+    }
+    Some(found)
+}
+
+/// Whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
+#[cfg(target_os = "linux")]
+fn keeps_time(root: &Path) -> bool {
+    // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not those in memory, of a network or of a program.
+    const KNOWN: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e, 0x2fc1_2fc1];
+    #[allow(clippy::unnecessary_cast, reason = "the type differs from system to system")]
+    rustix::fs::statfs(root).is_ok_and(|about| KNOWN.contains(&(about.f_type as i64)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keeps_time(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::git::id::{ObjectKind, hash};
+    use crate::workspace::Workspace;
+    use std::fs;
+
+    #[test]
+    fn what_is_kept_is_found_again_under_its_mark_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("a"), "1").expect("a file");
+        let work = Workspace::open(folder.path()).expect("a workspace");
+        let mark = |path: &str| Mark::of(&work.stat_raw(path).expect("there"));
+        let first = mark("a");
+        let id = hash(Format::Sha1, ObjectKind::Blob, b"1");
+        let digests = Digests { id, other: Some((Conversion::Pointer, id)) };
+        let store = Arc::new(Vault::open(&folder.path().join("store")).expect("a store"));
+        let open = || Stats::open(Some(&store), folder.path(), Format::Sha1);
+        let mut stats = open();
+        if stats.store.is_none() {
+            return;
+        }
+        // Too new to be believed later.
+        stats.learn(b"a", &first, digests);
+        assert!(!stats.is_new);
+        stats.now.push((b"a".to_vec(), first.to_bytes(), digests));
+        stats.is_new = true;
+        stats.keep();
+        assert_eq!(open().get(b"a", &first), Some(digests));
+        assert_eq!(open().get(b"b", &first), None);
+        fs::write(folder.path().join("a"), "22").expect("a file");
+        assert_eq!(open().get(b"a", &mark("a")), None);
+    }
+}

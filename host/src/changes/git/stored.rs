@@ -1,0 +1,140 @@
+//! Changes between two trees, the second of which is judged as it is stored: the index, or a commit.
+
+use super::id::{Id, ObjectKind};
+use super::objects::Objects;
+use super::renames::{self, Lines};
+use super::tree::{self, Difference, Entry, Mode, Side};
+use super::{Found, Snapshot, path};
+use crate::changes::{Error, Needs, diff, whole_file};
+use crate::submission::{Change, ChangeKind, ChangeState};
+use std::collections::BTreeMap;
+
+/// As many bytes of added and deleted files are read to find renames.
+const MAX_RENAMED: usize = 32 << 20;
+
+/// How changes of stored files are told.
+pub(super) struct Stored {
+    pub(super) state: ChangeState,
+    pub(super) needs: Needs,
+}
+
+impl Stored {
+    /// The changes from `old` to `new`, and the files of `new`, written down.
+    pub(super) fn compare(&self, objects: &mut Objects<'_>, old: Side<'_>, new: Side<'_>) -> Result<Found, Error> {
+        let differences = tree::compare(objects, old, new)?;
+        let mut changes = BTreeMap::new();
+        for (name, difference) in &differences {
+            changes.insert(path(name)?, *difference);
+        }
+        let renames = self.renames(objects, &changes)?;
+        let mut found = Vec::new();
+        for (path, Difference { old, new }) in &changes {
+            let kind = match (old, new) {
+                (None, _) => ChangeKind::Added,
+                (_, None) if renames.values().any(|old| old == path) => continue,
+                (_, None) => ChangeKind::Deleted,
+                _ => ChangeKind::Modified,
+            };
+            let mut change = Change { kind, ..whole_file(path.clone(), self.state) };
+            let mut before = *old;
+            if let Some(old) = renames.get(path) {
+                (change.kind, change.old_path) = (ChangeKind::Renamed, Some(old.clone()));
+                before = changes.get(old).and_then(|difference| difference.old);
+            }
+            if self.needs.hunks {
+                change.hunks = hunks(objects, path, before, *new)?;
+            }
+            found.push(change);
+        }
+        let snapshot = self.snapshot(objects, new, &differences)?;
+        Ok(Found { changes: found, base: None, snapshot: Some(snapshot) })
+    }
+
+    /// The old path of each rename.
+    fn renames(
+        &self,
+        objects: &mut Objects<'_>,
+        changes: &BTreeMap<String, Difference>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let is_file = |entry: &Option<Entry>| entry.filter(|entry| entry.mode.is_file()).map(|entry| entry.id);
+        let mut deleted: BTreeMap<&str, Id> = BTreeMap::new();
+        let mut added: BTreeMap<&str, Id> = BTreeMap::new();
+        for (path, Difference { old, new }) in changes {
+            match (is_file(old), is_file(new)) {
+                (Some(id), None) if new.is_none() => drop(deleted.insert(path, id)),
+                (None, Some(id)) if old.is_none() => drop(added.insert(path, id)),
+                _ => {}
+            }
+        }
+        let mut renames = BTreeMap::new();
+        // Equal files first, and of several the one with the same name.
+        added.retain(|new, id| {
+            let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+            let equal = deleted.iter().filter(|(_, other)| *other == id);
+            let Some(old) = equal.max_by_key(|(old, _)| name(old) == name(new)).map(|(old, _)| *old) else {
+                return true;
+            };
+            deleted.remove(old);
+            renames.insert((*new).to_owned(), old.to_owned());
+            false
+        });
+        if deleted.is_empty() || added.is_empty() {
+            return Ok(renames);
+        }
+        let mut left = MAX_RENAMED;
+        let mut lines = |paths: &BTreeMap<&'_ str, Id>| -> Result<Vec<Lines>, Error> {
+            let wanted: Vec<(Id, &str)> = paths.iter().map(|(path, id)| (*id, *path)).collect();
+            let mut found = Vec::new();
+            objects.read_all(&wanted, ObjectKind::Blob, &mut |_, bytes| {
+                left = left.saturating_sub(bytes.len());
+                found.push(if left > 0 { Lines::of(&bytes) } else { Lines::of(b"") });
+                Ok(())
+            })?;
+            Ok(found)
+        };
+        let (from, to) = (lines(&deleted)?, lines(&added)?);
+        let from: BTreeMap<&str, Lines> = deleted.keys().copied().zip(from).collect();
+        let to: BTreeMap<&str, Lines> = added.keys().copied().zip(to).collect();
+        let similar = renames::similar(&from, &to);
+        renames.extend(similar.into_iter().map(|(new, old)| (new.to_owned(), old.to_owned())));
+        Ok(renames)
+    }
+
+    /// The files that changed and, where somebody looks at others or a link could lead there, all of them.
+    fn snapshot(
+        &self,
+        objects: &mut Objects<'_>,
+        new: Side<'_>,
+        differences: &BTreeMap<Vec<u8>, Difference>,
+    ) -> Result<Snapshot, Error> {
+        let entries = differences.iter().filter_map(|(path, difference)| Some((path.clone(), difference.new?)));
+        let changed: BTreeMap<Vec<u8>, Entry> = entries.collect();
+        let files = match self.needs.unchanged || changed.values().any(|entry| entry.mode == Mode::Link) {
+            true => {
+                let all = tree::compare(objects, Side::Nothing, new)?;
+                all.into_iter().filter_map(|(path, difference)| Some((path, difference.new?))).collect()
+            }
+            false => changed,
+        };
+        Snapshot::of(objects, &files)
+    }
+}
+
+/// The hunks between two stored files. A link or another repository has none.
+fn hunks(
+    objects: &mut Objects<'_>,
+    path: &str,
+    old: Option<Entry>,
+    new: Option<Entry>,
+) -> Result<Option<Vec<crate::submission::Hunk>>, Error> {
+    if [old, new].into_iter().flatten().any(|entry| !entry.mode.is_file()) {
+        return Ok(None);
+    }
+    let mut read = |entry: Option<Entry>, what: &str| match entry {
+        None => Ok(Vec::new()),
+        Some(entry) => objects.read(&entry.id, ObjectKind::Blob, &format!("{what} `{path}`")),
+    };
+    let old = read(old, "the base of")?;
+    let new = read(new, "the content of")?;
+    Ok(diff::hunks(&old, &new))
+}

@@ -1,0 +1,300 @@
+//! Trees: those that are stored, the one that the index stands for, and how two of them differ.
+
+use super::id::{Format, Id, ObjectKind, hash};
+use super::objects::Objects;
+use crate::changes::{Error, shown_text};
+use std::collections::BTreeMap;
+
+/// As many differences are followed; a tree that refers to itself many times over has more.
+const MAX_ENTRIES: usize = 4_000_000;
+const MAX_PATH: usize = 4 << 10;
+
+/// What a tree has at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    File,
+    Program,
+    Link,
+    /// A commit of another repository.
+    Repository,
+    Folder,
+}
+
+impl Mode {
+    /// As git reads it: by the type of the file, and of its permissions only whether its owner may run it.
+    pub(super) fn from_bits(bits: u32) -> Self {
+        match bits & 0o170_000 {
+            0o100_000 if bits & 0o100 != 0 => Self::Program,
+            0o100_000 => Self::File,
+            0o120_000 => Self::Link,
+            0o040_000 => Self::Folder,
+            _ => Self::Repository,
+        }
+    }
+
+    fn digits(self) -> &'static str {
+        match self {
+            Self::File => "100644",
+            Self::Program => "100755",
+            Self::Link => "120000",
+            Self::Repository => "160000",
+            Self::Folder => "40000",
+        }
+    }
+
+    pub(super) fn is_file(self) -> bool {
+        matches!(self, Self::File | Self::Program)
+    }
+}
+
+/// An entry of a tree or of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: Mode,
+    pub(super) id: Id,
+}
+
+/// A folder of the index, and the id of the tree that it would be stored as.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) id: Id,
+    /// How many entries of the index are in it.
+    pub(super) count: usize,
+    children: BTreeMap<Vec<u8>, Child>,
+}
+
+#[derive(Debug)]
+enum Child {
+    Entry(Entry),
+    Folder(Folder),
+}
+
+impl Folder {
+    /// Of entries that are ordered by their paths, each of which begins with the same `skip` bytes.
+    pub(super) fn of(format: Format, entries: &[(&[u8], Entry)], skip: usize) -> Self {
+        let mut children = BTreeMap::new();
+        let mut stored = Vec::new();
+        let mut rest = entries;
+        while let Some((path, entry)) = rest.first() {
+            let tail = &path[skip..];
+            let (name, child, taken) = match tail.iter().position(|&byte| byte == b'/') {
+                // The last byte of the path of a folder that a sparse index does not expand is a slash.
+                Some(end) if end + 1 < tail.len() => {
+                    let prefix = &path[..skip + end + 1];
+                    let taken = rest.iter().take_while(|(path, _)| path.starts_with(prefix)).count();
+                    (&tail[..end], Child::Folder(Self::of(format, &rest[..taken], prefix.len())), taken)
+                }
+                _ => (tail.strip_suffix(b"/").unwrap_or(tail), Child::Entry(*entry), 1),
+            };
+            let Entry { mode, id } = match &child {
+                Child::Entry(entry) => *entry,
+                Child::Folder(folder) => Entry { mode: Mode::Folder, id: folder.id },
+            };
+            stored.extend_from_slice(mode.digits().as_bytes());
+            stored.push(b' ');
+            stored.extend_from_slice(name);
+            stored.push(0);
+            stored.extend_from_slice(id.as_bytes());
+            children.insert(name.to_vec(), child);
+            rest = &rest[taken..];
+        }
+        Self { id: hash(format, ObjectKind::Tree, &stored), count: entries.len(), children }
+    }
+
+    /// The id of a folder inside this one, and how many entries of the index are in it; its own for an empty path.
+    pub(super) fn below(&self, path: &[u8]) -> Option<(Id, usize)> {
+        let mut folder = self;
+        let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
+        while let Some(name) = names.next() {
+            match folder.children.get(name)? {
+                Child::Folder(inner) => folder = inner,
+                // One that a sparse index does not expand.
+                Child::Entry(entry) if entry.mode == Mode::Folder && names.peek().is_none() => {
+                    return Some((entry.id, 1));
+                }
+                Child::Entry(_) => return None,
+            }
+        }
+        Some((folder.id, folder.count))
+    }
+}
+
+/// One side of a comparison.
+#[derive(Clone, Copy)]
+pub(super) enum Side<'a> {
+    Nothing,
+    Stored(Id),
+    Index(&'a Folder),
+}
+
+impl Side<'_> {
+    fn id(&self) -> Option<Id> {
+        match self {
+            Self::Nothing => None,
+            Self::Stored(id) => Some(*id),
+            Self::Index(folder) => Some(folder.id),
+        }
+    }
+}
+
+/// What a path is on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub(super) old: Option<Entry>,
+    pub(super) new: Option<Entry>,
+}
+
+/// Returns every path that differs. Folders that have the same id on both sides are not looked into.
+pub(super) fn compare(
+    objects: &mut Objects<'_>,
+    old: Side<'_>,
+    new: Side<'_>,
+) -> Result<BTreeMap<Vec<u8>, Difference>, Error> {
+    let mut found = BTreeMap::new();
+    let mut level = vec![(Vec::new(), old, new)];
+    while !level.is_empty() {
+        level.retain(|(_, old, new)| old.id() != new.id());
+        // All trees of a level are asked for at once.
+        let mut wanted = Vec::new();
+        for (_, old, new) in &level {
+            wanted.extend([old, new].into_iter().filter_map(|side| match side {
+                Side::Stored(id) => Some((*id, "a folder that is compared")),
+                _ => None,
+            }));
+        }
+        let mut trees = Vec::with_capacity(wanted.len());
+        let format = objects.git_format();
+        objects.read_all(&wanted, ObjectKind::Tree, &mut |_, bytes| {
+            trees.push(parse(format, &bytes)?);
+            Ok(())
+        })?;
+        let mut trees = trees.into_iter();
+        let mut next = Vec::new();
+        for (path, old, new) in &level {
+            let mut names: BTreeMap<Vec<u8>, [Option<Item<'_>>; 2]> = BTreeMap::new();
+            for (number, side) in [old, new].into_iter().enumerate() {
+                let items: Vec<(Vec<u8>, Item<'_>)> = match side {
+                    Side::Nothing => Vec::new(),
+                    Side::Stored(_) => {
+                        let tree = trees.next().unwrap_or_default();
+                        tree.into_iter().map(|(name, entry)| (name, Item::Entry(entry))).collect()
+                    }
+                    Side::Index(folder) => {
+                        let item = |child| match child {
+                            &Child::Entry(entry) => Item::Entry(entry),
+                            Child::Folder(folder) => Item::Folder(folder),
+                        };
+                        folder.children.iter().map(|(name, child)| (name.clone(), item(child))).collect()
+                    }
+                };
+                for (name, item) in items {
+                    names.entry(name).or_default()[number] = Some(item);
+                }
+            }
+            for (name, [old, new]) in names {
+                let full = if path.is_empty() { name } else { [path.as_slice(), b"/", &name].concat() };
+                if full.len() > MAX_PATH || found.len() > MAX_ENTRIES {
+                    return Err(Error::BadPath(shown_text(&String::from_utf8_lossy(&full))));
+                }
+                let (old_file, old_folder) = Item::split(old);
+                let (new_file, new_folder) = Item::split(new);
+                if old_file != new_file {
+                    found.insert(full.clone(), Difference { old: old_file, new: new_file });
+                }
+                next.push((full, old_folder, new_folder));
+            }
+        }
+        level = next;
+    }
+    Ok(found)
+}
+
+#[derive(Clone, Copy)]
+enum Item<'a> {
+    Entry(Entry),
+    Folder(&'a Folder),
+}
+
+impl<'a> Item<'a> {
+    /// What it is as a file, and what it is as a folder.
+    fn split(item: Option<Self>) -> (Option<Entry>, Side<'a>) {
+        match item {
+            None => (None, Side::Nothing),
+            Some(Self::Folder(folder)) => (None, Side::Index(folder)),
+            Some(Self::Entry(Entry { mode: Mode::Folder, id })) => (None, Side::Stored(id)),
+            Some(Self::Entry(entry)) => (Some(entry), Side::Nothing),
+        }
+    }
+}
+
+/// Reads a stored tree. One that no folder can be is refused.
+fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
+    let broken = || Error::BadTree;
+    let mut entries = BTreeMap::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|&byte| byte == 0).ok_or_else(broken)?;
+        let (head, tail) = (&rest[..end], &rest[end + 1..]);
+        let space = head.iter().position(|&byte| byte == b' ').ok_or_else(broken)?;
+        let bits = str::from_utf8(&head[..space]).ok().and_then(|digits| u32::from_str_radix(digits, 8).ok());
+        let name = &head[space + 1..];
+        let (id, tail) = tail.split_at_checked(format.length()).ok_or_else(broken)?;
+        let entry =
+            Entry { mode: Mode::from_bits(bits.ok_or_else(broken)?), id: Id::from_bytes(id).ok_or_else(broken)? };
+        if name.is_empty() || name.contains(&b'/') {
+            return Err(broken());
+        }
+        if entries.insert(name.to_vec(), entry).is_some() {
+            return Err(Error::Clash(shown_text(&String::from_utf8_lossy(name))));
+        }
+        rest = tail;
+    }
+    Ok(entries)
+}
+
+/// Returns every file of a tree.
+pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
+    let found = compare(objects, Side::Nothing, Side::Stored(tree))?;
+    Ok(found.into_iter().filter_map(|(path, difference)| Some((path, difference.new?))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(mode: Mode, text: &str) -> Entry {
+        Entry { mode, id: hash(Format::Sha1, ObjectKind::Blob, text.as_bytes()) }
+    }
+
+    #[test]
+    fn a_folder_of_the_index_has_the_id_of_its_tree() {
+        let entries: Vec<(&[u8], Entry)> = vec![
+            (b"a.b", entry(Mode::File, "1\n")),
+            (b"a/b/c", entry(Mode::Program, "2\n")),
+            (b"a/d", entry(Mode::Link, "a.b")),
+            (b"a0", entry(Mode::File, "3\n")),
+        ];
+        let folder = Folder::of(Format::Sha1, &entries, 0);
+        // Made by `git write-tree`.
+        assert_eq!(folder.id.to_string(), "0420112b8f8ca7ef0485e751e26ef60965018fcf");
+        assert_eq!(
+            folder.below(b"a").map(|(id, count)| (id.to_string(), count)),
+            Some(("ded4166f25553924c5021197931d3e861609d905".to_owned(), 2))
+        );
+        assert!(folder.below(b"a/b").is_some() && folder.below(b"a/d").is_none() && folder.below(b"x").is_none());
+    }
+
+    #[test]
+    fn a_tree_that_no_folder_can_be_is_refused() {
+        let id = [1; 20];
+        let item = |mode: &str, name: &str| [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &id].concat();
+        let good = [item("100644", "a"), item("40000", "b")].concat();
+        let read = parse(Format::Sha1, &good).expect("a tree");
+        assert_eq!(read.values().map(|entry| entry.mode).collect::<Vec<_>>(), [Mode::File, Mode::Folder]);
+        for bad in [item("100644", "a/b"), item("100644", ""), item("1x", "a"), good[..30].to_vec(), b"a".to_vec()] {
+            assert!(matches!(parse(Format::Sha1, &bad), Err(Error::BadTree)));
+        }
+        let twice = [item("100644", "a"), item("40000", "a")].concat();
+        assert!(matches!(parse(Format::Sha1, &twice), Err(Error::Clash(_))));
+    }
+}

@@ -1,0 +1,57 @@
+//! The commands that run now, so that all of them can be ended when the program is.
+
+use super::NoResult;
+use super::attend::Lifeline;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+static RUNNING: Mutex<Running> = Mutex::new(Running { next: 0, lives: Vec::new(), ending: false });
+static LEFT: Condvar = Condvar::new();
+
+struct Running {
+    next: u64,
+    lives: Vec<(u64, Arc<Lifeline>)>,
+    ending: bool,
+}
+
+fn running() -> MutexGuard<'static, Running> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A command that runs.
+pub(super) struct Entry(u64);
+
+/// Note that a command is about to run; refused once the program is about to end.
+pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<Entry, NoResult> {
+    let mut running = running();
+    if running.ending {
+        return Err(NoResult::not_started("the program was interrupted"));
+    }
+    running.next += 1;
+    let number = running.next;
+    running.lives.push((number, Arc::clone(lifeline)));
+    Ok(Entry(number))
+}
+
+impl Entry {
+    /// Note that it ended and that nothing is left of it. Returns whether anybody wants to know more about it.
+    pub(super) fn leave(self) -> bool {
+        let ending = running().ending;
+        !ending
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        running().lives.retain(|(number, _)| *number != self.0);
+        LEFT.notify_all();
+    }
+}
+
+/// End all of them, and let no other begin. Waits until they have left, but no longer than this.
+pub(super) fn end_all(patience: Duration) {
+    let mut running = running();
+    running.ending = true;
+    running.lives.iter().for_each(|(_, lifeline)| lifeline.cut());
+    let _ = LEFT.wait_timeout_while(running, patience, |running| !running.lives.is_empty());
+}

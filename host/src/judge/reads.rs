@@ -1,0 +1,234 @@
+//! That what verifiers read of the work is still so when the gate passes.
+//!
+//! A verifier with the grant `workspace` judges by what it reads: a file, a listing, that something is not there. A command
+//! that runs later may change all of it. So every answer is noted by a digest, and asked again before a pass. Of a listing,
+//! what was listed must still be there: commands leave new files behind, and those that a check would judge are found
+//! elsewhere.
+
+use super::witness;
+use crate::runtime::ReadFiles;
+use crate::verdict::{ErrorKind, Failure};
+use crate::workspace::{Entry, Error, Kind, Mark, Page, Workspace};
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most answers that are noted; after more, a pass could not be confirmed, and so is none.
+const MOST: usize = 200_000;
+
+/// A question about the work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Question {
+    File { path: String, max: u64 },
+    Range { path: String, offset: u64, length: u32 },
+    Stat { path: String },
+    Listed { path: String },
+}
+
+impl Question {
+    fn path(&self) -> &str {
+        match self {
+            Self::File { path, .. } | Self::Range { path, .. } | Self::Stat { path } | Self::Listed { path } => path,
+        }
+    }
+
+    fn ask(&self, work: &Workspace) -> blake3::Hash {
+        match self {
+            Self::File { path, max } => of_bytes(&work.read(path, *max)),
+            Self::Range { path, offset, length } => of_bytes(&work.read_range(path, *offset, *length)),
+            Self::Stat { path } => of_entry(&work.stat(path)),
+            Self::Listed { path } => of_kind(&work.stat(path)),
+        }
+    }
+}
+
+/// What was answered.
+#[derive(Debug)]
+struct Answer {
+    /// Taken before a file was read; none where it proves nothing.
+    mark: Option<Mark>,
+    digest: blake3::Hash,
+    /// It was asked twice, and answered differently.
+    torn: bool,
+}
+
+/// What was read by all checks of a run.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    answers: Mutex<BTreeMap<Question, Answer>>,
+}
+
+impl Reads {
+    fn note(&self, question: Question, mark: Option<Mark>, digest: blake3::Hash) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = answers.len() > MOST;
+        match answers.entry(question) {
+            btree_map::Entry::Occupied(mut known) => {
+                let known = known.get_mut();
+                known.torn |= known.digest != digest;
+            }
+            btree_map::Entry::Vacant(vacant) if !full => {
+                vacant.insert(Answer { mark, digest, torn: false });
+            }
+            btree_map::Entry::Vacant(_) => {}
+        }
+    }
+
+    /// `Err` where something would be answered otherwise now.
+    pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() > MOST {
+            let message = format!("verifiers read more than {MOST} things of the work, which cannot be confirmed");
+            return Err(Failure::new(ErrorKind::SubjectChanged, message));
+        }
+        let same = |question: &Question, answer: &Answer| {
+            let unmoved = answer.mark.is_some_and(|mark| work.mark(question.path()) == Some(mark));
+            !answer.torn && (unmoved || question.ask(work) == answer.digest)
+        };
+        let mut changed: Vec<&str> =
+            answers.iter().filter(|(question, answer)| !same(question, answer)).map(|(it, _)| it.path()).collect();
+        changed.dedup();
+        if changed.is_empty() { Ok(()) } else { Err(witness::failure("changed after a verifier read it", &changed)) }
+    }
+}
+
+/// The files of the work, with every answer noted.
+#[derive(Debug)]
+pub(super) struct TracedReads {
+    pub(super) work: Arc<Workspace>,
+    pub(super) reads: Arc<Reads>,
+}
+
+impl ReadFiles for TracedReads {
+    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, Error> {
+        // Before it is read: a later look that finds the same mark then vouches for the bytes.
+        let mark = self.work.mark(path);
+        let read = self.work.read(path, max);
+        self.reads.note(Question::File { path: path.to_owned(), max }, mark, of_bytes(&read));
+        read
+    }
+
+    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
+        let mark = self.work.mark(path);
+        let read = self.work.read_range(path, offset, length);
+        self.reads.note(Question::Range { path: path.to_owned(), offset, length }, mark, of_bytes(&read));
+        read
+    }
+
+    fn stat(&self, path: &str) -> Result<Entry, Error> {
+        let entry = self.work.stat(path);
+        self.reads.note(Question::Stat { path: path.to_owned() }, None, of_entry(&entry));
+        entry
+    }
+
+    fn list(&self, path: &str, after: Option<&str>) -> Result<Page, Error> {
+        let page = self.work.list(path, after);
+        match &page {
+            Ok(page) => {
+                for entry in &page.entries {
+                    let listed = Ok(entry.clone());
+                    self.reads.note(Question::Listed { path: entry.path.clone() }, None, of_kind(&listed));
+                }
+            }
+            // Refused because of what is there, or not there.
+            Err(_) => self.reads.note(Question::Listed { path: path.to_owned() }, None, of_kind(&self.work.stat(path))),
+        }
+        page
+    }
+}
+
+/// What was answered, or which refusal.
+fn digest<T>(answer: &Result<T, Error>, add: impl FnOnce(&mut blake3::Hasher, &T)) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    match answer {
+        Ok(answer) => {
+            hasher.update(b"ok");
+            add(&mut hasher, answer);
+        }
+        Err(error) => {
+            hasher.update(b"refused").update(error.to_string().as_bytes());
+        }
+    }
+    hasher.finalize()
+}
+
+fn of_bytes(read: &Result<Vec<u8>, Error>) -> blake3::Hash {
+    digest(read, |hasher, bytes| {
+        hasher.update(bytes);
+    })
+}
+
+fn of_entry(entry: &Result<Entry, Error>) -> blake3::Hash {
+    digest(entry, |hasher, entry| {
+        hasher.update(&[kind(entry)]).update(&entry.size.to_le_bytes());
+    })
+}
+
+fn of_kind(entry: &Result<Entry, Error>) -> blake3::Hash {
+    digest(entry, |hasher, entry| {
+        hasher.update(&[kind(entry)]);
+    })
+}
+
+fn kind(entry: &Entry) -> u8 {
+    match entry.kind {
+        Kind::File => 0,
+        Kind::Directory => 1,
+        Kind::Link => 2,
+        Kind::Other => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// Read a file, a part of one, a missing file and a folder; do something; and see what is told of it.
+    fn told(change: impl FnOnce(&Path)) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir(root.join("out")).expect("a folder");
+        fs::write(root.join("out/old"), "").expect("a file");
+        fs::write(root.join("list.md"), "- [x] done").expect("a file");
+        fs::write(root.join("long.txt"), "0123456789").expect("a file");
+        let work = Arc::new(Workspace::open(root).expect("a workspace"));
+        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default() };
+        assert!(traced.read("list.md", 99).is_ok() && traced.read_range("long.txt", 2, 3).is_ok());
+        assert!(traced.stat("missing").is_err() && traced.list("out", None).is_ok());
+        change(root);
+        traced.reads.confirm(&work).map_or_else(|failure| failure.message, |()| "the same".to_owned())
+    }
+
+    #[test]
+    fn what_was_read_must_stay_as_it_was() {
+        let write = |name: &'static str, text: &'static str| {
+            move |root: &Path| fs::write(root.join(name), text).expect("written")
+        };
+        assert_eq!(told(|_| {}), "the same");
+        assert_eq!(told(write("list.md", "- [x] done")), "the same", "written again, and equal");
+        assert_eq!(told(write("other.md", "nobody read it")), "the same");
+        assert_eq!(told(write("list.md", "- [ ] done")), "changed after a verifier read it: `list.md`");
+        assert_eq!(told(write("long.txt", "01xxx56789")), "changed after a verifier read it: `long.txt`");
+        assert_eq!(told(write("missing", "")), "changed after a verifier read it: `missing`");
+        assert_eq!(told(write("out/new", "")), "the same", "what a command leaves behind");
+        let unlisted = |root: &Path| fs::remove_file(root.join("out/old")).expect("removed");
+        assert_eq!(told(unlisted), "changed after a verifier read it: `out/old`");
+        let gone = |root: &Path| fs::remove_file(root.join("list.md")).expect("removed");
+        assert_eq!(told(gone), "changed after a verifier read it: `list.md`");
+    }
+
+    #[test]
+    fn what_was_read_twice_with_other_content_is_torn() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        let work = Arc::new(Workspace::open(folder.path()).expect("a workspace"));
+        let traced = TracedReads { work: Arc::clone(&work), reads: Arc::default() };
+        for text in ["1", "2", "1"] {
+            fs::write(&path, text).expect("written");
+            assert!(traced.read("a", 9).is_ok());
+        }
+        assert!(traced.reads.confirm(&work).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! The `workspace` interface: reads of the work, bounded.
+
+use super::ReadFiles;
+use crate::runtime::bindings::gatehost::verifier::workspace as wit;
+use crate::runtime::ending::Ended;
+use crate::runtime::sandbox::Sandbox;
+use crate::text;
+use crate::verdict::ErrorKind;
+use crate::workspace::{Entry, Error, Kind};
+
+/// The largest file that is handed over at once.
+const MAX_READ: u64 = 16 << 20;
+
+impl Sandbox {
+    /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
+    fn work(&self) -> wasmtime::Result<&dyn ReadFiles> {
+        self.workspace
+            .as_deref()
+            .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `workspace`"))
+    }
+}
+
+impl wit::Host for Sandbox {
+    fn read(&mut self, path: String) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
+        Ok(self.work()?.read(&path, MAX_READ).map_err(refusal))
+    }
+
+    fn read_range(&mut self, path: String, offset: u64, length: u32) -> wasmtime::Result<Result<Vec<u8>, wit::Error>> {
+        let length = length.min(u32::try_from(MAX_READ).unwrap_or(u32::MAX));
+        Ok(self.work()?.read_range(&path, offset, length).map_err(refusal))
+    }
+
+    fn stat(&mut self, path: String) -> wasmtime::Result<Result<wit::Entry, wit::Error>> {
+        Ok(self.work()?.stat(&path).map(entry).map_err(refusal))
+    }
+
+    fn list(&mut self, path: String, after: Option<String>) -> wasmtime::Result<Result<wit::Page, wit::Error>> {
+        let page = self.work()?.list(&path, after.as_deref()).map_err(refusal);
+        Ok(page.map(|page| wit::Page {
+            entries: page.entries.into_iter().map(entry).collect(),
+            next: page.next,
+            unnamable: page.unnamable,
+        }))
+    }
+}
+
+fn entry(entry: Entry) -> wit::Entry {
+    wit::Entry { path: entry.path, kind: kind(entry.kind), size: entry.size }
+}
+
+fn kind(kind: Kind) -> wit::Kind {
+    match kind {
+        Kind::File => wit::Kind::File,
+        Kind::Directory => wit::Kind::Directory,
+        Kind::Link => wit::Kind::Link,
+        Kind::Other => wit::Kind::Other,
+    }
+}
+
+fn refusal(error: Error) -> wit::Error {
+    match error {
+        Error::NotFound => wit::Error::NotFound,
+        Error::BadPath => wit::Error::BadPath,
+        Error::WrongKind(found) => wit::Error::WrongKind(kind(found)),
+        Error::TooLarge(size) => wit::Error::TooLarge(size),
+        Error::Changed => wit::Error::Changed,
+        Error::TooManyEntries | Error::Astray { .. } | Error::Io(_) => {
+            wit::Error::Unreadable(text::clean_line(&error.to_string(), 200))
+        }
+    }
+}

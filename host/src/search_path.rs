@@ -1,0 +1,93 @@
+//! Finding a program by name, without running one that the author of a change put into the search path.
+//!
+//! Package managers and virtual environments put folders of the work first in `PATH` (`node_modules/.bin`, `.venv/bin`).
+//! A program that `gate` itself depends on must not come from there.
+
+use rustix::process::geteuid;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Returns the absolute path of the first program `name` in the search path `path` that is outside `work`.
+///
+/// An entry of the search path is skipped where it is relative, where it or the program (its symlinks resolved) is
+/// inside `work`, or where another user than root and the caller owns or may replace the program.
+pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
+    folders(path, work).find_map(|folder| {
+        let program = folder.join(name);
+        let real = program.canonicalize().ok()?;
+        let about = real.metadata().ok()?;
+        let is_program = about.is_file() && about.mode() & 0o111 != 0;
+        let home = real.parent()?.metadata().ok()?;
+        let is_safe = is_outside(&real, work) && is_ours(&about) && is_ours(&home);
+        // By the name that it was found under: some programs go by that.
+        (is_program && is_safe).then_some(program)
+    })
+}
+
+/// Returns the search path without the entries that are relative or inside `work`.
+pub fn outside(path: &OsStr, work: &Path) -> OsString {
+    env::join_paths(folders(path, work)).unwrap_or_default()
+}
+
+fn folders(path: &OsStr, work: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_safe = |folder: &PathBuf| {
+        let real = folder.canonicalize();
+        folder.is_absolute() && real.is_ok_and(|real| is_outside(&real, work))
+    };
+    env::split_paths(path).filter(is_safe)
+}
+
+fn is_outside(path: &Path, work: &Path) -> bool {
+    !path.starts_with(work)
+}
+
+/// Whether nobody but root and the caller may write it. In a user namespace, root's files belong to whom `/` belongs to.
+fn is_ours(about: &Metadata) -> bool {
+    let owner = about.uid();
+    let root = || Path::new("/").metadata().is_ok_and(|top| top.uid() == owner);
+    about.mode() & 0o002 == 0 && (owner == 0 || owner == geteuid().as_raw() || root())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn program(folder: &Path, mode: u32) {
+        fs::create_dir_all(folder).expect("a folder");
+        fs::write(folder.join("tool"), "#!/bin/sh\n").expect("a file");
+        fs::set_permissions(folder.join("tool"), Permissions::from_mode(mode)).expect("permissions");
+    }
+
+    #[test]
+    fn a_program_of_the_work_is_not_found() {
+        let top = tempfile::tempdir().expect("a folder");
+        let top = top.path().canonicalize().expect("a folder");
+        let (work, good) = (top.join("work"), top.join("good"));
+        for (folder, mode) in
+            [(work.join("bin"), 0o755), (good.clone(), 0o755), (top.join("data"), 0o644), (top.join("open"), 0o757)]
+        {
+            program(&folder, mode);
+        }
+        symlink(work.join("bin"), top.join("linked")).expect("a link");
+        fs::create_dir(top.join("links")).expect("a folder");
+        symlink(work.join("bin/tool"), top.join("links/tool")).expect("a link");
+        fs::create_dir(top.join("writable")).expect("a folder");
+        program(&top.join("writable"), 0o755);
+        fs::set_permissions(top.join("writable"), Permissions::from_mode(0o777)).expect("permissions");
+        let find = |folders: &[PathBuf]| find_program("tool", &env::join_paths(folders).expect("a search path"), &work);
+        let bad = ["work/bin", "linked", "links", "data", "open", "writable", "none"].map(|name| top.join(name));
+        for folder in &bad {
+            assert_eq!(find(std::slice::from_ref(folder)), None, "{}", folder.display());
+        }
+        assert_eq!(find(&[PathBuf::from("bin"), PathBuf::new()]), None, "relative");
+        let all: Vec<PathBuf> = bad.into_iter().chain([good.clone()]).collect();
+        assert_eq!(find(&all), Some(good.join("tool")));
+        let kept = outside(&env::join_paths([work.join("bin"), good.clone()]).expect("a search path"), &work);
+        assert_eq!(kept, good.as_os_str());
+    }
+}

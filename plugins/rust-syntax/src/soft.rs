@@ -1,0 +1,138 @@
+//! What rust-analyzer's parser refuses and rustc's takes: line ends of Windows in strings, syntax that rustc parses and
+//! refuses later or behind a feature, and the nameless parameters of the edition 2015.
+
+use ra_ap_parser::{Edition, LexedStr, SyntaxKind, T};
+
+/// The text as rustc's lexer sees it, where lines end as on Windows.
+pub(crate) fn with_line_feeds(text: &str) -> Option<String> {
+    text.contains("\r\n").then(|| text.replace("\r\n", "\n"))
+}
+
+/// Whether a text with errors has none once what rustc's parser takes is written as rust-analyzer's does.
+pub(crate) fn is_right(text: &str, edition: Edition) -> bool {
+    rewritten(text, edition).is_some_and(|rewritten| crate::errors(&rewritten, edition).is_empty())
+}
+
+/// The text without such syntax; `None` where there is none.
+fn rewritten(text: &str, edition: Edition) -> Option<String> {
+    let lexed = LexedStr::new(edition, text);
+    let tokens: Vec<Token> = (0..lexed.len())
+        .filter(|&token| !lexed.kind(token).is_trivia())
+        .map(|token| Token { kind: lexed.kind(token), text: lexed.text(token), at: lexed.text_start(token) })
+        .collect();
+    let mut edits: Vec<Edit> = tokens.windows(3).filter_map(|window| superfluous(window)).collect();
+    if edition == Edition::Edition2015 {
+        edits.extend(nameless_parameters(&tokens));
+    }
+    if edits.is_empty() {
+        return None;
+    }
+    edits.sort_by_key(|edit| edit.at);
+    let mut rewritten = String::with_capacity(text.len() + 3 * edits.len());
+    let mut from = 0;
+    for edit in edits {
+        rewritten.push_str(&text[from..edit.at]);
+        rewritten.push_str(edit.inserted);
+        from = edit.at + edit.removed;
+    }
+    rewritten.push_str(&text[from..]);
+    Some(rewritten)
+}
+
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    kind: SyntaxKind,
+    text: &'a str,
+    at: usize,
+}
+
+struct Edit {
+    at: usize,
+    removed: usize,
+    inserted: &'static str,
+}
+
+/// `unsafe mod`, `final fn`, `const move ||`, and the `!` of `T: !Copy`.
+fn superfluous(window: &[Token]) -> Option<Edit> {
+    let &[first, second, third] = window else { return None };
+    let token = match (first.kind, second.kind, third.kind) {
+        (T![unsafe], T![mod], _) => first,
+        (T![const], T![move] | T![|] | T![static], _) => first,
+        (_, T![fn] | T![unsafe] | T![async] | T![const] | T![extern], _) if first.text == "final" => first,
+        (T![:] | T![+], T![!], SyntaxKind::IDENT) => second,
+        _ => return None,
+    };
+    Some(Edit { at: token.at, removed: token.text.len(), inserted: "" })
+}
+
+/// In the edition 2015 a parameter of a trait's function may be a type alone: `trait T { fn f(u8); }`.
+fn nameless_parameters(tokens: &[Token]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    // For every open brace: whether it is of a trait.
+    let mut braces = vec![false];
+    let mut is_trait = false;
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match token.kind {
+            T![trait] => is_trait = true,
+            T![;] => is_trait = false,
+            T!['{'] => braces.push(std::mem::take(&mut is_trait)),
+            T!['}'] => drop(braces.pop()),
+            T![fn] if braces.last() == Some(&true) => {
+                if let Some(open) = parameters(tokens, at) {
+                    at = nameless_in(tokens, open, &mut edits);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    edits
+}
+
+/// The bracket that opens the parameters of the function whose `fn` is here.
+fn parameters(tokens: &[Token], at: usize) -> Option<usize> {
+    let mut angles = 0_usize;
+    for (open, token) in tokens.iter().enumerate().skip(at + 1) {
+        match token.kind {
+            T![<] => angles += 1,
+            T![>] => angles = angles.saturating_sub(1),
+            T!['('] if angles == 0 => return Some(open),
+            SyntaxKind::IDENT => {}
+            _ if angles == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Name the parameters of this bracket that have none. Returns where the bracket closes.
+fn nameless_in(tokens: &[Token], open: usize, edits: &mut Vec<Edit>) -> usize {
+    let (mut depth, mut start, mut is_named) = (0_usize, None, false);
+    for (at, token) in tokens.iter().enumerate().skip(open + 1) {
+        let is_end = depth == 0 && matches!(token.kind, T![,] | T![')']);
+        if is_end {
+            if let Some(first) = start.take().filter(|_| !is_named) {
+                edits.push(Edit { at: first, removed: 0, inserted: "_: " });
+            }
+            is_named = false;
+            if token.kind == T![')'] {
+                return at;
+            }
+            continue;
+        }
+        start.get_or_insert(token.at);
+        match token.kind {
+            T!['('] | T!['['] | T!['{'] | T![<] => depth += 1,
+            T![')'] | T![']'] | T!['}'] | T![>] => depth = depth.saturating_sub(1),
+            T![self] | T![#] => is_named = true,
+            T![:] if depth == 0 => {
+                let is_path =
+                    [at.wrapping_sub(1), at + 1].iter().any(|&next| tokens.get(next).is_some_and(|t| t.kind == T![:]));
+                is_named |= !is_path;
+            }
+            _ => {}
+        }
+    }
+    tokens.len()
+}

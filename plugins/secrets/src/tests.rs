@@ -1,0 +1,330 @@
+use super::*;
+use gatehost_sdk::Status;
+
+/// Characters without any meaning, the same each time, so that no secret stands in this file.
+fn noise(alphabet: &str, length: usize) -> String {
+    let alphabet: Vec<char> = alphabet.chars().collect();
+    let mut state: u32 = 12_345;
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        alphabet[(state >> 16) as usize % alphabet.len()]
+    };
+    (0..length).map(next).collect()
+}
+
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const HEX: &str = "0123456789abcdef";
+
+fn file(text: &str) -> File {
+    File::new("a.txt", text)
+}
+
+fn codes(text: &str) -> Vec<String> {
+    let verdict = judge(&file(text), &Settings::default());
+    assert_eq!(Secrets::ABOUT.undeclared(&verdict), [""; 0]);
+    verdict.findings.into_iter().map(|finding| finding.code).collect()
+}
+
+fn samples() -> Vec<(&'static str, String)> {
+    let letters = |length| noise(LETTERS, length);
+    let hex = |length| noise(HEX, length);
+    let lower = |length| noise("abcdefghijklmnopqrstuvwxyz0123456789", length);
+    let digits = |length| noise("0123456789", length);
+    vec![
+        ("private-key", format!("-----BEGIN RSA {} KEY-----\n{}\n", "PRIVATE", letters(64))),
+        ("private-key", format!("\"-----BEGIN {} KEY-----\\n{}\\n\"", "PRIVATE", letters(64))),
+        ("private-key", format!("-----BEGIN OPENSSH {} KEY-----\r\n{}\r\n", "PRIVATE", letters(70))),
+        ("aws-access-key", format!("AKIA{}", noise(CAPITALS, 16))),
+        ("aws-access-key", format!("ASIA{}", noise(CAPITALS, 16))),
+        ("aws-secret-key", format!("aws_secret_access_key = {}", letters(40))),
+        ("github-token", format!("ghp_{}", letters(36))),
+        ("github-token", format!("ghs_{}", letters(36))),
+        ("github-fine-grained-token", format!("github_pat_{}_{}", letters(22), letters(59))),
+        ("gitlab-token", format!("glpat-{}", letters(20))),
+        ("slack-token", format!("xoxb-{}-{}-{}", noise("0123456789", 12), noise("0123456789", 12), letters(24))),
+        (
+            "slack-webhook",
+            format!("https://hooks.slack.com/services/T{}/B{}/{}", noise(CAPITALS, 9), noise(CAPITALS, 9), letters(24)),
+        ),
+        ("stripe-key", format!("sk_live_{}", letters(24))),
+        ("stripe-key", format!("rk_live_{}", letters(24))),
+        ("google-api-key", format!("AIza{}", letters(35))),
+        ("google-oauth-secret", format!("GOCSPX-{}", letters(28))),
+        ("jwt", format!("eyJ{}.eyJ{}.{}", letters(30), letters(40), letters(43))),
+        ("openai-key", format!("sk-proj-{}T3BlbkFJ{}", letters(20), letters(20))),
+        ("anthropic-key", format!("sk-ant-api03-{}", letters(95))),
+        ("npm-token", format!("npm_{}", letters(36))),
+        ("pypi-token", format!("pypi-AgEIcHlwaS5vcmc{}", letters(60))),
+        ("sendgrid-key", format!("SG.{}.{}", letters(22), letters(43))),
+        ("huggingface-token", format!("hf_{}", noise("abcdefghijklmnopqrstuvwxyzABCDEFGH", 34))),
+        ("digitalocean-token", format!("dop_v1_{}", noise(HEX, 64))),
+        ("azure-storage-key", format!("AccountKey={}==", letters(86))),
+        ("slack-app-token", format!("xapp-1-A{}-{}-{}", noise(CAPITALS, 10), digits(13), hex(64))),
+        ("1password-token", format!("ops_eyJ{}", letters(250))),
+        ("adobe-secret", format!("p8e-{}", letters(32))),
+        ("age-key", format!("AGE-SECRET-KEY-1{}", noise("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58))),
+        ("alibaba-key", format!("LTAI{}", letters(20))),
+        ("artifactory-key", format!("AKCp{}", letters(69))),
+        ("atlassian-token", format!("ATATT3{}", letters(186))),
+        ("azure-client-secret", format!("aB38Q~{}", letters(34))),
+        ("clojars-token", format!("CLOJARS_{}", lower(60))),
+        ("cloudflare-origin-key", format!("v1.0-{}-{}", hex(24), hex(146))),
+        ("databricks-token", format!("dapi{}", hex(32))),
+        ("discord-webhook", format!("https://discord.com/api/webhooks/{}/{}", digits(18), letters(68))),
+        ("docker-token", format!("dckr_pat_{}", letters(27))),
+        ("doppler-token", format!("dp.pt.{}", letters(43))),
+        ("duffel-token", format!("duffel_live_{}", letters(43))),
+        ("dynatrace-token", format!("dt0c01.{}.{}", noise(CAPITALS, 24), noise(CAPITALS, 64))),
+        ("easypost-key", format!("EZAK{}", letters(54))),
+        ("figma-token", format!("figd_{}", letters(40))),
+        ("flyio-token", format!("fo1_{}", letters(43))),
+        ("flyio-token", format!("fm2_{}", letters(120))),
+        ("frameio-token", format!("fio-u-{}", letters(64))),
+        ("grafana-token", format!("glsa_{}_{}", letters(32), hex(8))),
+        ("grafana-token", format!("glc_eyJ{}", letters(60))),
+        ("groq-key", format!("gsk_{}", letters(52))),
+        ("heroku-key", format!("HRKU-AA{}", letters(58))),
+        ("infracost-token", format!("ico-{}", letters(32))),
+        ("linear-key", format!("lin_api_{}", letters(40))),
+        ("mailgun-key", format!("MAILGUN_API_KEY=key-{}", hex(32))),
+        ("mailchimp-key", format!("mailchimp_key = {}-us12", hex(32))),
+        ("mapbox-token", format!("sk.eyJ{}.{}", letters(70), letters(22))),
+        ("newrelic-key", format!("NRAK-{}", noise(CAPITALS, 27))),
+        ("notion-token", format!("ntn_{}{}", digits(11), letters(35))),
+        ("nuget-key", format!("oy2{}", lower(43))),
+        ("openshift-token", format!("sha256~{}", letters(43))),
+        ("perplexity-key", format!("pplx-{}", letters(48))),
+        ("planetscale-token", format!("pscale_tkn_{}", letters(43))),
+        ("postman-key", format!("PMAK-{}-{}", hex(24), hex(34))),
+        ("prefect-key", format!("pnu_{}", letters(36))),
+        ("pulumi-token", format!("pul-{}", hex(40))),
+        ("readme-key", format!("rdme_{}", lower(70))),
+        ("replicate-token", format!("r8_{}", letters(37))),
+        ("rubygems-key", format!("rubygems_{}", hex(48))),
+        ("sendinblue-key", format!("xkeysib-{}-{}", hex(64), letters(16))),
+        ("sentry-token", format!("sntryu_{}", hex(64))),
+        ("shippo-token", format!("shippo_live_{}", hex(40))),
+        ("shopify-token", format!("shpat_{}", hex(32))),
+        ("sourcegraph-token", format!("sgp_{}_{}", hex(16), hex(40))),
+        ("square-token", format!("sq0atp-{}", letters(22))),
+        ("supabase-token", format!("sbp_{}", hex(40))),
+        ("tailscale-key", format!("tskey-auth-{}-{}", letters(12), letters(24))),
+        ("telegram-token", format!("{}:AA{}", digits(9), letters(33))),
+        ("terraform-token", format!("{}.atlasv1.{}", letters(14), letters(67))),
+        ("twilio-key", format!("TWILIO_KEY=SK{}", hex(32))),
+        ("vault-token", format!("hvs.{}", letters(95))),
+        ("xai-key", format!("xai-{}", letters(80))),
+    ]
+}
+
+#[test]
+fn every_shape_is_found_and_never_repeated() {
+    for (code, secret) in samples() {
+        for text in [format!("x = \"{secret}\"\n"), format!("export KEY={secret}\n"), secret.clone()] {
+            assert_eq!(codes(&text), [code], "{text}");
+        }
+        let verdict = judge(&file(&format!("a\nkey: {secret}")), &Settings::default());
+        let shown = format!("{verdict:?}");
+        let tail: String = secret.trim().chars().rev().take(20).collect::<Vec<_>>().into_iter().rev().collect();
+        assert!(!shown.contains(tail.trim()), "{shown}");
+        assert_eq!(verdict.findings[0].place.as_ref().and_then(|place| place.line), Some(2), "{code}");
+    }
+    let untested: Vec<&str> = SHAPES
+        .iter()
+        .map(|shape| shape.code)
+        .filter(|code| !samples().iter().any(|(known, _)| known == code))
+        .collect();
+    assert!(untested.is_empty(), "without a sample: {untested:?}");
+}
+
+#[test]
+fn what_only_looks_like_one_passes() {
+    let letters = |length| noise(LETTERS, length);
+    for text in [
+        String::new(),
+        "password = \"hunter2\"".to_owned(),
+        "if line.starts_with(\"-----BEGIN RSA PRIVATE KEY-----\") {".to_owned(),
+        format!("-----BEGIN PUBLIC KEY-----\n{}\n", letters(64)),
+        format!("-----BEGIN CERTIFICATE-----\n{}\n", letters(64)),
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_owned(),
+        "aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY}".to_owned(),
+        format!("xAKIA{}", noise(CAPITALS, 16)),
+        format!("AKIA{}", noise(CAPITALS, 40)),
+        format!("ghp_{}", "x".repeat(36)),
+        "ghp_your_token_here".to_owned(),
+        "GITHUB_TOKEN: ${{ secrets.GITHUB_TOKEN }}".to_owned(),
+        "xoxb-your-token".to_owned(),
+        format!("sk_test_{}", letters(24)),
+        format!("pk_live_{}", letters(24)),
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX".to_owned(),
+        "eyJhbGciOiJIUzI1NiJ9".to_owned(),
+        format!("sha256-{}", letters(44)),
+        noise(HEX, 64),
+        "AIzaSy...".to_owned(),
+        "npm_config_registry=https://registry.example.com".to_owned(),
+        "SG.short.key".to_owned(),
+        "hf_hub_download(repo_id)".to_owned(),
+        "risk-assessment-and-task-management-for-everybody-here".to_owned(),
+    ] {
+        assert_eq!(codes(&text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn what_stands_before_a_token_does_not_hide_it() {
+    let token = format!("ghp_{}", noise(LETTERS, 36));
+    let key = format!("AKIA{}", noise(CAPITALS, 16));
+    for before in ["\\n", "a\\t", "TOKEN_", "token%3D", "\\u003d", "x="] {
+        assert_eq!(codes(&format!("\"{before}{token}\"")), ["github-token"], "{before}");
+        assert_eq!(codes(&format!("\"{before}{key}_\"")), ["aws-access-key"], "{before}");
+    }
+}
+
+#[test]
+fn the_header_of_a_key_does_not_make_it_a_placeholder() {
+    let key = format!(
+        "-----BEGIN PGP {} KEY BLOCK-----\nComment: Alice <alice@example.com>\n\n{}\n",
+        "PRIVATE",
+        noise(LETTERS, 64)
+    );
+    assert_eq!(codes(&key), ["private-key"]);
+    assert_eq!(codes(&key.replace(&noise(LETTERS, 64), &"EXAMPLE+".repeat(8))), Vec::<String>::new());
+}
+
+#[test]
+fn settings_allow_and_skip() {
+    let token = format!("ghp_{}", noise(LETTERS, 36));
+    let judged = |settings: &str| judge(&file(&token), &serde_json::from_str(settings).expect("settings"));
+    assert_eq!(judged("{}").status, Status::Fail);
+    assert_eq!(judged(&format!(r#"{{"allow": ["^{token}$"]}}"#)).status, Status::Pass);
+    assert_eq!(judged(r#"{"allow": ["nothing"]}"#).status, Status::Fail);
+    assert_eq!(judged(r#"{"skip": ["github-token"]}"#).status, Status::Pass);
+    assert_eq!(judged(r#"{"skip": ["github"]}"#).status, Status::Abstain);
+    assert_eq!(judged(r#"{"allow": ["("]}"#).status, Status::Abstain);
+}
+
+#[test]
+fn a_binary_file_is_searched() {
+    let mut bytes = b"\xFF\xFE\0".to_vec();
+    bytes.extend(format!(" ghp_{} ", noise(LETTERS, 36)).bytes());
+    let file = File::new("a.bin", bytes);
+    assert_eq!(judge(&file, &Settings::default()).status, Status::Fail);
+}
+
+#[test]
+fn utf16_is_searched_as_text() {
+    let text = format!("a\r\nTOKEN=ghp_{}\r\n", noise(LETTERS, 36));
+    let little: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+    for bytes in [little, big] {
+        let file = File::new("a.env", bytes);
+        let place = judge(&file, &Settings::default()).findings.remove(0).place.expect("a place");
+        assert_eq!((place.line, place.column), (Some(2), Some(7)));
+    }
+}
+
+#[test]
+fn a_private_key_is_found_however_it_is_spelled() {
+    let (head, foot) =
+        (format!("-----BEGIN RSA {} KEY-----", "PRIVATE"), format!("-----END RSA {} KEY-----", "PRIVATE"));
+    let noise = noise(LETTERS, 192);
+    let lines: Vec<&str> = [&*head, &noise[..64], &noise[64..128], &noise[128..], &*foot].to_vec();
+    let quoted = |mark: &str| lines.iter().map(|line| format!("\"{line}{mark}\"")).collect::<Vec<_>>();
+    let joined = quoted("\\n").join(" +\n  ");
+    for spelled in [
+        lines.join("\n"),
+        lines.join("\r\n"),
+        lines.join("\\n"),
+        joined,
+        quoted("\\n").join("\n    "),
+        quoted("\\n").join(" . "),
+        format!("[{}]", quoted("").join(", ")),
+        format!("{{\"a\": \"{{\\\"key\\\": \\\"{}\\\"}}\"}}", lines.join("\\\\n")),
+        lines.iter().map(|line| format!("# {line}\n")).collect(),
+        lines.iter().map(|line| format!(" * {line}\n")).collect(),
+        lines.iter().map(|line| format!("// {line}\n")).collect(),
+        lines.join("\\\n"),
+        lines.join("&#10;"),
+        lines.join("&#xA;"),
+        lines.join("%0A"),
+        lines.join("%0A").replace(' ', "%20"),
+        lines.join("%0A").replace(' ', "+"),
+        lines.join("<br>\n"),
+        lines.join("<br/>"),
+        lines.join("\\u000a"),
+        lines.join(" "),
+    ] {
+        assert_eq!(codes(&spelled), ["private-key"], "{spelled}");
+    }
+    for harmless in [
+        format!("if text.startswith(\"{head}\"):\n    return parse_private_key(text, password=None)\n"),
+        format!("PEM_HEADER = \"{head}\"\nPEM_FOOTER = \"{foot}\"\nMAX = 12345678901234567890\n"),
+        format!("{head}\n...\n{foot}\n{}\n", &noise[..64]),
+        format!("{head}\n{}\n{foot}\n", "MIIEXAMPLEEXAMPLEexample123".repeat(3)),
+    ] {
+        assert_eq!(codes(&harmless), Vec::<String>::new(), "{harmless}");
+    }
+}
+
+#[test]
+fn a_finding_is_allowed_by_a_comment_or_a_baseline() {
+    let token = format!("ghp_{}", noise(LETTERS, 36));
+    for (text, expected) in [
+        (format!("t = \"{token}\"  # gate:allow-secret\n"), 0),
+        (format!("a\n// gate:allow-secret: revoked\nt = \"{token}\"\n"), 0),
+        (format!("// gate:allow-secret\n\nt = \"{token}\"\n"), 1),
+        (format!("t = \"{token}\"\n// gate:allow-secret\n"), 1),
+    ] {
+        assert_eq!(codes(&text).len(), expected, "{text}");
+    }
+    let found = judge(&file(&token), &Settings::default()).findings.remove(0);
+    let key = found.key.expect("a key");
+    assert!(key.starts_with("sha256:") && key.len() == 23, "{key}");
+    let hint = found.hint.expect("a hint");
+    assert!(hint.contains("gate:allow-secret") && hint.contains(&key), "{hint}");
+    let settings = |key: &str| serde_json::from_str(&format!(r#"{{"baseline": ["{key}"]}}"#)).expect("settings");
+    assert_eq!(judge(&file(&token), &settings(&key)).status, Status::Pass);
+    assert_eq!(judge(&file(&token), &settings("sha256:0000000000000000")).status, Status::Fail);
+}
+
+#[test]
+fn what_tests_make_for_themselves_is_a_warning() {
+    let key = format!("-----BEGIN {} KEY-----\n{}\n", "PRIVATE", noise(LETTERS, 64));
+    let token = format!("ghp_{}", noise(LETTERS, 36));
+    let judged = |path: &str, text: &str, settings: &str| {
+        judge(&File::new(path, text), &serde_json::from_str(settings).expect("settings"))
+    };
+    for path in [
+        "tests/key.pem",
+        "pkg/testdata/a.pem",
+        "src/auth_test.go",
+        "a.spec.ts",
+        "test_a.py",
+        "x/Fixtures/a",
+        "caddytest/a.key",
+        "README.md",
+    ] {
+        let verdict = judged(path, &key, "{}");
+        assert_eq!((verdict.status, verdict.findings.len()), (Status::Pass, 1), "{path}");
+        assert_eq!(judged(path, &key, r#"{"in_tests": "error"}"#).status, Status::Fail, "{path}");
+        assert!(judged(path, &key, r#"{"in_tests": "ignore"}"#).findings.is_empty(), "{path}");
+        assert_eq!(judged(path, &token, "{}").status, Status::Fail, "{path}");
+    }
+    for path in ["src/key.pem", "contest/a.pem", "latest.py", "latest/a.pem"] {
+        assert_eq!(judged(path, &key, "{}").status, Status::Fail, "{path}");
+    }
+}
+
+#[test]
+fn published_examples_are_none() {
+    for text in [
+        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6y",
+        "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
+        "xoxb-123456789012-123456789012-abcdefghijklmnopqrstuvwx",
+        "ghp_1234567890abcdefghijklmnopqrstuvwxyz",
+    ] {
+        assert_eq!(codes(text), Vec::<String>::new(), "{text}");
+    }
+}
