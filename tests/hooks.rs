@@ -181,7 +181,7 @@ fn children(parent: u32) -> Vec<u32> {
 
 #[test]
 fn a_run_that_is_killed_is_a_block_and_not_a_crash() {
-    for signal in ["KILL", "ABRT", "SEGV", "TERM"] {
+    for signal in ["KILL", "ABRT", "TERM"] {
         let work = Work::new(Some(SLOW)).bad();
         let mut hook = work.hook(&["--host", "claude", "--deadline", "100"]).spawn().expect("gate runs");
         hook.stdin.take().expect("a pipe").write_all(work.claude().as_bytes()).expect("read");
