@@ -71,8 +71,11 @@ fn a_caller_gets_a_record_an_error_or_nothing_at_all() {
     };
     let mut request = Request::new(folder.path());
     request.selection = Selection::Files(vec!["a.json".into()]);
-    request.policy =
-        Policy::Verifiers { verifiers: vec!["json-syntax".to_owned()], settings: serde_json::json!({}), grants: vec![] };
+    request.policy = Policy::Verifiers {
+        verifiers: vec!["json-syntax".to_owned()],
+        settings: serde_json::json!({}),
+        grants: vec![],
+    };
     let record = tokio.block_on(host.run(request.clone(), watch)).expect("a record");
     assert_eq!((record.status, record.files), (Status::Fail, 1));
     assert!(seen.lock().expect("a list").iter().any(|path| path.ends_with("json-syntax")));
@@ -99,7 +102,15 @@ fn every_kind_of_error_has_a_name_that_is_never_changed() {
     sorted.sort_unstable();
     sorted.dedup();
     assert_eq!(sorted.len(), names.len(), "no two have the same name");
-    for known in ["command.not-started", "command.tampered", "host.failed", "limit.time", "llm.timeout", "llm.unreachable", "subject.changed"] {
+    for known in [
+        "command.not-started",
+        "command.tampered",
+        "host.failed",
+        "limit.time",
+        "llm.timeout",
+        "llm.unreachable",
+        "subject.changed",
+    ] {
         assert!(names.contains(&known), "{known}");
     }
 }

@@ -48,9 +48,9 @@ pub use no_result::NoResult;
 pub use script::Script;
 
 use crate::config::{Command, Sandbox};
+use crate::environment::Environment;
 use crate::submission::{CommandEvidence, Printed};
 use crate::text;
-use crate::environment::Environment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};

@@ -73,14 +73,14 @@ pub struct Config {
     pub commands: BTreeMap<String, Command>,
     /// `[model.*]`.
     pub models: BTreeMap<String, Model>,
-    /// `[hook]`.
-    pub hook: Hook,
     /// `[retry]`: how often a failure is tried again.
     pub retry: RetryPolicy,
     /// `[escalation]`: when a person is needed.
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
+    /// `[hook]`.
+    pub hook: Hook,
     pub(crate) places: Places,
 }
 
@@ -128,16 +128,27 @@ fn read(mut root: Table<'_>) -> Config {
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
-    let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
-    let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
+    let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let places = Places::default();
-    let config =
-        Config { deadline, require_trusted, gates, checks, commands, models, hook, retry, escalation, overrides, places };
+    let config = Config {
+        deadline,
+        require_trusted,
+        gates,
+        checks,
+        commands,
+        models,
+        retry,
+        escalation,
+        overrides,
+        hook,
+        places,
+    };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));

@@ -64,11 +64,7 @@ fn collect(node: &Node, parts: &mut Vec<Part>) {
         Outcome::Fail => 0,
         Outcome::Error => 1,
         Outcome::Abstain => 2,
-        Outcome::Pass
-        | Outcome::Skipped
-        | Outcome::NotApplicable
-        | Outcome::NotReached
-        | Outcome::NotNeeded => return,
+        Outcome::Pass | Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => return,
     };
     if node.shadow {
         return;
@@ -177,11 +173,8 @@ mod tests {
 
     fn check_node(name: &str, verdict: Verdict) -> Node {
         let mut node = Node::new(name, NodeKind::Check, verdict.status.into());
-        node.verifier = Some(VerifierId {
-            name: "verifier".to_owned(),
-            digest: "sha256:d".to_owned(),
-            ..VerifierId::default()
-        });
+        node.verifier =
+            Some(VerifierId { name: "verifier".to_owned(), digest: "sha256:d".to_owned(), ..VerifierId::default() });
         node.verdict = Some(verdict);
         node
     }

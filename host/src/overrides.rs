@@ -211,7 +211,8 @@ mod tests {
             finding.fingerprint = (*fingerprint).to_owned();
             finding
         };
-        check.verdict = Some(Verdict { findings: fingerprints.iter().map(finding).collect(), ..Verdict::of(Status::Fail) });
+        check.verdict =
+            Some(Verdict { findings: fingerprints.iter().map(finding).collect(), ..Verdict::of(Status::Fail) });
         let mut gate = Node::new("g", NodeKind::All, Outcome::Fail);
         gate.children = vec![check];
         let mut record = Record::of(gate);

@@ -111,10 +111,10 @@ pub fn gate_toml() -> Value {
             "check": named("Checks: uses of verifiers.", "#/$defs/check"),
             "command": named("Commands that checks can be granted.", "#/$defs/command"),
             "model": named("Models that checks can be granted.", "#/$defs/model"),
-            "hook": hook(),
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
+            "hook": hook(),
         }),
         &["gate"],
     );
@@ -157,7 +157,8 @@ fn retry() -> Value {
         ],
     });
     let classes = ["execution-failure", "verify-failure", "review-rejection", "timeout", "malformed", "infra"];
-    let properties: serde_json::Map<_, _> = classes.map(|class| (class.to_owned(), retries.clone())).into_iter().collect();
+    let properties: serde_json::Map<_, _> =
+        classes.map(|class| (class.to_owned(), retries.clone())).into_iter().collect();
     json!({
         "description": "How often a failure of a class is tried again before a person is told.",
         "type": "object",
@@ -168,9 +169,7 @@ fn retry() -> Value {
 
 /// When a person is needed.
 fn escalation() -> Value {
-    let number = |what: &str, default: u32| {
-        json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default })
-    };
+    let number = |what: &str, default: u32| json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default });
     json!({
         "description": "From which number on a person is needed; 0 for never.",
         "type": "object",

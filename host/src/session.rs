@@ -26,7 +26,6 @@ mod subject;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
-use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
 use crate::config::{Config, Hook, Overrides, nearest};
@@ -46,6 +45,7 @@ use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
+use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
@@ -75,10 +75,10 @@ pub struct Request {
     pub use_cache: bool,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
-    /// What becomes of a claim or of tool calls that no check of the gate reads.
-    pub unread: Unread,
     /// Which checks run. What is left out is marked in the record.
     pub checks: Checks,
+    /// What becomes of a claim or of tool calls that no check of the gate reads.
+    pub unread: Unread,
     /// The environment that commands, git and models see.
     pub environment: Environment,
     /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
@@ -99,28 +99,13 @@ impl Request {
             models: Recording::default(),
             use_cache: true,
             fail_fast: false,
-            unread: Unread::default(),
             checks: Checks::default(),
+            unread: Unread::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
         }
     }
-}
-
-/// What becomes of a claim or of tool calls that no check of the gate reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unread {
-    /// The request is refused: what was handed over would look as if it had been judged.
-    #[default]
-    Refuse,
-    /// Nothing: they come with every request, whether they are wanted or not.
-    Ignore,
-}
-
-/// What the configuration of a request says about hooks.
-pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
-    Ok(policy::find(request)?.config.hook)
 }
 
 /// Which checks of a gate run.
@@ -148,6 +133,21 @@ impl Checks {
         let left_out = |name: &&&str| named.contains(**name) == matches!(self, Self::Except(_));
         Ok(names.iter().filter(left_out).map(|name| (*name).to_owned()).collect())
     }
+}
+
+/// What becomes of a claim or of tool calls that no check of the gate reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unread {
+    /// The request is refused: what was handed over would look as if it had been judged.
+    #[default]
+    Refuse,
+    /// Nothing: they come with every request, whether they are wanted or not.
+    Ignore,
+}
+
+/// What the configuration of a request says about hooks.
+pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
+    Ok(policy::find(request)?.config.hook)
 }
 
 /// Whether answers are recorded, or come from an earlier recording.

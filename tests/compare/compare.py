@@ -66,33 +66,42 @@ def commit(folder):
 
 
 def once(command, folder, environment):
-    """Seconds, and the most memory in MiB."""
+    """Seconds, and the exit code."""
     start = time.perf_counter()
-    child = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    return time.perf_counter() - start, usage.ru_maxrss / 1024, child.returncode
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start, done.returncode
+
+
+def memory_of(command, folder, environment):
+    """The most memory in MiB, if GNU time is there: a child of this program would be counted with the memory of Python."""
+    meter = shutil.which("time")
+    if not meter:
+        return None
+    with tempfile.NamedTemporaryFile() as told:
+        once([meter, "-f", "%M", "-o", told.name, *command], folder, environment)
+        return int(Path(told.name).read_text().split()[-1]) / 1024
 
 
 def compare(title, folder, environment, commands, rounds):
     times = {name: [] for name in commands}
-    memory, codes = {}, {}
-    for command in commands.values():
-        once(command, folder, environment)
+    # The first run is not measured: it fills the caches.
+    codes = {name: once(command, folder, environment)[1] for name, command in commands.items()}
+    memory = {name: memory_of(command, folder, environment) for name, command in commands.items()}
     for number in range(rounds):
         names = list(commands)
         for name in names[number % len(names):] + names[: number % len(names)]:
-            seconds, most, codes[name] = once(commands[name], folder, environment)
+            seconds, codes[name] = once(commands[name], folder, environment)
             times[name].append(seconds)
-            memory[name] = max(most, memory.get(name, 0))
     print(f"\n{title}")
     for name in commands:
-        line = f"  {name:<26} {statistics.median(times[name]) * 1000:8.1f} ms  {memory[name]:6.0f} MiB  exit {codes[name]}"
-        if name.startswith("gate"):
-            for other in commands:
-                if not other.startswith("gate"):
-                    ratios = [mine / theirs for mine, theirs in zip(times[name], times[other])]
-                    line += f"   {statistics.median(ratios):.2f} x {other} (memory {memory[name] / memory[other]:.2f} x)"
+        most = f"{memory[name]:6.0f} MiB" if memory[name] else ""
+        line = f"  {name:<26} {statistics.median(times[name]) * 1000:8.1f} ms  {most}  exit {codes[name]}"
+        for other in commands if name.startswith("gate") else []:
+            if not other.startswith("gate"):
+                ratios = [mine / theirs for mine, theirs in zip(times[name], times[other])]
+                line += f"   {statistics.median(ratios):.2f} x {other}"
+                if memory[name] and memory[other]:
+                    line += f" (memory {memory[name] / memory[other]:.1f} x)"
         print(line)
 
 

@@ -160,7 +160,11 @@ fn three_failed_tasks_of_a_group_halt_the_project_until_a_person_answers() {
     }
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(said(&output).contains("the project is halted since entry 7: 3 tasks of the group failed"), "{}", said(&output));
+    assert!(
+        said(&output).contains("the project is halted since entry 7: 3 tasks of the group failed"),
+        "{}",
+        said(&output)
+    );
     let output = stage.run(&["resume", "--retry"]);
     assert_eq!(output.status.code(), Some(2), "without a terminal: {}", said(&output));
     assert_eq!(stage.run(&["run"]).status.code(), Some(3));
@@ -203,7 +207,17 @@ Attempt: 1
     let written = std::fs::read_to_string(stage.work().join("STATE.md")).expect("written");
     assert!(written.starts_with("# Mine\n\n<!-- gate status: begin -->\n"), "{written}");
     assert_eq!(written.matches("gate status: begin").count(), 1);
-    for field in ["current_task:", "gate_status: APPROVED", "executor_status: success", "verify_status: passed", "gate_stats:", "pass_rate: \"50%\"", "recent_failures:", "failure_type: VERIFY_FAILURE", "recovered: true"] {
+    for field in [
+        "current_task:",
+        "gate_status: APPROVED",
+        "executor_status: success",
+        "verify_status: passed",
+        "gate_stats:",
+        "pass_rate: \"50%\"",
+        "recent_failures:",
+        "failure_type: VERIFY_FAILURE",
+        "recovered: true",
+    ] {
         assert!(written.contains(field), "{field}\n{written}");
     }
 }
@@ -215,7 +229,13 @@ fn a_run_can_be_explained_and_counted() {
     stage.run(&["run"]);
     let output = stage.run(&["explain"]);
     let found = text(&output.stdout);
-    for part in ["\ntree      sha256:", "\nplan      sha256:", "1 verdicts were reused", "check json-syntax: json-syntax sha256:", "step-started"] {
+    for part in [
+        "\ntree      sha256:",
+        "\nplan      sha256:",
+        "1 verdicts were reused",
+        "check json-syntax: json-syntax sha256:",
+        "step-started",
+    ] {
         assert!(found.contains(part), "{part}\n{found}");
     }
     submit(&stage, json!({ "id": "t1" }), false);
@@ -277,14 +297,17 @@ fn what_a_person_lets_through_is_never_a_pass() {
     in_git(&stage);
     submit(&stage, json!({ "id": "t1" }), false);
     let arguments = "skip --task t1 --condition known-false-negative --reason 'the check expects an old dialect'";
-    let refused = stage.run(&["skip", "--task", "t1", "--condition", "user-risk", "--reason", "the service is down today"]);
+    let refused =
+        stage.run(&["skip", "--task", "t1", "--condition", "user-risk", "--reason", "the service is down today"]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(said(&refused).contains("needs a person at a terminal"), "{}", said(&refused));
-    let excuse = at_terminal(&stage, "skip --task t1 --condition user-risk --reason 'tests take too long here'", "skip");
+    let excuse =
+        at_terminal(&stage, "skip --task t1 --condition user-risk --reason 'tests take too long here'", "skip");
     assert_eq!(excuse.status.code(), Some(2), "{}", said(&excuse));
     let unconfirmed = at_terminal(&stage, arguments, "no");
     assert_eq!(unconfirmed.status.code(), Some(2), "{}", said(&unconfirmed));
-    let refusals = Filter { status: Some("refused".to_owned()), ..Filter::of(&stage.project()).kinds(&[EntryKind::Note]) };
+    let refusals =
+        Filter { status: Some("refused".to_owned()), ..Filter::of(&stage.project()).kinds(&[EntryKind::Note]) };
     assert_eq!(stage.ledger().entries(&refusals).expect("entries").len(), 3);
 
     let granted = at_terminal(&stage, arguments, "skip");
@@ -308,7 +331,8 @@ fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
     let stage = Stage::new();
     let home = stage.state().parent().expect("a folder").to_owned();
     let key = home.join("key");
-    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "alice", "-f"]).arg(&key).status();
+    let made =
+        Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "alice", "-f"]).arg(&key).status();
     assert!(made.expect("ssh-keygen").success());
     let public = std::fs::read_to_string(home.join("key.pub")).expect("a key");
     let gate = format!(
@@ -335,7 +359,8 @@ fn a_signature_of_a_listed_key_lets_something_through_without_a_terminal() {
     std::fs::write(&file, &request.stdout).expect("written");
     let sign = |namespace: &str| {
         let _ = std::fs::remove_file(home.join("request.sig"));
-        let signed = Command::new("ssh-keygen").args(["-q", "-Y", "sign", "-n", namespace, "-f"]).arg(&key).arg(&file).output();
+        let signed =
+            Command::new("ssh-keygen").args(["-q", "-Y", "sign", "-n", namespace, "-f"]).arg(&key).arg(&file).output();
         assert!(signed.expect("ssh-keygen").status.success());
         home.join("request.sig").to_str().expect("UTF-8").to_owned()
     };

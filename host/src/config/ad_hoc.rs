@@ -37,10 +37,10 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         checks,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
-        hook: Hook::default(),
         retry: RetryPolicy::default(),
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
+        hook: Hook::default(),
         places: Places::default(),
     }
 }

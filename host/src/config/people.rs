@@ -50,7 +50,8 @@ fn retries(value: &Value<'_>, default: Retries) -> Option<Retries> {
     if let Some(most) = value.as_number(0..=u64::from(MOST)) {
         return Some(Retries { most: u32::try_from(most).unwrap_or(MOST), ..default });
     }
-    let mut table = value.table(&format!("a number of retries from 0 to {MOST}, or `{{ times = 1, after = \"30s\" }}`"))?;
+    let mut table =
+        value.table(&format!("a number of retries from 0 to {MOST}, or `{{ times = 1, after = \"30s\" }}`"))?;
     let most = table.get("times").and_then(|value| value.small(0..=MOST)).unwrap_or(default.most);
     let after = table.get("after").and_then(|value| value.duration_up_to(LONGEST_WAIT));
     table.finish();
@@ -80,9 +81,9 @@ pub(super) fn overrides(mut table: Table<'_>) -> Overrides {
             _ => value.expected("a line such as `alice@example.com ssh-ed25519 AAAA…`"),
         }
     };
-    let signers = table.get("signers").and_then(|value| {
-        Some(value.list_or_empty("a list of signers")?.iter().filter_map(signer).collect())
-    });
+    let signers = table
+        .get("signers")
+        .and_then(|value| Some(value.list_or_empty("a list of signers")?.iter().filter_map(signer).collect()));
     let overrides = Overrides {
         signers: signers.unwrap_or_default(),
         accept: table.get("accept").and_then(|value| value.flag()).unwrap_or(false),

@@ -125,7 +125,8 @@ pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[Strin
     let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
     // Patterns that cannot be read match everything; the configuration has refused them.
     let set = FileSet::new(files, exclude).ok()?;
-    (!changed.iter().any(|path| set.contains(path))).then(|| Skip::new(SkipReason::NoChangedFile, "no changed file matches"))
+    (!changed.iter().any(|path| set.contains(path)))
+        .then(|| Skip::new(SkipReason::NoChangedFile, "no changed file matches"))
 }
 
 #[cfg(test)]

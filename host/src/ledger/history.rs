@@ -276,7 +276,8 @@ pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Waiting>, L
     for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
         answered.insert(entry.read::<Resume>()?.escalation);
     }
-    let open = entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
+    let open =
+        entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
     open.map(|entry| Ok(Waiting { escalation: entry.read()?, entry })).collect()
 }
 
@@ -306,11 +307,8 @@ pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Resu
 pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Facts, LedgerError> {
     let past = |record: &Record| Past { status: Some(record.status), class: record.class.clone() };
     let task = last.task.as_ref().filter(|task| !task.id.is_empty());
-    let mut facts = Facts {
-        attempts_allowed: last.attempts_allowed,
-        needs_person: needs_person(last),
-        ..Facts::default()
-    };
+    let mut facts =
+        Facts { attempts_allowed: last.attempts_allowed, needs_person: needs_person(last), ..Facts::default() };
     if let Some(task) = task {
         let history = TaskHistory::read(ledger, project, &task.id)?;
         facts.attempts = history

@@ -277,8 +277,11 @@ impl TaskStatus {
                 _ => "success",
             };
         }
-        let (rules, reviews): (Vec<&Node>, Vec<&Node>) =
-            record.gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow).partition(|node| !is_review(node));
+        let (rules, reviews): (Vec<&Node>, Vec<&Node>) = record
+            .gate
+            .walk()
+            .filter(|node| node.kind == NodeKind::Check && !node.shadow)
+            .partition(|node| !is_review(node));
         let passed = |nodes: &[&Node]| nodes.iter().any(|node| node.outcome == Outcome::Pass);
         let failed = |nodes: &[&Node]| {
             nodes.iter().any(|node| matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error))

@@ -89,7 +89,9 @@ fn fault(record: &Record, question: &Question) -> Option<(String, bool)> {
     if record.status != Status::Pass {
         return Some((format!("run {run} came to `{}`", record.status), true));
     }
-    if let Some(mark) = record.marks.iter().find(|mark| matches!(mark, Mark::Replayed | Mark::LeftOut | Mark::AuthorsWord)) {
+    if let Some(mark) =
+        record.marks.iter().find(|mark| matches!(mark, Mark::Replayed | Mark::LeftOut | Mark::AuthorsWord))
+    {
         return Some((format!("run {run} passed, and is marked `{}`", mark.as_str()), false));
     }
     None

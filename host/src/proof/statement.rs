@@ -90,12 +90,9 @@ mod tests {
 
     #[test]
     fn nothing_but_a_pass_is_stated_as_one() {
-        for (status, result) in [
-            (Status::Pass, "PASSED"),
-            (Status::Fail, "FAILED"),
-            (Status::Abstain, "FAILED"),
-            (Status::Error, "FAILED"),
-        ] {
+        for (status, result) in
+            [(Status::Pass, "PASSED"), (Status::Fail, "FAILED"), (Status::Abstain, "FAILED"), (Status::Error, "FAILED")]
+        {
             assert_eq!(statement(status)["predicate"]["result"], result, "{status}");
         }
     }

@@ -61,6 +61,8 @@ fn same(before: &[&TaskRecord], now: &TaskRecord) -> Result<(), Error> {
 }
 
 fn mismatch(what: &str) -> Error {
-    Error::host(format_args!("the submission says {} (task.mismatch)", crate::text::clean_line(what, 500)))
-        .hint("leave out what the ledger knows, or give the task another `id`; `gate log --task ID` shows its runs".to_owned())
+    Error::host(format_args!("the submission says {} (task.mismatch)", crate::text::clean_line(what, 500))).hint(
+        "leave out what the ledger knows, or give the task another `id`; `gate log --task ID` shows its runs"
+            .to_owned(),
+    )
 }

@@ -1,9 +1,9 @@
 //! What a run leaves in the ledger: that it began, before anything is judged, and its record, before anybody is told.
 
 use super::history;
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::config::Config;
 use crate::ledger::body::{CutOff, Escalation, Process, Started};
 use crate::ledger::history::{facts, is_waiting};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
@@ -117,7 +117,8 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let Some(labels) = self.open.take() else { return };
         let (ledger, project) = (Arc::clone(&self.ledger), self.project.clone());
-        let cut_off = CutOff { step: STEP.to_owned(), why: "the run was cancelled, or its record not stored".to_owned() };
+        let cut_off =
+            CutOff { step: STEP.to_owned(), why: "the run was cancelled, or its record not stored".to_owned() };
         // On a thread of its own: a caller's executor is not to be blocked. Where it is not written, the start without
         // an end says the same once this process has ended.
         std::thread::spawn(move || {

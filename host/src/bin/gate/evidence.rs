@@ -25,10 +25,7 @@ pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -
             Complaint::usage("no run of this project is in the ledger").hint("`gate run` records one".to_owned())
         });
     };
-    let exact = ledger.entries(&Filter {
-        run: Some(name.to_owned()),
-        ..Filter::default().kinds(&[EntryKind::Run])
-    })?;
+    let exact = ledger.entries(&Filter { run: Some(name.to_owned()), ..Filter::default().kinds(&[EntryKind::Run]) })?;
     if let Some(entry) = exact.into_iter().next_back() {
         return Ok(entry);
     }

@@ -129,7 +129,8 @@ fn show(out: &mut impl Write, entries: &[Entry], command: &Log) -> Result<(), Co
             Format::Json => writeln!(out, "{}", document(entry)?)?,
             Format::Human => {
                 let Labels { gate, task, run } = labels(entry);
-                let line = format!("{:>6}  {}  {:<12}  {}{gate}{task}{run}", entry.seq, entry.at, entry.kind, says(entry)?);
+                let line =
+                    format!("{:>6}  {}  {:<12}  {}{gate}{task}{run}", entry.seq, entry.at, entry.kind, says(entry)?);
                 writeln!(out, "{}", clean_line(line.trim_end(), 1_000))?;
             }
         }

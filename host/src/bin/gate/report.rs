@@ -21,8 +21,7 @@ pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> 
         None => report::read(&bytes(global, &command.run)?)
             .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?,
     };
-    files(global, &command.output, &record)?;
-    print(global, command.format, &record)?;
+    write(global, Some(command.format), &command.output, &record)?;
     Ok(Exit::Pass)
 }
 
@@ -58,8 +57,13 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Complaint> {
     Ok(bytes)
 }
 
-/// Write the files that were asked for.
-pub(crate) fn files(global: &Global, files: &[OutputTo], record: &Record) -> Result<(), Complaint> {
+/// Write the files that were asked for, and print a record unless there is no format.
+pub(crate) fn write(
+    global: &Global,
+    format: Option<Format>,
+    files: &[OutputTo],
+    record: &Record,
+) -> Result<(), Complaint> {
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
@@ -69,17 +73,14 @@ pub(crate) fn files(global: &Global, files: &[OutputTo], record: &Record) -> Res
         let failed = || format!("cannot write the {} report to `{}`", output.format.as_str(), output.path.display());
         written.with_context(failed).map_err(Complaint::mistake)?;
     }
-    Ok(())
-}
-
-/// Print a record. With annotations for GitHub goes the summary of the job.
-pub(crate) fn print(global: &Global, format: Format, record: &Record) -> Result<(), Complaint> {
-    if format == Format::Github {
+    if format == Some(Format::Github) || files.iter().any(|output| output.format == Format::Github) {
         summarize(record)?;
     }
     let mut out = io::stdout().lock();
     let style = Style { color: terminal::color(global.color, &out), verbose: global.verbose, quiet: global.quiet };
-    report::write(&mut out, record, format, style)?;
+    if let Some(format) = format {
+        report::write(&mut out, record, format, style)?;
+    }
     out.flush()?;
     Ok(())
 }

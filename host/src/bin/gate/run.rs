@@ -40,11 +40,9 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let record = prepare::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
-    reports::files(global, &command.output, &record)?;
-    // Where the events go, nothing that people read does.
-    if command.events != Some(EventsTo::Stdout) || command.format != ReportFormat::Human {
-        reports::print(global, command.format, &record)?;
-    }
+    // Where the events go, nothing else does that nobody asked for.
+    let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
+    reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
     announce(global, &record.policy, "was");
     Ok(record.status.into())
 }

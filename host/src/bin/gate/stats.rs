@@ -37,7 +37,10 @@ pub(crate) fn run(global: &Global, command: &Command) -> Result<Exit, Complaint>
 
 fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
     let Stats { runs, passed, failed, undecided, interrupted, in_progress, .. } = stats;
-    writeln!(out, "runs          {runs}: {passed} passed, {failed} failed, {undecided} without a verdict, {interrupted} interrupted, {in_progress} running")?;
+    writeln!(
+        out,
+        "runs          {runs}: {passed} passed, {failed} failed, {undecided} without a verdict, {interrupted} interrupted, {in_progress} running"
+    )?;
     if let Some(rate) = stats.pass_rate {
         writeln!(out, "pass rate     {rate:.0}%")?;
     }
@@ -62,7 +65,11 @@ fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
     }
     for (name, verifier) in &stats.verifiers {
         let name = clean_line(name, 60);
-        writeln!(out, "verifier      {name}: {} runs, {} failed, {:.1} ms", verifier.runs, verifier.failed, verifier.total_ms)?;
+        writeln!(
+            out,
+            "verifier      {name}: {} runs, {} failed, {:.1} ms",
+            verifier.runs, verifier.failed, verifier.total_ms
+        )?;
     }
     for failure in &stats.recent_failures {
         let after = if failure.resolution.is_empty() { "open" } else { &failure.resolution };

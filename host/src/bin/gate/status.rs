@@ -48,7 +48,11 @@ pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Complaint> 
     match command.format {
         Format::Json => {
             let waiting: Vec<_> = waiting.iter().map(|waiting| json!({ "entry": waiting.entry.seq, "task": waiting.entry.labels.task, "escalation": waiting.escalation })).collect();
-            writeln!(out, "{:#}", json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting }))?;
+            writeln!(
+                out,
+                "{:#}",
+                json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting })
+            )?;
         }
         Format::Human => write!(out, "{}", human(&tasks, &waiting))?,
     }
@@ -71,7 +75,13 @@ fn human(tasks: &[TaskStatus], waiting: &[Waiting]) -> String {
     }
     for waiting in waiting {
         let said = &waiting.escalation;
-        let _ = writeln!(text, "\nwaiting for a person since entry {}: {} ({})", waiting.entry.seq, clean_line(&said.why, 300), said.level);
+        let _ = writeln!(
+            text,
+            "\nwaiting for a person since entry {}: {} ({})",
+            waiting.entry.seq,
+            clean_line(&said.why, 300),
+            said.level
+        );
         text.push_str("answer with `gate resume --retry`, `--skip` or `--investigate`\n");
     }
     text
@@ -107,9 +117,11 @@ fn bar(task: &TaskStatus) -> String {
         "-".repeat(8 - done),
         task.gate_step
     );
-    for (number, step, status) in
-        [(1, "Executor", task.executor_status), (2, "Verify", task.verify_status), (3, "Architect", task.architect_status)]
-    {
+    for (number, step, status) in [
+        (1, "Executor", task.executor_status),
+        (2, "Verify", task.verify_status),
+        (3, "Architect", task.architect_status),
+    ] {
         let _ = writeln!(text, "[{}] Step {number}: {step:<10} - {}", mark(status), status.to_uppercase());
     }
     let status = task.overridden.as_deref().unwrap_or(task.gate_status.as_str());

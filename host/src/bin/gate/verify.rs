@@ -45,7 +45,11 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
         if command.format == Format::Json {
-            writeln!(out, "{:#}", json!({ "version": 1, "verified": false, "why": "the ledger is damaged", "damages": damages }))?;
+            writeln!(
+                out,
+                "{:#}",
+                json!({ "version": 1, "verified": false, "why": "the ledger is damaged", "damages": damages })
+            )?;
         } else {
             writeln!(out, "not verified: the ledger is damaged")?;
             for damage in &damages {
@@ -99,7 +103,8 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
 /// The digest of what is looked up, and its base.
 fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Complaint> {
     let folder = &global.directory;
-    let commit = |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
+    let commit =
+        |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
     match &command.rev {
         Some(rev) => commit(rev),
         None if session::is_unchanged(folder)? => commit("HEAD"),

@@ -40,6 +40,8 @@ pub(super) struct Index {
     pub(super) paths: BTreeMap<Vec<u8>, Known>,
     /// The folders that a sparse index does not expand.
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
+    /// Those of them that are not in the working tree.
+    pub(super) left_out: Vec<Vec<u8>>,
     /// The tree that its entries stand for.
     pub(super) top: Folder,
     /// The ids of folders that `git commit` would take without looking at their entries.
@@ -99,21 +101,34 @@ impl Index {
         }
         refuse_clashes(&staged)?;
         let top = Folder::of(format, &staged, 0);
-        let mut paths: BTreeMap<Vec<u8>, Known> = BTreeMap::new();
+        let mut paths: Vec<(Vec<u8>, Known)> = Vec::with_capacity(items.len());
         let mut sparse = Vec::new();
         for Item { path, stage, entry, is_skipped, is_intent } in items {
             if entry.mode == Mode::Folder {
                 sparse.push((path.strip_suffix(b"/").unwrap_or(&path).to_vec(), entry.id));
                 continue;
             }
-            let known = paths.entry(path).or_default();
+            // Only a path in a conflict is there more than once.
+            if paths.last().is_none_or(|(last, _)| *last != path) {
+                paths.push((path, Known::default()));
+            }
+            let Some((_, known)) = paths.last_mut() else { continue };
             known.is_unmerged |= stage != 0;
             known.is_skipped |= is_skipped;
             if stage == 0 && !is_intent {
                 known.entry = Some(entry);
             }
         }
-        Ok(Self { paths, sparse, top, cached })
+        // Already in order, so that nothing is searched for.
+        let paths = paths.into_iter().collect();
+        Ok(Self { paths, sparse, left_out: Vec::new(), top, cached })
+    }
+
+    /// Whether a path is in a folder that a sparse checkout leaves out.
+    pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
+        self.left_out
+            .iter()
+            .any(|folder| path.strip_prefix(folder.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
     }
 
     /// Refuses an index from which `git commit` would write another tree than its entries are.
@@ -129,13 +144,17 @@ impl Index {
 
 /// One path is one thing: what is a file is no folder too. The entries are in order, each path once.
 fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), Error> {
+    let mut last: &[u8] = b"";
     for (path, _) in staged {
-        for (end, _) in path.iter().enumerate().filter(|&(_, &byte)| byte == b'/') {
+        let common = path.iter().zip(last).take_while(|(a, b)| a == b).count();
+        // The folders that the last path was in too were looked for already.
+        for (end, _) in path.iter().enumerate().skip(common).filter(|&(_, &byte)| byte == b'/') {
             let folder = &path[..end];
             if staged.binary_search_by(|(other, _)| (*other).cmp(folder)).is_ok() {
                 return Err(Error::Clash(shown_bytes(folder)));
             }
         }
+        last = path;
     }
     Ok(())
 }
