@@ -14,6 +14,7 @@ mod git;
 mod guests;
 mod hostile;
 mod killed;
+mod looping;
 mod memory;
 mod models;
 mod programs;

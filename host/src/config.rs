@@ -8,6 +8,7 @@ mod command;
 mod files;
 mod gate;
 mod grant;
+mod looping;
 mod model;
 mod problem;
 mod read;
@@ -20,12 +21,13 @@ mod terms;
 mod tests;
 mod units;
 
-pub use ad_hoc::of_verifiers;
+pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
 pub use check::Check;
 pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
+pub use looping::Loop;
 pub use model::{Api, Model};
 pub use problem::{Position, Problem, Problems};
 pub use regular::open_regular;
@@ -68,6 +70,8 @@ pub struct Config {
     pub commands: BTreeMap<String, Command>,
     /// `[model.*]`.
     pub models: BTreeMap<String, Model>,
+    /// `[loop]`.
+    pub looping: Loop,
     pub(crate) places: Places,
 }
 
@@ -115,9 +119,11 @@ fn read(mut root: Table<'_>) -> Config {
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
+    let looping = root.get("loop").and_then(|value| value.table("a table `[loop]`")).map(looping::read);
+    let looping = looping.unwrap_or_default();
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
-    let config = Config { deadline, require_trusted, gates, checks, commands, models, places: Places::default() };
+    let config = Config { deadline, require_trusted, gates, checks, commands, models, looping, places: Places::default() };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));

@@ -28,6 +28,7 @@ pub mod feedback;
 // What is judged.
 pub mod workspace;
 pub mod input;
+pub mod transcript;
 pub mod changes;
 pub mod error;
 
@@ -48,6 +49,9 @@ pub mod ledger;
 
 // One call that does it all.
 pub mod session;
+
+// An executor, run until its work passes.
+pub mod drive;
 
 // For those who write verifiers.
 pub mod author;

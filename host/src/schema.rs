@@ -89,6 +89,7 @@ pub fn gate_toml() -> Value {
             "check": named("Checks: uses of verifiers.", "#/$defs/check"),
             "command": named("Commands that checks can be granted.", "#/$defs/command"),
             "model": named("Models that checks can be granted.", "#/$defs/model"),
+            "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
         }),
         &["gate"],
     );
@@ -99,7 +100,8 @@ pub fn gate_toml() -> Value {
         "size": { "type": ["string", "integer"], "examples": ["64MiB", "10MB", 1048576] },
         "globs": { "type": "array", "items": { "type": "string", "minLength": 1 } },
         "leniency": { "enum": ["block", "warn", "escalate"] },
-        "gate": with_one_rule(table(merged(&[&terms(), &rules()]), &[])),
+        "gate": with_one_rule(table(merged(&[&terms(), &rules(), &of_gates_alone()]), &[])),
+        "loop": table(budgets(), &[]),
         "member": {
             "anyOf": [
                 { "description": "The name of a gate or a check.", "type": "string", "minLength": 1 },
@@ -186,6 +188,28 @@ fn rules() -> Value {
         "quorum": { "description": "How many ballots must be cast; without it, those of all that apply.", "type": "integer", "minimum": 1 },
         "independent": { "description": "Ballots of one component with one model are one voice.", "type": "boolean", "default": false },
         "on_divergence": { "enum": ["escalate", "fail"], "default": "escalate" },
+    })
+}
+
+/// What can be said of a gate with a name, and not of one that is written in place.
+fn of_gates_alone() -> Value {
+    json!({ "loop": { "description": "What differs from `[loop]` where a loop runs this gate.", "$ref": "#/$defs/loop" } })
+}
+
+fn budgets() -> Value {
+    json!({
+        "max_bounces": {
+            "description": "How often the work is sent back.",
+            "type": "integer", "minimum": 0, "maximum": 1_000, "default": 2,
+        },
+        "executor_timeout": {
+            "description": "How long one attempt of the executor may take, at most `15m`.",
+            "$ref": "#/$defs/duration", "default": "5m",
+        },
+        "stop_when_unchanged": {
+            "description": "Whether the loop ends when an attempt fails exactly as the one before it.",
+            "type": "boolean", "default": true,
+        },
     })
 }
 

@@ -45,6 +45,8 @@ pub struct Circumstances {
     pub changed: Option<Vec<String>>,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
+    /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
+    pub nothing_done: bool,
 }
 
 impl Circumstances {
@@ -56,6 +58,7 @@ impl Circumstances {
             facts: submission.task.as_ref().map(Facts::from).unwrap_or_default(),
             changed: (!submission.changes.is_empty()).then(|| paths.collect()),
             fail_fast: false,
+            nothing_done: false,
         }
     }
 }

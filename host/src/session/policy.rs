@@ -26,6 +26,8 @@ pub enum Policy {
     Nearest,
     /// This file, relative to the folder of the request.
     File(PathBuf),
+    /// No file: this command, which must end with exit code 0. It may write to the work, and has no network.
+    Command(Vec<String>),
     /// No file: these verifiers, all of which must pass.
     Verifiers {
         /// Bundled names or paths of components, with `@sha256:HEX` to pin one.
@@ -95,6 +97,14 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
             let folder = path.parent().unwrap_or(&request.folder).to_owned();
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
+        Policy::Command(argv) => Ok(Found {
+            config: config::of_command(argv),
+            name: "the command line".to_owned(),
+            path: None,
+            folder: request.folder.clone(),
+            origin: PolicyOrigin::Flags,
+            digest: None,
+        }),
         Policy::Verifiers { verifiers, settings, grants } => of_verifiers(request, verifiers, settings, grants),
     }
 }

@@ -10,6 +10,7 @@ mod init;
 mod inspect;
 mod interrupt;
 mod languages;
+mod loop_;
 mod new;
 mod plan;
 mod prepare;
@@ -41,6 +42,11 @@ fn main() -> ExitCode {
     };
     let global = &arguments.global;
     let exit = match &arguments.command {
+        Command::Loop(command) => {
+            let ended = loop_::run(global, command);
+            interrupt::give_way();
+            return ended.unwrap_or_else(|complaint| ExitCode::from(told(global, &complaint).code()));
+        }
         Command::Run(command) => run::run(global, command),
         Command::Plan(command) => plan::run(global, command),
         Command::Init(command) => init::run(global, command),
@@ -54,11 +60,14 @@ fn main() -> ExitCode {
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();
-    let exit = exit.unwrap_or_else(|complaint: Complaint| {
-        complaint.print(terminal::color(global.color, &std::io::stderr()));
-        complaint.exit()
-    });
+    let exit = exit.unwrap_or_else(|complaint: Complaint| told(global, &complaint));
     ExitCode::from(exit.code())
+}
+
+/// Tell a person why the program cannot go on.
+fn told(global: &args::Global, complaint: &Complaint) -> Exit {
+    complaint.print(terminal::color(global.color, &std::io::stderr()));
+    complaint.exit()
 }
 
 /// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.

@@ -6,6 +6,8 @@ use crate::progress::Progress;
 use crate::terminal::say;
 use crate::{Exit, plan, prepare, said, terminal};
 use anyhow::{Context, anyhow};
+use gatehost::commands::CommandTape;
+use gatehost::config;
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::{PolicyRecord, Record};
 use gatehost::report::{self, Style};
@@ -13,6 +15,7 @@ use gatehost::session::{LedgerUse, Policy, Recording, Request};
 use gatehost::verdict::Status;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
@@ -33,7 +36,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         announce(global, &planned.policy, "is");
         return Ok(Exit::Pass);
     }
-    let watcher = Watcher::new(global, command)?;
+    let watcher = Watcher::of(global, command.events.as_ref())?;
     let progress = Arc::clone(&watcher.progress);
     let record = prepare::wait(host.run(request, watcher));
     progress.finish();
@@ -46,6 +49,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
     let mut request = Request::new(&global.directory);
     request.policy = match (command.verifier.as_slice(), &command.config) {
+        ([], None) if command.verify.is_some() => verify(command.verify.as_deref())?,
         ([], None) => Policy::Nearest,
         ([], Some(path)) => Policy::File(path.clone()),
         (verifiers, _) => Policy::Verifiers {
@@ -62,10 +66,33 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (None, Some(path)) => Recording::Replay(path.clone()),
         (None, None) => Recording::Off,
     };
+    request.commands =
+        command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     Ok(request)
+}
+
+/// The policy of `--verify`.
+pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Complaint> {
+    let words = config::words(line.unwrap_or_default());
+    words.map(Policy::Command).context("`--verify`").map_err(Complaint::mistake)
+}
+
+/// The tape of `--record-commands` or `--replay-commands`.
+pub(crate) fn command_tape(
+    global: &Global,
+    record: Option<&Path>,
+    replay: Option<&Path>,
+) -> Result<Option<Arc<CommandTape>>, Complaint> {
+    let seen = |path: &Path| global.directory.join(path);
+    let tape = match (record, replay) {
+        (Some(path), _) => CommandTape::record(&seen(path)),
+        (None, Some(path)) => CommandTape::replay(&seen(path)),
+        (None, None) => return Ok(None),
+    };
+    tape.map(|tape| Some(Arc::new(tape))).map_err(Complaint::mistake)
 }
 
 fn settings(text: Option<&str>) -> Result<serde_json::Value, Complaint> {
@@ -118,8 +145,9 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    fn new(global: &Global, command: &Run) -> Result<Self, Complaint> {
-        let events: Option<Box<dyn Write + Send>> = match &command.events {
+    /// Writes events where this says.
+    pub(crate) fn of(global: &Global, events: Option<&EventsTo>) -> Result<Self, Complaint> {
+        let events: Option<Box<dyn Write + Send>> = match events {
             None => None,
             Some(EventsTo::Stdout) => Some(Box::new(io::stdout())),
             Some(EventsTo::File(path)) => {
@@ -129,6 +157,11 @@ impl Watcher {
             }
         };
         Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
+    }
+
+    /// Nothing is shown any more until something else happens.
+    pub(crate) fn finish(&self) {
+        self.progress.finish();
     }
 
     /// Writes nothing down.
