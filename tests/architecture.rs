@@ -29,6 +29,7 @@ const PIPELINE: &[&str] = &[
     "workspace",
     "input",
     "transcript",
+    "taskplan",
     "changes",
     "error",
     "commands",

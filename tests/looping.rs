@@ -1,7 +1,10 @@
 //! `gate loop`, with real executors: scripts that edit files in a real repository.
 
 mod hostile;
+mod plans;
 mod states;
+mod tapes;
+mod transcripts;
 
 use crate::cases::quiet;
 use serde_json::Value;

@@ -21,6 +21,7 @@ use crate::changes::{self, Needs, Selection};
 use crate::config::Loop;
 use crate::error::Error;
 use crate::event::{Observer, What};
+use crate::record::TaskRecord;
 use crate::session::{Host, LedgerUse, Pinned, Request, Work, run_id};
 use crate::shutdown;
 use crate::text;
@@ -43,7 +44,7 @@ pub type Output = Arc<dyn Fn(&[u8]) + Send + Sync>;
 pub struct LoopRequest {
     /// How the work is judged. Its selection, claim, attempt and session are for the loop to fill in.
     pub request: Request,
-    /// The executor and its arguments. In an argument, `{feedback}` stands for what is said to it.
+    /// The executor and its arguments. In an argument, `{feedback}` and `{task}` stand for what is said to it.
     pub executor: Vec<String>,
     /// Whether the feedback is its standard input.
     pub feedback_on_stdin: bool,
@@ -101,6 +102,7 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
         plan: pinned.plan().digest(),
         policy: pinned.policy(),
         base,
+        task: request.submission.task.as_ref().map(TaskRecord::from),
         executor: wanted.executor.clone(),
         started: text::timestamp(started),
         bounces_allowed: budgets.bounces(),
@@ -127,7 +129,8 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
         Some(why) => Ended::new(State::Halted, why, Some("halted")),
         None => {
             let rules = Rules::new(&budgets);
-            Driver { host, wanted, request, pinned, budgets, rules, book: &book, emitter: &emitter }.drive(&mut record)?
+            Driver { host, wanted, request, pinned, budgets, rules, book: &book, emitter: &emitter }
+                .drive(&mut record)?
         }
     };
     record.state = ended.state;

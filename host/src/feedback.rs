@@ -120,11 +120,7 @@ fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut 
         Outcome::Fail => 0,
         Outcome::Error => 1,
         Outcome::Abstain => 2,
-        Outcome::Pass
-        | Outcome::Skipped
-        | Outcome::NotApplicable
-        | Outcome::NotReached
-        | Outcome::NotNeeded => return,
+        Outcome::Pass | Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => return,
     };
     if node.shadow {
         return;
@@ -264,11 +260,8 @@ mod tests {
 
     fn check_node(name: &str, verdict: Verdict) -> Node {
         let mut node = Node::new(name, NodeKind::Check, verdict.status.into());
-        node.verifier = Some(VerifierId {
-            name: "verifier".to_owned(),
-            digest: "sha256:d".to_owned(),
-            ..VerifierId::default()
-        });
+        node.verifier =
+            Some(VerifierId { name: "verifier".to_owned(), digest: "sha256:d".to_owned(), ..VerifierId::default() });
         node.verdict = Some(verdict);
         node
     }
@@ -352,6 +345,56 @@ The same checks will be run again on the next submission.
         let checks = vec![check_node("many", failed("", many)), check_node("other", failed("also", Vec::new()))];
         let text = feedback(&gate(NodeKind::All, Outcome::Fail, checks));
         assert!(text.contains("  and 490 more findings\n- `other` (verifier): fail: «also»\n"), "{text}");
+    }
+
+    #[test]
+    fn a_later_attempt_is_told_the_difference() {
+        let finding = |message: &str, fingerprint: &str| Finding {
+            fingerprint: fingerprint.to_owned(),
+            ..found(Level::Error, "a.rs", 1, message)
+        };
+        let of = |findings| Node { class: Some(Class::VerifyFailure), ..check_node("c", failed("", findings)) };
+        let first = of(vec![finding("old", "1"), finding("gone", "2")]);
+        let second = of(vec![finding("old", "1"), finding("other", "3")]);
+        let text = feedback_in(&second, &Round::new(2, 3, &second, [(1, &first)]));
+        let expected = "\
+Attempt 2 of 3 (verify-failure). A command or a rule failed: each failure is listed below.
+The gate `c` failed.
+- `c` (verifier): fail
+  a.rs:1: error [code] «old» (still there since attempt 1)
+  a.rs:1: error [code] «other» (new)
+- resolved since attempt 1: 1
+  a.rs:1: [code]
+The same checks will be run again on the next submission.
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn voters_of_one_mind_speak_once_and_a_fix_is_told_exactly() {
+        let edit = crate::verdict::Edit {
+            start_line: 1,
+            start_column: 3,
+            end_line: 1,
+            end_column: 4,
+            replacement: String::new(),
+        };
+        let fix = Fix { description: "remove the comma".to_owned(), edits: vec![edit] };
+        let bad = Finding { fix: Some(fix), ..found(Level::Error, "a.json", 1, "bad") };
+        let voters = vec![check_node("v#1", failed("", vec![bad.clone()])), check_node("v#2", failed("", vec![bad]))];
+        let text = feedback(&gate(NodeKind::Vote, Outcome::Fail, voters));
+        assert_eq!(text.matches("«bad»").count(), 1, "{text}");
+        assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 by «»\n"), "{text}");
+        assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that were told above\n"), "{text}");
+    }
+
+    #[test]
+    fn nobody_is_told_to_go_on_where_somebody_else_comes_first() {
+        let mut vote = gate(NodeKind::Vote, Outcome::Abstain, vec![check_node("bad", failed("no", Vec::new()))]);
+        vote.escalated = true;
+        assert!(feedback(&vote).ends_with("\nA person is asked to decide.\n"), "{}", feedback(&vote));
+        let waiting = Node { class: Some(Class::Blocked), ..check_node("c", failed("waits", Vec::new())) };
+        assert!(feedback(&waiting).ends_with("\nThe work waits for something else.\n"), "{}", feedback(&waiting));
     }
 
     proptest! {

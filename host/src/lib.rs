@@ -29,6 +29,7 @@ pub mod feedback;
 pub mod workspace;
 pub mod input;
 pub mod transcript;
+pub mod taskplan;
 pub mod changes;
 pub mod error;
 

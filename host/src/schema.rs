@@ -1,5 +1,6 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
+use crate::drive::LoopRecord;
 use crate::event::Event;
 use crate::record::{MistakeDocument, Record};
 use crate::runtime::{ProgramInput, ProgramOutput};
@@ -28,6 +29,11 @@ pub fn mistake() -> Value {
 /// The schema of one line of `--events`.
 pub fn event() -> Value {
     written::<Event>("Gatehost event")
+}
+
+/// The schema of the record that `gate loop --format json` prints.
+pub fn loop_record() -> Value {
+    written::<LoopRecord>("Gatehost loop")
 }
 
 /// The schema of what is written as this type.

@@ -300,7 +300,8 @@ impl Known {
     fn uses(&mut self, usage: &Value) {
         let number = |name: &str| usage[name].as_u64();
         if let (Some(read), Some(written)) = (number("input_tokens"), number("output_tokens")) {
-            let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"].map(|name| number(name).unwrap_or(0));
+            let cached =
+                ["cache_creation_input_tokens", "cache_read_input_tokens"].map(|name| number(name).unwrap_or(0));
             let (before, after) = self.told.tokens.unwrap_or_default();
             let read = read.saturating_add(cached[0]).saturating_add(cached[1]);
             self.told.tokens = Some((before.saturating_add(read), after.saturating_add(written)));
@@ -357,7 +358,10 @@ mod tests {
         let result = json!({"type": "result", "subtype": "success", "is_error": false, "result": "TASK_COMPLETE",
             "total_cost_usd": 0.25, "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3}});
         let told = read(&[init.clone(), edit.clone(), answers.clone(), result]).expect("a transcript");
-        assert_eq!((told.agent, told.claim.as_str(), told.ended), ("claude-code", "TASK_COMPLETE", ExecutorEnd::Finished));
+        assert_eq!(
+            (told.agent, told.claim.as_str(), told.ended),
+            ("claude-code", "TASK_COMPLETE", ExecutorEnd::Finished)
+        );
         assert_eq!((told.model.as_deref(), told.session.as_deref()), (Some("m1"), Some("s1")));
         assert_eq!((told.tokens, told.cost), (Some((15, 3)), Some(0.25)));
         assert_eq!(called(&told), [("Edit", true), ("Bash", false)]);
@@ -394,7 +398,8 @@ mod tests {
         let call = json!({"type": "tool_use", "tool_name": "write_file", "tool_id": "1", "parameters": {"file_path": "a", "content": "x"}});
         let answer = json!({"type": "tool_result", "tool_id": "1", "status": "success", "output": "ok"});
         let result = json!({"type": "result", "status": "success", "stats": {"input_tokens": 1, "output_tokens": 2}});
-        let lines = [init.clone(), piece("Let me"), piece(" see."), call, answer, piece("It is "), piece("done."), result];
+        let lines =
+            [init.clone(), piece("Let me"), piece(" see."), call, answer, piece("It is "), piece("done."), result];
         let told = read(&lines).expect("a transcript");
         assert_eq!((told.agent, told.claim.as_str(), told.ended), ("gemini", "It is done.", ExecutorEnd::Finished));
         assert_eq!((told.model.as_deref(), told.tokens), (Some("m1"), Some((1, 2))));

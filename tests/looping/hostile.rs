@@ -28,7 +28,11 @@ fn assert_gone(mark: &str) {
 #[test]
 fn nothing_hides_bad_work() {
     for (what, script, state) in [
-        ("edits gate.toml", "printf '[gate.main]\\nall = [\"x\"]\\n[check.x]\\nverifier = \"toml-syntax\"\\n' > gate.toml", 1),
+        (
+            "edits gate.toml",
+            "printf '[gate.main]\\nall = [\"x\"]\\n[check.x]\\nverifier = \"toml-syntax\"\\n' > gate.toml",
+            1,
+        ),
         ("removes gate.toml", "rm gate.toml", 1),
         ("commits", "git add -A; git commit -qm work", 1),
         ("commits and resets the branch", "git add -A; git commit -qm work; git checkout -q --detach", 1),
@@ -63,7 +67,10 @@ fn an_executor_that_hangs_is_ended_with_all_that_it_started() {
     for (number, (what, script)) in [
         ("hangs", "sleep MARK"),
         ("ignores SIGTERM", "trap '' TERM; sleep MARK; sleep MARK"),
-        ("forks", "sleep MARK & setsid sleep MARK & (setsid sh -c 'trap \"\" TERM HUP; sleep MARK; sleep MARK' &) ; wait"),
+        (
+            "forks",
+            "sleep MARK & setsid sleep MARK & (setsid sh -c 'trap \"\" TERM HUP; sleep MARK; sleep MARK' &) ; wait",
+        ),
     ]
     .into_iter()
     .enumerate()
@@ -82,7 +89,9 @@ fn an_executor_that_hangs_is_ended_with_all_that_it_started() {
 fn what_an_executor_leaves_behind_is_ended_before_its_work_is_judged() {
     let mark = mark(20);
     let home = Home::new(GATE);
-    let left = format!("echo '[1, 2]' > a.json; sleep {mark} & setsid sh -c 'sleep {mark}; echo [1, > a.json' >/dev/null 2>&1 & sleep 0.2");
+    let left = format!(
+        "echo '[1, 2]' > a.json; sleep {mark} & setsid sh -c 'sleep {mark}; echo [1, > a.json' >/dev/null 2>&1 & sleep 0.2"
+    );
     let ran = home.script(&[], &left);
     assert_eq!(ran.told().0, "completed", "{}", ran.stderr);
     assert_gone(&mark);
@@ -91,7 +100,8 @@ fn what_an_executor_leaves_behind_is_ended_before_its_work_is_judged() {
 #[test]
 fn a_flood_is_bounded() {
     let home = Home::new(GATE);
-    let ran = home.script(&["-q"], "echo '[1, 2]' > a.json; head -c 50000000 /dev/zero | tr '\\0' 'x'; echo TASK_COMPLETE");
+    let ran =
+        home.script(&["-q"], "echo '[1, 2]' > a.json; head -c 50000000 /dev/zero | tr '\\0' 'x'; echo TASK_COMPLETE");
     assert_eq!(ran.told().0, "completed", "{}", ran.stderr);
     assert_eq!(ran.record()["attempts"][0]["executor"]["stdout"]["length"], 50_000_014);
     assert!(ran.stdout.len() < 100_000 && ran.stderr.is_empty());
@@ -121,7 +131,10 @@ fn a_loop_that_is_ended_ends_its_executor() {
         let events = std::fs::read_to_string(home.path().join("events")).expect("events");
         if code.is_some() {
             assert_eq!(ledger.last().map(String::as_str), Some("cut-off loop interrupted"), "{signal}");
-            assert!(events.ends_with('\n') && events.lines().last().expect("one").contains("\"state\":\"interrupted\""), "{events}");
+            assert!(
+                events.ends_with('\n') && events.lines().last().expect("one").contains("\"state\":\"interrupted\""),
+                "{events}"
+            );
         }
     }
 }

@@ -28,7 +28,8 @@ fn work_that_passes_is_completed() {
 /// Edit, fail, fix, pass: the executor is told what was wrong, in every way in which it can be.
 #[test]
 fn an_executor_that_is_sent_back_fixes_its_work() {
-    let fix = "if [ -z \"$said\" ]; then echo '[1,' > a.json; else echo '[1]' > a.json; echo x > new; fi; echo \"$said\" > ../said";
+    let fix =
+        "if [ -z \"$said\" ]; then echo '[1,' > a.json; else echo '[1, 2]' > a.json; fi; echo \"$said\" > ../said";
     for (how, flags, script) in [
         ("the variable", &[][..], format!("said=$GATE_FEEDBACK; {fix}")),
         ("the file", &[], format!("said=$(cat \"$GATE_FEEDBACK_FILE\"); {fix}")),
@@ -70,7 +71,9 @@ fn what_happens_is_told_in_lines_and_events() {
     let events = fs::read_to_string(home.path().join("events")).expect("events");
     let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
     let names = events.iter().map(|event| event["event"].as_str().expect("a name"));
-    let of_loop: Vec<&str> = names.filter(|name| !name.starts_with("run.") && !name.starts_with("check.") && !name.starts_with("files.")).collect();
+    let of_loop: Vec<&str> = names
+        .filter(|name| !name.starts_with("run.") && !name.starts_with("check.") && !name.starts_with("files."))
+        .collect();
     let expected = [
         "loop.started",
         "executor.started",
@@ -99,8 +102,18 @@ fn a_budget_that_is_used_up_ends_the_loop_and_is_named() {
     for (gate, flags, attempts, state) in [
         ("", &[][..], vec![retry(), retry(), stop()], "verification_failed max_bounces"),
         ("[loop]\nmax_bounces = 1\n", &[], vec![retry(), stop()], "verification_failed max_bounces"),
-        ("[loop]\nmax_bounces = 1\n[gate.main.loop]\nmax_bounces = 0\n", &[], vec![stop()], "verification_failed max_bounces"),
-        ("[loop]\nmax_bounces = 1\n", &["--max-bounces", "4"], vec![retry(), retry(), retry(), retry(), stop()], "verification_failed max_bounces"),
+        (
+            "[loop]\nmax_bounces = 1\n[gate.main.loop]\nmax_bounces = 0\n",
+            &[],
+            vec![stop()],
+            "verification_failed max_bounces",
+        ),
+        (
+            "[loop]\nmax_bounces = 1\n",
+            &["--max-bounces", "4"],
+            vec![retry(), retry(), retry(), retry(), stop()],
+            "verification_failed max_bounces",
+        ),
     ] {
         let home = Home::new(&format!("{GATE}{gate}"));
         let ran = home.script(flags, worse);
@@ -118,11 +131,17 @@ fn a_budget_that_is_used_up_ends_the_loop_and_is_named() {
 #[test]
 fn an_executor_that_fails_is_sent_back_whatever_it_left() {
     let home = Home::new(GATE);
-    let ran = home.script(&[], "echo '[1, 2]' > a.json; echo \"cannot $GATE_ATTEMPT\"; echo \"$GATE_FEEDBACK\" > ../said; exit 3");
+    let ran = home.script(
+        &[],
+        "echo '[1, 2]' > a.json; echo \"cannot $GATE_ATTEMPT\"; echo \"$GATE_FEEDBACK\" > ../said; exit 3",
+    );
     let attempts = vec!["failure execution-failure retry".to_owned(), "failure execution-failure stop".to_owned()];
     assert_eq!(ran.told(), ("verification_failed stop_when_unchanged".to_owned(), 1, attempts), "{}", ran.stderr);
     let said = fs::read_to_string(home.path().join("said")).expect("said");
-    assert!(said.starts_with("The executor ended with exit code 3, so its work was not judged.\nIt printed: «cannot 1»\n"), "{said}");
+    assert!(
+        said.starts_with("The executor ended with exit code 3, so its work was not judged.\nIt printed: «cannot 1»\n"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -198,10 +198,14 @@ impl CommandTape {
     pub(super) fn played(&self, name: &str, command: &Command) -> Option<Result<Ran, NoResult>> {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
         let next = lines.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).and_then(VecDeque::pop_front);
-        let missing = |what: &str| NoResult::not_started(format!("the tape {what}")).with_hint("record it again with `--record-commands`");
+        let missing = |what: &str| {
+            NoResult::not_started(format!("the tape {what}")).with_hint("record it again with `--record-commands`")
+        };
         Some(match next {
             None => Err(missing("has no further run of it")),
-            Some(line) if !line.argv.is_empty() && line.argv != command.run => Err(missing("was recorded with other arguments")),
+            Some(line) if !line.argv.is_empty() && line.argv != command.run => {
+                Err(missing("was recorded with other arguments"))
+            }
             Some(line) => line.ending().ok_or_else(|| missing("does not say how it ended")).map(|ending| Ran {
                 name: name.to_owned(),
                 argv: command.run.clone(),
@@ -259,7 +263,10 @@ mod tests {
         let tape = CommandTape::replay(&path).expect("a tape");
         for code in [1, 0] {
             let played = tape.played("it", &command()).expect("played").expect("a result");
-            assert_eq!((played.ending, &*played.stdout.head, played.replayed), (Ending::Exited(code), &b"out\n"[..], true));
+            assert_eq!(
+                (played.ending, &*played.stdout.head, played.replayed),
+                (Ending::Exited(code), &b"out\n"[..], true)
+            );
         }
         assert!(tape.played("it", &command()).expect("played").is_err(), "none is left");
     }

@@ -1,8 +1,8 @@
 //! A configuration that nobody wrote: some verifiers, all of which must pass.
 
+use super::command::COMMAND_TIMEOUT;
 use super::problem::Places;
 use super::terms::Terms;
-use super::command::COMMAND_TIMEOUT;
 use super::{Access, Check, Command, Config, DEADLINE, Gate, Grant, Loop, Member, Rule, Sandbox, Target};
 use crate::limits::Limits;
 use std::collections::BTreeMap;
@@ -59,7 +59,8 @@ pub fn of_command(argv: &[String]) -> Config {
         min_sandbox: Sandbox::None,
     };
     config.commands.insert(name.clone(), command);
-    config.checks = config.checks.into_values().map(|check| (name.clone(), Check { name: name.clone(), ..check })).collect();
+    config.checks =
+        config.checks.into_values().map(|check| (name.clone(), Check { name: name.clone(), ..check })).collect();
     for gate in config.gates.values_mut() {
         if let Rule::All(members) = &mut gate.rule {
             members.iter_mut().for_each(|member| member.target = Target::Named(name.clone()));

@@ -3,7 +3,9 @@
 use super::executor::Executed;
 use super::record::AttemptRecord;
 use super::{Driver, unchanged};
+use crate::config::show_duration;
 use crate::error::Error;
+use crate::event::What;
 use crate::feedback::{self, Round};
 use crate::outcome::Outcome;
 use crate::plan::Shape;
@@ -141,6 +143,9 @@ impl Driver<'_> {
             if record.status != Status::Error {
                 return Ok(record);
             }
+            let message = format!("a verifier gave no answer, and is asked again in {}", show_duration(pause));
+            let (check, severity) = ("loop".to_owned(), "warn".to_owned());
+            self.emitter.emit(What::Logged { check, severity, message });
             thread::sleep(pause);
         }
         super::wait(self.host.run(request, self.emitter.forwarding()))

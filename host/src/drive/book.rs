@@ -84,9 +84,15 @@ impl Book {
     }
 
     pub(super) fn executor_ended(&self, run: &ExecutorRun) -> Result<(), Error> {
-        let details = BTreeMap::from([("exit_code".to_owned(), json!(run.exit_code)), ("signal".to_owned(), json!(run.signal))]);
+        let details =
+            BTreeMap::from([("exit_code".to_owned(), json!(run.exit_code)), ("signal".to_owned(), json!(run.signal))]);
         let (step, outcome) = (EXECUTOR.to_owned(), run.outcome.clone());
-        self.note(EntryKind::StepEnded, &run.outcome, "", &StepEnded { step, outcome, duration_ms: run.duration_ms, details })
+        self.note(
+            EntryKind::StepEnded,
+            &run.outcome,
+            "",
+            &StepEnded { step, outcome, duration_ms: run.duration_ms, details },
+        )
     }
 
     pub(super) fn attempt(&self, attempt: &AttemptRecord, bounces: u32) -> Result<(), Error> {

@@ -115,3 +115,80 @@ impl Rules {
 fn is_infra(done: &Done) -> bool {
     done.summary.class == Some(Class::Infra) || done.summary.status == Some(Status::Error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::AttemptRecord;
+    use super::*;
+    use crate::retry::Past;
+
+    fn done(status: Option<Status>, class: Option<Class>, failure: &str) -> Done {
+        let summary = AttemptRecord { status, class, failure: failure.to_owned(), ..AttemptRecord::default() };
+        Done { summary, record: None, feedback: String::new(), out_of_turns: false, unjudgeable: None }
+    }
+
+    /// What follows attempts that failed in these ways, each for a reason of its own, and how often they were sent back.
+    fn after(budgets: &Loop, classes: &[Class]) -> (u32, Ended) {
+        let rules = Rules::new(budgets);
+        let mut past = Vec::new();
+        for (bounces, class) in (0..).zip(classes) {
+            past.push(Past::failed(class.clone()));
+            let facts = Facts { attempts: past.clone(), ..Facts::default() };
+            let done = done(Some(Status::Fail), Some(class.clone()), &bounces.to_string());
+            if let Next::End(ended) = rules.next(&done, &facts, bounces, None) {
+                return (bounces, ended);
+            }
+        }
+        panic!("it does not end")
+    }
+
+    #[test]
+    fn the_first_budget_that_is_used_up_ends_the_loop() {
+        let of = |bounces| Loop { max_bounces: Some(bounces), ..Loop::default() };
+        let many = |class: Class| vec![class; 12];
+        for (budgets, classes, bounces, state, budget) in [
+            (Loop::default(), many(Class::VerifyFailure), 2, State::VerificationFailed, Some("max_bounces")),
+            (of(0), many(Class::VerifyFailure), 0, State::VerificationFailed, Some("max_bounces")),
+            (of(9), many(Class::VerifyFailure), 9, State::VerificationFailed, Some("max_bounces")),
+            (of(9), many(Class::ExecutionFailure), 9, State::VerificationFailed, Some("max_bounces")),
+            // Rejections and time-outs keep their own numbers.
+            (of(9), many(Class::ReviewRejection), 1, State::Escalated, Some("rejections")),
+            (of(9), many(Class::Timeout), 1, State::Escalated, Some("timeouts")),
+            (of(1), many(Class::ReviewRejection), 1, State::VerificationFailed, Some("max_bounces")),
+            (of(9), vec![Class::VerifyFailure, Class::Blocked], 1, State::Blocked, None),
+        ] {
+            let (times, ended) = after(&budgets, &classes);
+            assert_eq!(
+                (times, ended.state, ended.budget.as_deref()),
+                (bounces, state, budget),
+                "{budgets:?} {classes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_but_a_pass_completes() {
+        let rules = Rules::new(&Loop::default());
+        let decide = |status: Option<Status>, past: Past, person: Option<&str>, last| {
+            let facts = Facts { attempts: vec![past], needs_person: person.map(str::to_owned), ..Facts::default() };
+            rules.next(&done(status, None, "same"), &facts, 0, last)
+        };
+        let state = |next: Next| match next {
+            Next::End(ended) => Some(ended.state),
+            Next::Bounce { .. } => None,
+        };
+        let past = |status| Past { status, class: None };
+        assert_eq!(state(decide(Some(Status::Pass), past(Some(Status::Pass)), None, None)), Some(State::Completed));
+        for status in [Status::Fail, Status::Abstain] {
+            assert_eq!(state(decide(Some(status), past(Some(status)), None, None)), None);
+            let same = decide(Some(status), past(Some(status)), None, Some("same"));
+            assert_eq!(state(same), Some(State::VerificationFailed));
+            let person = decide(Some(status), past(Some(status)), Some("divided"), None);
+            assert_eq!((person.word(), state(person)), ("escalate", Some(State::Escalated)));
+        }
+        // What a verifier broke is not for the executor to repair.
+        assert_eq!(state(decide(Some(Status::Error), past(Some(Status::Error)), None, None)), Some(State::Escalated));
+        let lost = Done { unjudgeable: Some("gone".to_owned()), ..done(None, None, "") };
+        assert_eq!(state(rules.next(&lost, &Facts::default(), 0, None)), Some(State::Escalated));
+    }
+}

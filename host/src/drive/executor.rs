@@ -12,8 +12,6 @@ use crate::verdict::ErrorKind;
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What stands for the feedback in an argument.
-const PLACEHOLDER: &str = "{feedback}";
 /// The most bytes of its output that are its claim: the end.
 const MAX_CLAIM: usize = 64 << 10;
 
@@ -50,10 +48,15 @@ impl Driver<'_> {
         let mut environment = self.request.environment.clone();
         environment.set("GATE_LOOP", self.emitter.id());
         environment.set("GATE_ATTEMPT", number.to_string());
+        let task = self.request.submission.task.as_ref();
+        let asked = task.map(|task| if task.description.is_empty() { &task.title } else { &task.description });
+        let asked = asked.cloned().unwrap_or_default();
+        environment.set("GATE_TASK", &asked);
+        environment.set("GATE_TASK_ID", task.map(|task| task.id.clone()).unwrap_or_default());
         environment.set("GATE_FEEDBACK", feedback);
         environment.set("GATE_FEEDBACK_FILE", &file);
         let program = Supervised {
-            argv: self.wanted.executor.iter().map(|argument| argument.replace(PLACEHOLDER, feedback)).collect(),
+            argv: self.wanted.executor.iter().map(|argument| filled(argument, feedback, &asked)).collect(),
             folder: self.request.folder.clone(),
             environment,
             stdin: self.wanted.feedback_on_stdin.then(|| feedback.as_bytes().to_vec()),
@@ -76,7 +79,8 @@ impl Driver<'_> {
         let executed = match ended {
             Ok(ended) => executed(&ended, reader.and_then(TranscriptReader::finish)),
             Err(why) if number == 1 && why.kind() == ErrorKind::CommandNotStarted => {
-                self.book.executor_ended(&ExecutorRun { outcome: "not-started".to_owned(), ..ExecutorRun::default() })?;
+                self.book
+                    .executor_ended(&ExecutorRun { outcome: "not-started".to_owned(), ..ExecutorRun::default() })?;
                 return Err(Error::usage(format_args!("the executor: {why}")).hint(why.hint().map(str::to_owned)));
             }
             Err(why) => lost(&why),
@@ -86,6 +90,12 @@ impl Driver<'_> {
         self.emitter.emit(What::ExecutorEnded { outcome, exit_code, signal, duration_ms });
         Ok(executed)
     }
+}
+
+/// An argument with `{feedback}` and `{task}` filled in. What is filled in is not looked at again.
+fn filled(argument: &str, feedback: &str, task: &str) -> String {
+    let parts = argument.split("{feedback}").map(|part| part.replace("{task}", task));
+    parts.collect::<Vec<_>>().join(feedback)
 }
 
 fn executed(ended: &SupervisedEnd, transcript: Option<Transcript>) -> Executed {

@@ -1,6 +1,6 @@
 //! What a loop came to: the one result, as [`crate::record::Record`] is that of a run.
 
-use crate::record::{PolicyRecord, Record};
+use crate::record::{PolicyRecord, Record, TaskRecord};
 use crate::submission::Printed;
 use crate::verdict::{Class, Status};
 use schemars::JsonSchema;
@@ -83,6 +83,9 @@ pub struct LoopRecord {
     pub policy: PolicyRecord,
     /// The commit that the work was compared with.
     pub base: String,
+    /// The task, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRecord>,
     /// The executor and its arguments.
     pub executor: Vec<String>,
     /// When it began, in UTC.
@@ -118,6 +121,7 @@ impl Default for LoopRecord {
             plan: String::new(),
             policy: PolicyRecord::default(),
             base: String::new(),
+            task: None,
             executor: Vec::new(),
             started: String::new(),
             duration: Duration::ZERO,

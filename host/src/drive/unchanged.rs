@@ -5,8 +5,8 @@ use crate::ledger::history::failure_digest;
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
 use crate::session::Request;
-use crate::text::hex;
 use crate::submission::ChangeKind;
+use crate::text::hex;
 use sha2::{Digest, Sha256};
 
 /// The most bytes of a file that are looked at.

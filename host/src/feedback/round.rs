@@ -54,7 +54,8 @@ fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
             && !node.shadow
             && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error)
     };
-    let findings = gate.walk().filter(failed).flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
+    let findings =
+        gate.walk().filter(failed).flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
     findings.filter(|finding| finding.level == Level::Error && !finding.fingerprint.is_empty())
 }
 

@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Run an executor, judge what it did, and send it back with feedback until it passes
     Loop(Box<Loop>),
+    /// Look for what is wrong with a plan of tasks before anybody works by it
+    CheckPlan(CheckPlan),
     /// Show what the configuration means, and its digest
     Plan(Plan),
     /// Write a gate.toml for this repository
@@ -205,6 +207,23 @@ pub(crate) struct Run {
     pub(crate) format: RunFormat,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A plan is a Markdown file of task blocks (`- [ ] 1.1 TITLE` with **Files**, **Done when**, **Verify**, **Commit** and \
+**Depends on** below it) or of tags (`<task id=\"1\">` with <name>, <files>, <verify>, <done>, <depends>). Criteria that \
+nothing can fail, commands that prove nothing, ids that are used twice and tasks that wait for each other are errors: exit \
+code 1.
+
+Example:
+  gate check-plan tasks.md")]
+pub(crate) struct CheckPlan {
+    /// The plan
+    pub(crate) file: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
 /// How to print what a loop came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopFormat {
@@ -220,7 +239,7 @@ pub(crate) enum LoopFormat {
 The executor runs in this folder, with its terminal, its network and its environment; it is not confined. When it ends, \
 everything that it started is ended, and every difference from the commit at which the loop began is judged, by the \
 gate.toml and the verifiers of that moment. Unless all of it passes, the executor is run again. It finds the feedback in \
-$GATE_FEEDBACK and in the file $GATE_FEEDBACK_FILE, both empty at first, and the number of the attempt in $GATE_ATTEMPT. \
+$GATE_FEEDBACK and in the file $GATE_FEEDBACK_FILE, both empty at first, the number of the attempt in $GATE_ATTEMPT, and the task in $GATE_TASK and $GATE_TASK_ID. \
 The end of its standard output is its claim. An executor that fails, or changes nothing, does not pass.
 
 Exit codes:
@@ -235,11 +254,12 @@ Examples:
   gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
   gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
   gate loop --stdin -- codex exec -
+  gate loop --plan tasks.md -- claude -p 'Do this task: {task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
 pub(crate) struct Loop {
     /// The gate; chosen as `gate run` does
     pub(crate) gate: Option<String>,
-    /// The executor and its arguments; `{feedback}` in an argument stands for the feedback
+    /// The executor and its arguments; `{feedback}` and `{task}` in an argument stand for the feedback and the task
     #[arg(last = true, required = true, value_name = "EXECUTOR")]
     pub(crate) executor: Vec<String>,
     /// Use this configuration instead of the gate.toml that `gate run` would take
@@ -257,9 +277,13 @@ pub(crate) struct Loop {
     /// Hand the feedback to the executor on its standard input
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// What was asked for, in words
+    /// What was asked for, in words; with `--plan`, the id of a task of it
     #[arg(long, value_name = "TEXT")]
     pub(crate) task: Option<String>,
+    /// Work by this plan, which is read before the executor runs: the task of `--task`, or every task that is not checked,
+    /// one after the other until one does not complete
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
     /// Verify up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
@@ -346,6 +370,8 @@ pub(crate) enum SchemaOf {
     Record,
     /// The document that it prints where the caller made a mistake
     Mistake,
+    /// The document that `gate loop --format json` prints
+    Loop,
     /// A line of `gate run --events`
     Event,
     /// What a program reads that is used as a verifier

@@ -4,15 +4,18 @@ use crate::args::{EventsTo, Global, Loop, LoopFormat};
 use crate::complaint::{Complaint, Make as _};
 use crate::run::{self, Watcher};
 use crate::terminal::{self, say};
-use crate::{prepare, said};
+use crate::{check_plan, prepare, said};
 use anyhow::anyhow;
 use gatehost::config;
 use gatehost::drive::{self, LoopRecord, LoopRequest, State};
 use gatehost::event::{Event, Observer, What};
 use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
+use gatehost::submission::{Task, TaskSource};
+use gatehost::taskplan::PlannedTask;
 use gatehost::text::clean_line;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -28,12 +31,50 @@ pub(crate) fn run(global: &Global, command: &Loop) -> Result<ExitCode, Complaint
 fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Complaint> {
     let wanted = wanted(global, command)?;
     let host = prepare::host(global, &wanted.request.environment)?;
-    let watcher = Watcher::of(global, command.events.as_ref())?;
-    let lines = Lines { watcher, quiet: global.quiet };
-    let record = drive::run(&host, wanted, lines)?;
-    print(global, command, &record)?;
-    run::announce(global, &record.policy, "was");
-    Ok(ExitCode::from(record.state.exit_code()))
+    let lines = Arc::new(Lines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });
+    let drive = |wanted| {
+        let lines = Arc::clone(&lines);
+        drive::run(&host, wanted, move |event: &Event| lines.event(event))
+    };
+    let Some(plan) = &command.plan else {
+        let record = drive(wanted)?;
+        print(global, command, &record)?;
+        run::announce(global, &record.policy, "was");
+        return Ok(ExitCode::from(record.state.exit_code()));
+    };
+    let mut code = State::Completed.exit_code();
+    for task in tasks(check_plan::read(global, plan)?, command.task.as_deref(), plan)? {
+        say(format_args!("[loop] task {}: {}", clean_line(&task.id, 60), clean_line(&task.title, 200)));
+        let mut wanted = wanted.clone();
+        wanted.request.submission.task =
+            Some(Task { tier: command.tier.or(task.tier), source: TaskSource::Caller, ..task });
+        let record = drive(wanted)?;
+        print(global, command, &record)?;
+        code = record.state.exit_code();
+        // What comes later may rest on it.
+        if record.state != State::Completed {
+            break;
+        }
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// The task with this id, or all that are not done.
+fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec<Task>, Complaint> {
+    let wanted = |planned: &PlannedTask| id.map_or(!planned.checked, |id| planned.task.id == id);
+    let tasks: Vec<Task> =
+        planned.iter().filter(|planned| wanted(planned)).map(|planned| planned.task.clone()).collect();
+    match (tasks.len(), id) {
+        (1, _) | (2.., None) => Ok(tasks),
+        (0, None) => Err(Complaint::mistake(anyhow!("every task of the plan `{}` is checked", plan.display()))),
+        (count, Some(id)) => {
+            let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
+            let message =
+                format!("expected one task `{}` in the plan `{}`, found {count}", clean_line(id, 60), plan.display());
+            Err(Complaint::mistake(anyhow!(message))
+                .hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500))))
+        }
+    }
 }
 
 fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Complaint> {
@@ -46,7 +87,7 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Complaint> {
     request.commands =
         run::command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.gate.clone_from(&command.gate);
-    request.submission = said::task(command.task.as_deref(), command.tier);
+    request.submission = said::task(command.task.as_deref().filter(|_| command.plan.is_none()), command.tier);
     request.use_cache = !command.no_cache;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());
@@ -73,7 +114,12 @@ fn print(global: &Global, command: &Loop, record: &LoopRecord) -> Result<(), Com
     let mut out = io::stdout().lock();
     match command.format {
         LoopFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, record).map_err(io::Error::from)?;
+            // Of a plan, a document a line: one for each task.
+            let written = match command.plan {
+                Some(_) => serde_json::to_writer(&mut out, record),
+                None => serde_json::to_writer_pretty(&mut out, record),
+            };
+            written.map_err(io::Error::from)?;
             writeln!(out)?;
         }
         // Where the events go, nothing else does.
@@ -134,7 +180,8 @@ fn line(event: &Event) -> Option<String> {
             format!("[loop] executor: {outcome}{}", code.or(signal).unwrap_or_default())
         }
         What::Verification { check, outcome, reason, findings } => {
-            let findings = if *findings > 0 { format!(", {}", terminal::count(*findings, "finding")) } else { String::new() };
+            let findings =
+                if *findings > 0 { format!(", {}", terminal::count(*findings, "finding")) } else { String::new() };
             let reason = if reason.is_empty() { String::new() } else { format!(" ({})", clean_line(reason, 200)) };
             format!("[verify] {}: {}{findings}{reason}", clean_line(check, 120), outcome.as_str())
         }
@@ -142,7 +189,10 @@ fn line(event: &Event) -> Option<String> {
             let class = if class.is_empty() { String::new() } else { format!(": {class}") };
             format!("[loop] sent back, {number} of {allowed}{class}")
         }
-        What::Escalation { trigger, why, .. } => format!("[loop] a person is needed ({trigger}): {}", clean_line(why, 500)),
+        What::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 200)),
+        What::Escalation { trigger, why, .. } => {
+            format!("[loop] a person is needed ({trigger}): {}", clean_line(why, 500))
+        }
         _ => return None,
     })
 }

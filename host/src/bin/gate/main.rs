@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod build;
+mod check_plan;
 mod compile;
 mod complaint;
 mod completions;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
             return ended.unwrap_or_else(|complaint| ExitCode::from(told(global, &complaint).code()));
         }
         Command::Run(command) => run::run(global, command),
+        Command::CheckPlan(command) => check_plan::run(global, command),
         Command::Plan(command) => plan::run(global, command),
         Command::Init(command) => init::run(global, command),
         Command::Schema(command) => schema::run(command),

@@ -66,8 +66,7 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (None, Some(path)) => Recording::Replay(path.clone()),
         (None, None) => Recording::Off,
     };
-    request.commands =
-        command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
+    request.commands = command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
