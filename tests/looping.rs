@@ -2,6 +2,7 @@
 
 mod hostile;
 mod plans;
+mod seeds;
 mod states;
 mod tapes;
 mod transcripts;

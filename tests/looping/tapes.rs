@@ -21,10 +21,7 @@ fn a_loop_is_repeated_from_a_tape() {
     assert_eq!(record["record"]["marks"], serde_json::json!(["replayed"]));
     assert_eq!(record["policy"]["source"], "flags");
     let said = fs::read_to_string(home.path().join("said")).expect("said");
-    assert!(
-        said.contains("ran «npm test -- --runInBand»: exit 1") && said.contains("«1 of 2 tests failed»"),
-        "{said}"
-    );
+    assert!(said.contains("ran «npm test -- --runInBand»: exit 1") && said.contains("«1 of 2 tests failed»"), "{said}");
     // Nothing is left on the tape: that is no pass.
     let ran =
         home.run(&["--verify", "other", "--replay-commands", "../tape", "--max-bounces", "0"], &["sh", "-c", "exit 1"]);
