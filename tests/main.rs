@@ -18,6 +18,7 @@ mod hostile;
 mod install;
 mod killed;
 mod ledger;
+mod looping;
 mod mcp;
 mod memory;
 mod models;

@@ -23,6 +23,7 @@ fn the_published_schemas_are_the_programs() {
         ("record", schema::record()),
         ("mistake", schema::mistake()),
         ("event", schema::event()),
+        ("loop", schema::loop_record()),
         ("program-input", schema::program_input()),
         ("program-output", schema::program_output()),
     ] {

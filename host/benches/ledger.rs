@@ -2,7 +2,7 @@
 //! `gate verify`. `cargo bench --bench ledger`.
 //!
 //! Each pair is measured in turns within one run, so that whatever else the machine does meets both sides.
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a program for people who measure")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program that measures and prints")]
 
 use gatehost::ledger::{Durability, Ledger, NewEntry, Project, SqliteLedger};
 use gatehost::record::Record;

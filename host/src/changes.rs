@@ -34,6 +34,9 @@ pub enum Selection {
     /// What differs between a commit and the working tree: later commits, the index, unstaged and untracked files in
     /// one subject. If the commit is not an ancestor of `HEAD`, their merge base takes its place.
     Since(String),
+    /// What differs between exactly this commit and the working tree, wherever `HEAD` has gone since: for whoever noted the
+    /// commit before the work began.
+    Base(String),
     /// What differs between two commits, from where they parted. Judged are the bytes of the second.
     Between {
         /// The first.
@@ -46,7 +49,7 @@ pub enum Selection {
 impl Selection {
     /// Whether the files are judged where they are, and not as a copy that nobody else knows.
     pub fn is_live(&self) -> bool {
-        matches!(self, Self::Changed | Self::All | Self::Files(_) | Self::Since(_))
+        matches!(self, Self::Changed | Self::All | Self::Files(_) | Self::Since(_) | Self::Base(_))
     }
 }
 
@@ -324,7 +327,9 @@ fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
             named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside))?
         }
         Selection::Staged => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
-        Selection::Since(_) => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--since`" }),
+        Selection::Since(_) | Selection::Base(_) => {
+            return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--since`" });
+        }
         Selection::Between { .. } => {
             return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }
@@ -352,7 +357,8 @@ fn in_repository(
             named(folder, root, &workspace, paths, &below)?.into()
         }
         Selection::Staged => repository.staged(needs)?,
-        Selection::Since(name) => repository.since(name, &workspace, needs.hunks, store)?,
+        Selection::Since(name) => repository.since(name, false, &workspace, needs.hunks, store)?,
+        Selection::Base(name) => repository.since(name, true, &workspace, needs.hunks, store)?,
         Selection::Between { from, to } => repository.between(from, to, needs)?,
     };
     if let Some(snapshot) = &found.snapshot {

@@ -36,6 +36,7 @@ mod running;
 mod scratch;
 #[cfg(target_os = "linux")]
 mod seal;
+mod supervised;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
@@ -43,9 +44,12 @@ mod view;
 
 mod no_result;
 mod script;
+mod tape;
 
 pub use no_result::NoResult;
 pub use script::Script;
+pub use supervised::{Supervised, SupervisedEnd};
+pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
@@ -53,6 +57,7 @@ use crate::submission::{CommandEvidence, Printed};
 use crate::text;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The commands of a configuration, and where they run.
@@ -65,6 +70,8 @@ pub struct Commands {
     environment: Environment,
     at_most: Sandbox,
     reserve: u64,
+    /// Where what commands come to is written down, or comes from.
+    tape: Option<Arc<CommandTape>>,
     /// Where nothing is run, and these are the answers.
     script: Option<Script<Result<Ran, NoResult>>>,
 }
@@ -117,6 +124,8 @@ pub struct Ran {
     pub sandbox: Sandbox,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
     pub advice: Option<String>,
+    /// Whether it was not run, and what it came to was recorded in another run.
+    pub replayed: bool,
 }
 
 impl Commands {
@@ -130,6 +139,7 @@ impl Commands {
             environment: Environment::default(),
             at_most: Sandbox::Namespaces,
             reserve: RESERVE,
+            tape: None,
             script: None,
         }
     }
@@ -154,6 +164,11 @@ impl Commands {
         Self { cache: self.cache.or_else(|| environment.cache_folder()), environment, ..self }
     }
 
+    /// Write down what commands come to, or take it from what was written down.
+    pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
+        Self { tape, ..self }
+    }
+
     /// Confine no better than this, whatever the machine offers.
     pub fn with_at_most(self, at_most: Sandbox) -> Self {
         Self { at_most, ..self }
@@ -175,6 +190,9 @@ impl Commands {
         let Some(command) = self.declared.get(name) else {
             return Err(NoResult::not_started(format!("no command `{name}` is declared")));
         };
+        if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
+            return played.map_err(|error| error.of(name));
+        }
         #[cfg(target_os = "linux")]
         let ran = run::run(self, name, command, stdin).await;
         #[cfg(not(target_os = "linux"))]
@@ -182,7 +200,11 @@ impl Commands {
             let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
             Err(NoResult::not_started("in this version, commands are run on Linux only".to_owned()))
         };
-        ran.map_err(|error| error.of(name))
+        let noted = |ran: Ran| match &self.tape {
+            Some(tape) => tape.note(&ran).map(|()| ran),
+            None => Ok(ran),
+        };
+        ran.and_then(noted).map_err(|error| error.of(name))
     }
 }
 
@@ -219,7 +241,7 @@ impl From<&Ran> for CommandEvidence {
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
             sandbox: ran.sandbox.as_str().to_owned(),
             on_base: false,
-            replayed: false,
+            replayed: ran.replayed,
         }
     }
 }

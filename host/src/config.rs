@@ -9,6 +9,7 @@ mod files;
 mod gate;
 mod grant;
 mod hook;
+mod looping;
 mod model;
 mod people;
 mod problem;
@@ -22,13 +23,14 @@ mod terms;
 mod tests;
 mod units;
 
-pub use ad_hoc::of_verifiers;
+pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
 pub use check::Check;
 pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
 pub use hook::Hook;
+pub use looping::Loop;
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
@@ -83,6 +85,8 @@ pub struct Config {
     pub protected: Vec<String>,
     /// `[hook]`.
     pub hook: Hook,
+    /// `[loop]`.
+    pub looping: Loop,
     pub(crate) places: Places,
 }
 
@@ -130,6 +134,8 @@ fn read(mut root: Table<'_>) -> Config {
     let declared = check::Declared { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
+    let looping = root.get("loop").and_then(|value| value.table("a table `[loop]`")).map(looping::read);
+    let looping = looping.unwrap_or_default();
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
     let retry = one(&mut root, "retry", people::retry);
@@ -151,6 +157,7 @@ fn read(mut root: Table<'_>) -> Config {
         overrides,
         protected,
         hook,
+        looping,
         places,
     };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {

@@ -41,6 +41,11 @@ impl Environment {
         self.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
+    /// All variables.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
     /// Set a variable.
     pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
         self.variables.insert(name.into(), value.into());

@@ -12,8 +12,14 @@ pub struct Event {
     pub seq: u64,
     /// When it happened, counted from the start of the run.
     pub at_ms: f64,
-    /// The identifier of the run.
+    /// The identifier of the run; of an event of a loop, that of the loop.
     pub run: String,
+    /// The identifier of the loop that it happened in.
+    #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
+    pub of_loop: Option<String>,
+    /// The attempt of the loop, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
     /// What happened.
     #[serde(flatten)]
     pub what: What,
@@ -96,6 +102,94 @@ pub enum What {
         severity: String,
         /// The line.
         message: String,
+    },
+    /// A loop began.
+    #[serde(rename = "loop.started")]
+    LoopStarted {
+        /// The gate.
+        gate: String,
+        /// The digest of the plan, which holds for every attempt.
+        plan: String,
+        /// The commit that the work is compared with.
+        base: String,
+        /// The executor and its arguments.
+        executor: Vec<String>,
+        /// How often the work is sent back at most.
+        max_bounces: u32,
+    },
+    /// The executor was started.
+    #[serde(rename = "executor.started")]
+    ExecutorStarted {
+        /// How long it may take.
+        timeout_ms: f64,
+    },
+    /// The executor ended, and everything that it started.
+    #[serde(rename = "executor.ended")]
+    ExecutorEnded {
+        /// `success`, `failure`, `timeout` or `killed`.
+        outcome: String,
+        /// Its exit code.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// The signal that ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+        /// How long it took.
+        duration_ms: f64,
+    },
+    /// A check of the gate of a loop came to an end.
+    #[serde(rename = "verification")]
+    Verification {
+        /// The check.
+        check: String,
+        /// What became of it.
+        outcome: Outcome,
+        /// How its outcome came about.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// How many findings it has.
+        findings: usize,
+    },
+    /// The work goes back to the executor.
+    #[serde(rename = "bounce")]
+    Bounce {
+        /// Its number, from 1.
+        number: u32,
+        /// How many there may be.
+        allowed: u32,
+        /// The class of the failure.
+        class: String,
+        /// The digest of what was wrong.
+        failure: String,
+        /// What is said to the executor.
+        feedback: String,
+    },
+    /// A person is needed.
+    #[serde(rename = "escalation")]
+    Escalation {
+        /// `notify` or `halt`.
+        level: String,
+        /// What led to it, as a word.
+        trigger: String,
+        /// Why, for a person.
+        why: String,
+    },
+    /// The loop is over.
+    #[serde(rename = "loop.ended")]
+    LoopEnded {
+        /// `completed`, `verification_failed`, `blocked`, `escalated`, `halted` or `interrupted`.
+        state: String,
+        /// Why.
+        why: String,
+        /// Which budget ended it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<String>,
+        /// How many attempts there were.
+        attempts: u32,
+        /// How often the work was sent back.
+        bounces: u32,
+        /// How long it took.
+        duration_ms: f64,
     },
     /// The run is over.
     #[serde(rename = "run.ended")]

@@ -3,9 +3,14 @@
 //! It states facts and gives no orders. What verifiers wrote is quoted as data: in one line, bounded, between `«` and
 //! `»`, which it cannot contain itself; so nothing in it can pass for a sentence of the host.
 
+mod round;
+
+pub use round::Round;
+
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::text::clean_line;
-use crate::verdict::{Finding, Verdict};
+use crate::verdict::{Class, Finding, Fix, Verdict};
+use std::collections::BTreeSet;
 
 /// The most characters of a feedback.
 pub const MAX_CHARS: usize = 2_000;
@@ -16,23 +21,45 @@ const MAX_QUOTE: usize = 200;
 /// The most characters of what a command printed: its end.
 const MAX_OUTPUT: usize = 600;
 const END: &str = "The same checks will be run again on the next submission.";
+/// Where it is not the work that comes next.
+const PERSON: &str = "A person is asked to decide.";
+const WAITING: &str = "The work waits for something else.";
+/// The most edits of a fix that are shown.
+const MAX_EDITS: usize = 3;
+/// The most findings that are named as resolved.
+const MAX_RESOLVED: usize = 5;
 
 /// Say what keeps this gate from passing.
 pub fn feedback(gate: &Node) -> String {
+    feedback_in(gate, &Round::default())
+}
+
+/// Say what keeps this gate from passing, and how that differs from the attempts before.
+pub fn feedback_in(gate: &Node, round: &Round) -> String {
     let name = shown(&gate.name);
     if gate.outcome == Outcome::Pass {
         return format!("The gate `{name}` passed.\n");
     }
     let mut parts = Vec::new();
-    collect(gate, &mut parts);
+    collect(gate, round, &mut BTreeSet::new(), &mut parts);
     parts.sort_by_key(|part| part.rank);
     let mut text = match gate.outcome {
         Outcome::Fail => format!("The gate `{name}` failed.\n"),
         Outcome::Error => format!("The gate `{name}` gave no answer.\n"),
         _ => format!("The gate `{name}` came to no judgement{}.\n", reason(gate)),
     };
-    let lines: Vec<String> = parts.into_iter().flat_map(|part| part.lines).collect();
-    let mut room = MAX_CHARS - chars(&text) - chars(END) - 1;
+    if round.attempt > 0 {
+        let class = gate.class.as_ref().map(|class| format!(" ({class}). {}", round::recovery(class)));
+        text.insert_str(0, &format!("Attempt {} of {}{}\n", round.attempt, round.allowed, class.unwrap_or_default()));
+    }
+    let end = match &gate.class {
+        _ if gate.escalated => PERSON,
+        Some(Class::Blocked) => WAITING,
+        _ => END,
+    };
+    let mut lines: Vec<String> = parts.into_iter().flat_map(|part| part.lines).collect();
+    lines.extend(resolved(round));
+    let mut room = MAX_CHARS - chars(&text) - chars(end) - 1;
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
         let last = format!("({rest} more lines are left out.)\n");
@@ -46,9 +73,38 @@ pub fn feedback(gate: &Node) -> String {
         text.push_str(line);
         text.push('\n');
     }
-    text.push_str(END);
+    text.push_str(end);
     text.push('\n');
     text
+}
+
+/// What the attempt before was found wanting in, and this one is not.
+fn resolved(round: &Round) -> Vec<String> {
+    let resolved = round.resolved();
+    if resolved.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("- resolved since attempt {}: {}", round.attempt.saturating_sub(1), resolved.len())];
+    lines.extend(resolved.iter().take(MAX_RESOLVED).map(|found| format!("  {}[{}]", place(found), shown(&found.code))));
+    lines
+}
+
+/// Say that an executor failed before there was anything to judge: how it ended, and the end of what it printed.
+pub fn of_executor(ending: &str, printed: &str) -> String {
+    let mut text = format!("The executor {}, so its work was not judged.\n", shown(ending));
+    if !printed.trim().is_empty() {
+        text.push_str(&format!("It printed: {}\n", tail(printed)));
+    }
+    text.push_str("What it changed is still there. It is run again.\n");
+    text
+}
+
+/// The end of what was printed, quoted.
+fn tail(printed: &str) -> String {
+    let printed = data(printed.trim_end(), usize::MAX);
+    let skip = chars(&printed).saturating_sub(MAX_OUTPUT);
+    let cut = if skip > 0 { "…" } else { "" };
+    format!("«{cut}{}»", printed.chars().skip(skip).collect::<String>())
 }
 
 /// What one member has to say.
@@ -59,7 +115,7 @@ struct Part {
 }
 
 /// The members to which a gate owes that it did not pass. What is below a pass, or in shadow, is none of them.
-fn collect(node: &Node, parts: &mut Vec<Part>) {
+fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut Vec<Part>) {
     let rank = match node.outcome {
         Outcome::Fail => 0,
         Outcome::Error => 1,
@@ -71,8 +127,8 @@ fn collect(node: &Node, parts: &mut Vec<Part>) {
     }
     match node.kind {
         // A gate that has something to say itself has members that all passed.
-        _ if node.verdict.is_some() => parts.push(Part { rank, lines: check(node) }),
-        NodeKind::Check => parts.push(Part { rank, lines: check(node) }),
+        _ if node.verdict.is_some() => parts.push(Part { rank, lines: check(node, round, told) }),
+        NodeKind::Check => parts.push(Part { rank, lines: check(node, round, told) }),
         NodeKind::Not if node.outcome == Outcome::Fail => {
             let passed = node.children.first().map(|child| shown(&child.name)).unwrap_or_default();
             let line = format!("- `{}`: fail, since `{passed}` passed and must not", shown(&node.name));
@@ -81,15 +137,16 @@ fn collect(node: &Node, parts: &mut Vec<Part>) {
         NodeKind::Vote => {
             let line = format!("- `{}` (vote): {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
             parts.push(Part { rank, lines: vec![line] });
-            node.children.iter().for_each(|child| collect(child, parts));
+            node.children.iter().for_each(|child| collect(child, round, told, parts));
         }
         NodeKind::Tiers | NodeKind::All | NodeKind::Any | NodeKind::Not => {
-            node.children.iter().for_each(|child| collect(child, parts));
+            node.children.iter().for_each(|child| collect(child, round, told, parts));
         }
     }
 }
 
-fn check(node: &Node) -> Vec<String> {
+/// What a check says. What another has told already, such as a voter of the same mind, is not told again.
+fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String> {
     let verifier = node.verifier.as_ref().map(|verifier| format!(" ({})", shown(&verifier.name))).unwrap_or_default();
     let head = format!("- `{}`{verifier}: {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
     let Some(verdict) = &node.verdict else { return vec![head] };
@@ -98,18 +155,27 @@ fn check(node: &Node) -> Vec<String> {
     for command in &node.commands {
         lines.push(format!("  ran {}: {}", quote(&command.line()), command.ending()));
     }
-    let mut findings: Vec<&Finding> = verdict.findings.iter().collect();
+    let mut again = 0;
+    let mut findings: Vec<&Finding> = Vec::new();
+    for found in &verdict.findings {
+        let is_new = told.insert(finding(found));
+        again += u64::from(!is_new);
+        findings.extend(is_new.then_some(found));
+    }
     findings.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));
-    lines.extend(findings.iter().take(MAX_FINDINGS).map(|found| finding(found)));
+    for found in findings.iter().take(MAX_FINDINGS) {
+        lines.push(finding(found) + &round.since(found));
+        lines.extend(found.fix.as_ref().map(fix));
+    }
+    if again > 0 {
+        lines.push(format!("  and {again} that were told above"));
+    }
     let omitted = findings.len().saturating_sub(MAX_FINDINGS) as u64 + verdict.findings_omitted;
     if omitted > 0 {
         lines.push(format!("  and {omitted} more findings"));
     }
     for command in node.commands_to_quote() {
-        let printed = data(command.output.trim_end(), usize::MAX);
-        let skip = chars(&printed).saturating_sub(MAX_OUTPUT);
-        let cut = if skip > 0 { "…" } else { "" };
-        lines.push(format!("  it printed: «{cut}{}»", printed.chars().skip(skip).collect::<String>()));
+        lines.push(format!("  it printed: {}", tail(&command.output)));
     }
     lines
 }
@@ -122,14 +188,35 @@ fn said(verdict: &Verdict) -> Option<String> {
     }
 }
 
-fn finding(finding: &Finding) -> String {
+/// The exact repair.
+fn fix(fix: &Fix) -> String {
+    let edit = |edit: &crate::verdict::Edit| {
+        let (from, to) = ((edit.start_line, edit.start_column), (edit.end_line, edit.end_column));
+        let replacement = quote(&edit.replacement);
+        if from == to {
+            format!("insert {replacement} at {}:{}", from.0, from.1)
+        } else {
+            format!("replace {}:{} to {}:{} by {replacement}", from.0, from.1, to.0, to.1)
+        }
+    };
+    let edits: Vec<String> = fix.edits.iter().take(MAX_EDITS).map(edit).collect();
+    let more = fix.edits.len().saturating_sub(MAX_EDITS);
+    let more = if more > 0 { format!("; and {more} more edits") } else { String::new() };
+    format!("    fix: {}: {}{more}", quote(&fix.description), edits.join("; "))
+}
+
+fn place(finding: &Finding) -> String {
     let place = finding.place.as_ref().map(|place| {
         let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: ", shown(&place.path))
     });
+    place.unwrap_or_default()
+}
+
+fn finding(finding: &Finding) -> String {
     let hint = finding.hint.as_ref().map(|hint| format!(" hint: {}", quote(hint))).unwrap_or_default();
     let code = shown(&finding.code);
-    format!("  {}{} [{code}] {}{hint}", place.unwrap_or_default(), finding.level, quote(&finding.message))
+    format!("  {}{} [{code}] {}{hint}", place(finding), finding.level, quote(&finding.message))
 }
 
 fn reason(node: &Node) -> String {
@@ -258,6 +345,56 @@ The same checks will be run again on the next submission.
         let checks = vec![check_node("many", failed("", many)), check_node("other", failed("also", Vec::new()))];
         let text = feedback(&gate(NodeKind::All, Outcome::Fail, checks));
         assert!(text.contains("  and 490 more findings\n- `other` (verifier): fail: «also»\n"), "{text}");
+    }
+
+    #[test]
+    fn a_later_attempt_is_told_the_difference() {
+        let finding = |message: &str, fingerprint: &str| Finding {
+            fingerprint: fingerprint.to_owned(),
+            ..found(Level::Error, "a.rs", 1, message)
+        };
+        let of = |findings| Node { class: Some(Class::VerifyFailure), ..check_node("c", failed("", findings)) };
+        let first = of(vec![finding("old", "1"), finding("gone", "2")]);
+        let second = of(vec![finding("old", "1"), finding("other", "3")]);
+        let text = feedback_in(&second, &Round::new(2, 3, &second, [(1, &first)]));
+        let expected = "\
+Attempt 2 of 3 (verify-failure). A command or a rule failed: each failure is listed below.
+The gate `c` failed.
+- `c` (verifier): fail
+  a.rs:1: error [code] «old» (still there since attempt 1)
+  a.rs:1: error [code] «other» (new)
+- resolved since attempt 1: 1
+  a.rs:1: [code]
+The same checks will be run again on the next submission.
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn voters_of_one_mind_speak_once_and_a_fix_is_told_exactly() {
+        let edit = crate::verdict::Edit {
+            start_line: 1,
+            start_column: 3,
+            end_line: 1,
+            end_column: 4,
+            replacement: String::new(),
+        };
+        let fix = Fix { description: "remove the comma".to_owned(), edits: vec![edit] };
+        let bad = Finding { fix: Some(fix), ..found(Level::Error, "a.json", 1, "bad") };
+        let voters = vec![check_node("v#1", failed("", vec![bad.clone()])), check_node("v#2", failed("", vec![bad]))];
+        let text = feedback(&gate(NodeKind::Vote, Outcome::Fail, voters));
+        assert_eq!(text.matches("«bad»").count(), 1, "{text}");
+        assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 by «»\n"), "{text}");
+        assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that were told above\n"), "{text}");
+    }
+
+    #[test]
+    fn nobody_is_told_to_go_on_where_somebody_else_comes_first() {
+        let mut vote = gate(NodeKind::Vote, Outcome::Abstain, vec![check_node("bad", failed("no", Vec::new()))]);
+        vote.escalated = true;
+        assert!(feedback(&vote).ends_with("\nA person is asked to decide.\n"), "{}", feedback(&vote));
+        let waiting = Node { class: Some(Class::Blocked), ..check_node("c", failed("waits", Vec::new())) };
+        assert!(feedback(&waiting).ends_with("\nThe work waits for something else.\n"), "{}", feedback(&waiting));
     }
 
     proptest! {

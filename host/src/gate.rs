@@ -127,6 +127,11 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge)
         }
         classify::classify(&mut node);
     }
+    if circumstances.nothing_done && root.on_nothing == Inapplicable::Block && node.outcome == Outcome::Pass {
+        node.outcome = Outcome::Abstain;
+        node.reason = "nothing changed, and `on_nothing = \"pass\"` is not set".to_owned();
+        classify::classify(&mut node);
+    }
     let by_author = |node: &Node| node.skipped.is_some_and(SkipReason::is_authors_word);
     if plan.require_trusted && node.outcome == Outcome::Pass && node.walk().any(by_author) {
         node.outcome = Outcome::Abstain;

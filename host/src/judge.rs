@@ -5,7 +5,7 @@ mod reads;
 mod witness;
 
 use crate::catalogue::Verifiers;
-use crate::commands::Commands;
+use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::fingerprint;
@@ -76,17 +76,19 @@ pub struct Services {
 }
 
 impl Services {
-    /// What the plan declares, for this subject. Models are recorded on the tape, or answer from it; no command may
+    /// What the plan declares, for this subject. Models and commands are recorded on their tapes, or answer from them; no command may
     /// change the file `configuration`.
     pub fn new(
         plan: &Plan,
         subject: &Subject,
         tape: Option<Tape>,
+        command_tape: Option<Arc<CommandTape>>,
         configuration: Option<PathBuf>,
         environment: &Environment,
     ) -> Self {
         let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
         let commands = commands.with_configuration(configuration).with_environment(environment.clone());
+        let commands = commands.with_tape(command_tape);
         let commands = Arc::new(commands);
         let executor = subject.submission.executor.clone();
         let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);

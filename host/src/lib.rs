@@ -28,6 +28,8 @@ pub mod feedback;
 // What is judged.
 pub mod workspace;
 pub mod input;
+pub mod transcript;
+pub mod taskplan;
 pub mod changes;
 pub mod error;
 
@@ -50,6 +52,9 @@ pub mod proof;
 
 // One call that does it all.
 pub mod session;
+
+// An executor, run until its work passes.
+pub mod drive;
 
 // For those who write verifiers.
 pub mod author;

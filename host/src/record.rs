@@ -137,7 +137,7 @@ pub struct HostBuild {
 /// Which files were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectionRecord {
-    /// `changed`, `staged`, `all`, `files`, `between` or `since`.
+    /// `changed`, `staged`, `all`, `files`, `between`, `since` or `base` (exactly that commit).
     pub kind: String,
     /// The first commit, as the caller named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
+use crate::drive::LoopRecord;
 use crate::event::Event;
 use crate::record::{MistakeDocument, Record};
 use crate::runtime::{ProgramInput, ProgramOutput};
@@ -28,6 +29,11 @@ pub fn mistake() -> Value {
 /// The schema of one line of `--events`.
 pub fn event() -> Value {
     written::<Event>("Gatehost event")
+}
+
+/// The schema of the record that `gate loop --format json` prints.
+pub fn loop_record() -> Value {
+    written::<LoopRecord>("Gatehost loop")
 }
 
 /// The schema of what is written as this type.
@@ -119,6 +125,7 @@ pub fn gate_toml() -> Value {
                 "$ref": "#/$defs/globs",
             },
             "hook": hook(),
+            "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
         }),
         &["gate"],
     );
@@ -129,7 +136,8 @@ pub fn gate_toml() -> Value {
         "size": { "type": ["string", "integer"], "examples": ["64MiB", "10MB", 1048576] },
         "globs": { "type": "array", "items": { "type": "string", "minLength": 1 } },
         "leniency": { "enum": ["block", "warn", "escalate"] },
-        "gate": with_one_rule(table(merged(&[&terms(), &rules()]), &[])),
+        "gate": with_one_rule(table(merged(&[&terms(), &rules(), &of_gates_alone()]), &[])),
+        "loop": table(budgets(), &[]),
         "member": {
             "anyOf": [
                 { "description": "The name of a gate or a check.", "type": "string", "minLength": 1 },
@@ -280,6 +288,28 @@ fn rules() -> Value {
         "quorum": { "description": "How many ballots must be cast; without it, those of all that apply.", "type": "integer", "minimum": 1 },
         "independent": { "description": "Ballots of one component with one model are one voice.", "type": "boolean", "default": false },
         "on_divergence": { "enum": ["escalate", "fail"], "default": "escalate" },
+    })
+}
+
+/// What can be said of a gate with a name, and not of one that is written in place.
+fn of_gates_alone() -> Value {
+    json!({ "loop": { "description": "What differs from `[loop]` where a loop runs this gate.", "$ref": "#/$defs/loop" } })
+}
+
+fn budgets() -> Value {
+    json!({
+        "max_bounces": {
+            "description": "How often the work is sent back.",
+            "type": "integer", "minimum": 0, "maximum": 1_000, "default": 2,
+        },
+        "executor_timeout": {
+            "description": "How long one attempt of the executor may take, at most `15m`.",
+            "$ref": "#/$defs/duration", "default": "5m",
+        },
+        "stop_when_unchanged": {
+            "description": "Whether the loop ends when an attempt fails exactly as the one before it.",
+            "type": "boolean", "default": true,
+        },
     })
 }
 

@@ -29,7 +29,8 @@ pub use recorder::LedgerUse;
 
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
-use crate::config::{Config, Hook, Overrides, nearest};
+use crate::commands::CommandTape;
+use crate::config::{Config, Hook, Inapplicable, Loop, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -72,6 +73,8 @@ pub struct Request {
     pub submission: Submission,
     /// Whether the answers of models are recorded, or come from an earlier recording.
     pub models: Recording,
+    /// Where what commands come to is recorded, or comes from.
+    pub commands: Option<Arc<CommandTape>>,
     /// Whether passes of earlier runs may be reused.
     pub use_cache: bool,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
@@ -86,6 +89,64 @@ pub struct Request {
     pub ledger: LedgerUse,
     /// The session of the agent that did the work, which its entries in the ledger are found by; empty for none.
     pub session: String,
+    /// What the caller knows of the work, where it saw it being done.
+    pub work: Work,
+    /// The gate, where it was resolved before: what the policy, the gate and the folder of the request say does not count.
+    pub pinned: Option<Pinned>,
+}
+
+/// What a caller knows of the work that is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing: it may be work of any kind, or none.
+    #[default]
+    Unknown,
+    /// It was asked for, so a gate that finds nothing to check abstains, unless it says otherwise (`on_nothing`).
+    Asked,
+    /// It was asked for, and nothing was done: no gate passes, unless it says otherwise.
+    NotDone,
+}
+
+/// A gate that was resolved once, to be run several times. Neither its configuration nor its verifiers are read again, so
+/// whoever does the work between two runs changes neither.
+#[derive(Clone)]
+pub struct Pinned(Arc<Resolved>);
+
+impl std::fmt::Debug for Pinned {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Pinned").field(&self.0.plan.root.name).finish()
+    }
+}
+
+impl Pinned {
+    /// What the configuration means.
+    pub fn plan(&self) -> &Plan {
+        &self.0.plan
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.0.found.config
+    }
+
+    /// Where the configuration came from.
+    pub fn policy(&self) -> PolicyRecord {
+        self.0.found.record()
+    }
+
+    /// The budgets of a loop around the gate.
+    pub fn budgets(&self) -> Loop {
+        let config = self.config();
+        let of_gate = config.gates.get(&self.0.plan.root.name).map(|gate| gate.looping.clone()).unwrap_or_default();
+        of_gate.or(&config.looping)
+    }
+}
+
+/// A configuration, what it means, and the verifiers that it names.
+struct Resolved {
+    found: Arc<Found>,
+    plan: Plan,
+    verifiers: Verifiers,
 }
 
 impl Request {
@@ -98,6 +159,7 @@ impl Request {
             gate: None,
             submission: Submission::default(),
             models: Recording::default(),
+            commands: None,
             use_cache: true,
             fail_fast: false,
             checks: Checks::default(),
@@ -105,6 +167,8 @@ impl Request {
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
+            work: Work::default(),
+            pinned: None,
         }
     }
 }
@@ -247,6 +311,17 @@ impl Host {
         .await
     }
 
+    /// Resolve a gate, to run it several times.
+    pub async fn pin(&self, request: Request, observer: impl Observer + 'static) -> Result<Pinned, Error> {
+        let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
+        self.on_workers(async move {
+            let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
+            let (found, plan, verifiers) = session.plan(&emitter).await?;
+            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers })))
+        })
+        .await
+    }
+
     /// Run a future on threads of our own; dropping what is returned ends it.
     async fn on_workers<T: Send + 'static>(
         &self,
@@ -276,7 +351,13 @@ impl Session {
     /// Find the configuration, load its verifiers, and resolve the gate.
     async fn plan(&self, emitter: &Arc<Emitter>) -> Result<(Arc<Found>, Plan, Verifiers), Error> {
         let request = self.request.clone();
-        let found = Arc::new(blocking(move || policy::find(&request)).await?);
+        let mut found = blocking(move || policy::find(&request)).await?;
+        if self.request.work != Work::Unknown {
+            for gate in found.config.gates.values_mut() {
+                gate.terms.on_nothing.get_or_insert(Inapplicable::Block);
+            }
+        }
+        let found = Arc::new(found);
         let compiling = {
             let emitter = Arc::clone(emitter);
             move |name: &str, source: &Source| {
@@ -294,8 +375,15 @@ impl Session {
         let (start, started) = (Instant::now(), SystemTime::now());
         let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
         let recorder = tokio::task::spawn_blocking(self.recorder());
-        let (found, plan, verifiers) = self.plan(&emitter).await?;
-        self.refuse_unread(&plan)?;
+        let resolved = match &self.request.pinned {
+            Some(Pinned(resolved)) => Arc::clone(resolved),
+            None => {
+                let (found, plan, verifiers) = self.plan(&emitter).await?;
+                Arc::new(Resolved { found, plan, verifiers })
+            }
+        };
+        let Resolved { found, plan, verifiers } = &*resolved;
+        self.refuse_unread(plan)?;
         let tape = self.tape()?;
         let needs = Needs {
             hunks: plan.checks().any(|check| check.shape == Shape::Submission),
@@ -322,6 +410,7 @@ impl Session {
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
         circumstances.left_out = self.request.checks.left_out(&plan)?;
+        circumstances.nothing_done = self.request.work == Work::NotDone;
 
         let digest = plan.digest();
         let attempt = subject.submission.attempt.max(1);
@@ -337,9 +426,10 @@ impl Session {
             Some(mut recorder) => Some(blocking(move || recorder.begin(labels, attempt).map(|()| recorder)).await?),
             None => None,
         };
-        emitter.run_started(&plan, &digest, files);
+        emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
-        let services = Services::new(&plan, &subject, tape, found.path.clone(), environment);
+        let services =
+            Services::new(plan, &subject, tape, self.request.commands.clone(), found.path.clone(), environment);
         let told = subject.clone();
         let observe = |event: gate::Event<'_>| emitter.gate_event(event);
         let done = {
@@ -349,15 +439,15 @@ impl Session {
             }
         };
         let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
-        let bench = Bench::new(Arc::clone(&self.runtime), &verifiers, subject, services, &observe);
+        let bench = Bench::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
-        let mut gate = gate::run(&plan, &circumstances, &bench).await;
+        let mut gate = gate::run(plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
-        let Request { folder, selection, .. } = self.request.clone();
-        let known = Arc::clone(&found);
+        let (known, folder, selection) =
+            (Arc::clone(&found), self.request.folder.clone(), self.request.selection.clone());
         trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
         explain(&mut gate, &verifiers);
 
@@ -507,6 +597,7 @@ fn selection_record(selection: &Selection) -> SelectionRecord {
             SelectionRecord { paths, ..of("files") }
         }
         Selection::Since(from) => SelectionRecord { from: Some(from.clone()), ..of("since") },
+        Selection::Base(from) => SelectionRecord { from: Some(from.clone()), ..of("base") },
         Selection::Between { from, to } => {
             SelectionRecord { from: Some(from.clone()), to: Some(to.clone()), ..of("between") }
         }
@@ -514,7 +605,7 @@ fn selection_record(selection: &Selection) -> SelectionRecord {
 }
 
 /// An identifier that sorts by time: 48 bits of milliseconds and 80 random bits, as 26 letters and digits.
-fn run_id(now: SystemTime) -> String {
+pub(crate) fn run_id(now: SystemTime) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let milliseconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let random = random::<10>().unwrap_or_default();

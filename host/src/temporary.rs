@@ -21,15 +21,18 @@ pub(crate) enum Purpose {
     Command,
     /// The files of a commit, or of the index.
     Snapshot,
+    /// What is handed to an executor.
+    Feedback,
 }
 
 impl Purpose {
-    const ALL: [Self; 2] = [Self::Command, Self::Snapshot];
+    const ALL: [Self; 3] = [Self::Command, Self::Snapshot, Self::Feedback];
 
     fn prefix(self) -> &'static str {
         match self {
             Self::Command => "gate-command-",
             Self::Snapshot => "gate-snapshot-",
+            Self::Feedback => "gate-feedback-",
         }
     }
 }

@@ -102,6 +102,7 @@ impl ScriptedRun {
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
             advice: None,
+            replayed: false,
         })
     }
 }

@@ -91,16 +91,18 @@ impl Repository {
         live::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
 
-    /// What differs between a commit and the working tree, untracked files included.
+    /// What differs between a commit and the working tree, untracked files included. Unless `exactly` that commit is
+    /// meant, it is where the commit and the last one parted.
     pub(super) fn since(
         &self,
         name: &str,
+        exactly: bool,
         work: &Workspace,
         hunks: bool,
         store: Option<&Arc<Vault>>,
     ) -> Result<Found, Error> {
         let git = self.git()?;
-        live::Live { git, root: &self.root, work, store }.changes(Some(name), hunks)
+        live::Live { git, root: &self.root, work, store }.changes(Some(live::Since { name, exactly }), hunks)
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.

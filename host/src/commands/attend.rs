@@ -148,7 +148,7 @@ fn broken(error: io::Error) -> NoResult {
     NoResult::not_started(format!("it could not be attended to: {error}"))
 }
 
-fn ending(status: i32) -> Ending {
+pub(super) fn ending(status: i32) -> Ending {
     let status = ExitStatus::from_raw(status);
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),

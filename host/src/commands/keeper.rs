@@ -55,7 +55,7 @@ pub(super) enum Said {
 }
 
 impl Said {
-    fn bytes(self) -> [u8; 8] {
+    pub(super) fn bytes(self) -> [u8; 8] {
         let (tag, value) = match self {
             Self::Ended(status) => (0, status),
             Self::Failed(stage, errno) => (stage as i32, errno),
@@ -216,7 +216,7 @@ fn wait_for_all() -> ! {
 }
 
 /// End the processes that a file of `/proc` lists. What does not fit is for the next time.
-fn kill_each(list: &OwnedFd) {
+pub(super) fn kill_each(list: &OwnedFd) {
     let mut text = [0; 4096];
     let read = sys::read_from_start(list.as_raw_fd(), &mut text).unwrap_or(0);
     let mut pid: pid_t = 0;

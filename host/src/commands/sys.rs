@@ -103,6 +103,15 @@ pub(super) fn forget_handlers() {
     }
 }
 
+/// What the keys and the closing of a terminal send is ignored, or does what it always does.
+pub(super) fn ignore_terminal(ignored: bool) {
+    let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGTSTP] {
+        // SAFETY: no memory is involved.
+        unsafe { libc::signal(signal, action) };
+    }
+}
+
 /// Wait until one of these has something to say. A negative time stands for no end.
 pub(super) fn poll(fds: &mut [libc::pollfd], milliseconds: c_int) -> io::Result<()> {
     let count = fds.len() as libc::nfds_t;

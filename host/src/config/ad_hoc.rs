@@ -1,8 +1,11 @@
 //! A configuration that nobody wrote: some verifiers, all of which must pass.
 
+use super::command::COMMAND_TIMEOUT;
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Check, Config, DEADLINE, Gate, Grant, Hook, Member, Overrides, Rule, Target};
+use super::{
+    Access, Check, Command, Config, DEADLINE, Gate, Grant, Hook, Loop, Member, Overrides, Rule, Sandbox, Target,
+};
 use crate::limits::Limits;
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
@@ -29,7 +32,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         let place = format!("gate.all[{}]", members.len());
         members.push(Member { place, name: None, target: Target::Named(name), weight: 1, terms: Terms::default() });
     }
-    let gate = Gate { rule: Rule::All(members), terms: Terms::default() };
+    let gate = Gate { rule: Rule::All(members), terms: Terms::default(), looping: Loop::default() };
     Config {
         deadline: DEADLINE,
         require_trusted: false,
@@ -42,8 +45,87 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         overrides: Overrides::default(),
         protected: Vec::new(),
         hook: Hook::default(),
+        looping: Loop::default(),
         places: Places::default(),
     }
+}
+
+/// A gate `verify` of one command, which must end with exit code 0. Whoever names a command on the command line cannot say
+/// what it may write, so it may write to the work; what is judged must be the same afterwards.
+pub fn of_command(argv: &[String]) -> Config {
+    let name = "verify".to_owned();
+    let mut config = of_verifiers(&["command".to_owned()], &serde_json::json!({}), &[Grant::Command(name.clone())]);
+    let command = Command {
+        run: argv.to_vec(),
+        timeout: COMMAND_TIMEOUT.0,
+        env: Vec::new(),
+        cwd: None,
+        network: false,
+        workspace: Access::ReadWrite,
+        read: Vec::new(),
+        write: Vec::new(),
+        min_sandbox: Sandbox::None,
+    };
+    config.commands.insert(name.clone(), command);
+    config.checks =
+        config.checks.into_values().map(|check| (name.clone(), Check { name: name.clone(), ..check })).collect();
+    for gate in config.gates.values_mut() {
+        if let Rule::All(members) = &mut gate.rule {
+            members.iter_mut().for_each(|member| member.target = Target::Named(name.clone()));
+        }
+    }
+    config.named("command-line")
+}
+
+/// Split a command as a shell would, without one: at spaces, with quotes and backslashes. What only a shell could do is
+/// refused.
+pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = line.chars();
+    while let Some(c) = characters.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('\''), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (_, '\\') => {
+                let next = characters.next().ok_or(BadWords::Unfinished)?;
+                if quote == Some('"') && !"\"\\$`".contains(next) {
+                    word.get_or_insert_default().push('\\');
+                }
+                word.get_or_insert_default().push(next);
+            }
+            (_, '$' | '`') => return Err(BadWords::Shell(c)),
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n' | '*' | '?') => return Err(BadWords::Shell(c)),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    match (quote, words.first()) {
+        (Some(_), _) => Err(BadWords::Unfinished),
+        (None, None) => Err(BadWords::Nothing),
+        (None, Some(_)) => Ok(words),
+    }
+}
+
+/// Why a line is not a command that can be run without a shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadWords {
+    /// It needs a shell.
+    #[error("`{}` needs a shell, and none is used; put the line into a script, or quote it for one: `sh -c \"…\"`", .0.escape_default())]
+    Shell(char),
+    /// A quote or a backslash is left open.
+    #[error("a quote is not closed")]
+    Unfinished,
+    /// There is no word in it.
+    #[error("it is empty")]
+    Nothing,
 }
 
 impl Config {
@@ -62,4 +144,28 @@ fn unused_name(verifier: &str, taken: &BTreeMap<String, Check>) -> String {
     let name: String = stem.chars().map(plain).take(50).collect();
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains_key(name)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_split_as_a_shell_would_and_never_run_by_one() {
+        for (line, expected) in [
+            ("npm test -- PlannerId", Ok(vec!["npm", "test", "--", "PlannerId"])),
+            ("  a  'b c' \"d \\\" e\" f\\ g '' ", Ok(vec!["a", "b c", "d \" e", "f g", ""])),
+            ("sh -c 'a && b; $c'", Ok(vec!["sh", "-c", "a && b; $c"])),
+            ("tsc --noEmit && npm test", Err(BadWords::Shell('&'))),
+            ("echo $HOME", Err(BadWords::Shell('$'))),
+            ("echo \"`id`\"", Err(BadWords::Shell('`'))),
+            ("ls *", Err(BadWords::Shell('*'))),
+            ("a 'b", Err(BadWords::Unfinished)),
+            ("a\\", Err(BadWords::Unfinished)),
+            (" ", Err(BadWords::Nothing)),
+        ] {
+            let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect());
+            assert_eq!(words(line), expected, "{line}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `[gate.*]`: the rules, and their members by name or inline, to any depth.
 
+use super::looping::{self, Loop};
 use super::read::{Table, Value};
 use super::terms::Terms;
 use super::units;
@@ -20,6 +21,8 @@ pub struct Gate {
     pub rule: Rule,
     /// When and how it runs.
     pub terms: Terms,
+    /// What differs from `[loop]` where a loop runs this gate.
+    pub looping: Loop,
 }
 
 /// How members come to one answer.
@@ -141,11 +144,13 @@ pub(super) fn read(name: &str, mut table: Table<'_>) -> Gate {
     let target = read_target(&mut table, &RULES);
     let terms = Terms::read(&mut table);
     refuse_weight(&mut table, name);
+    let looping = table.get("loop").and_then(|value| value.table("a table of budgets")).map(looping::read);
+    let looping = looping.unwrap_or_default();
     table.finish();
     match target {
-        Some(Target::Inline(rule)) => Gate { rule, terms },
+        Some(Target::Inline(rule)) => Gate { rule, terms, looping },
         // It is kept, so that its name is known; the problem was noted.
-        _ => Gate { rule: Rule::All(Vec::new()), terms },
+        _ => Gate { rule: Rule::All(Vec::new()), terms, looping },
     }
 }
 

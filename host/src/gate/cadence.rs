@@ -48,6 +48,8 @@ pub struct Circumstances {
     pub fail_fast: bool,
     /// The checks that the caller left out, by name.
     pub left_out: BTreeSet<String>,
+    /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
+    pub nothing_done: bool,
 }
 
 impl Circumstances {
@@ -60,6 +62,7 @@ impl Circumstances {
             changed: (!submission.changes.is_empty()).then(|| paths.collect()),
             fail_fast: false,
             left_out: BTreeSet::new(),
+            nothing_done: false,
         }
     }
 }

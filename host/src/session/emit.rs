@@ -30,7 +30,7 @@ impl Emitter {
         let mut seq = self.seq.lock().unwrap_or_else(PoisonError::into_inner);
         *seq += 1;
         let at_ms = milliseconds(self.start.elapsed());
-        self.observer.event(&Event { seq: *seq, at_ms, run: self.run.clone(), what });
+        self.observer.event(&Event { seq: *seq, at_ms, run: self.run.clone(), of_loop: None, attempt: None, what });
     }
 
     pub(super) fn run_started(&self, plan: &Plan, digest: &str, files: usize) {

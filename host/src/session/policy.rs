@@ -30,6 +30,8 @@ pub enum Policy {
     /// The gate.toml in the folder or above it, with everything that it names, as this commit has it. A change that touches
     /// any of it is judged by it all the same, and needs a person.
     Commit(String),
+    /// No file: this command, which must end with exit code 0. It may write to the work, and has no network.
+    Command(Vec<String>),
     /// No file: these verifiers, all of which must pass.
     Verifiers {
         /// Bundled names or paths of components, with `@sha256:HEX` to pin one.
@@ -101,6 +103,15 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
         Policy::Commit(name) => trusted::find(&request.folder, name),
+        Policy::Command(argv) => Ok(Found {
+            config: config::of_command(argv),
+            name: "the command line".to_owned(),
+            path: None,
+            folder: request.folder.clone(),
+            origin: PolicyOrigin::Flags,
+            digest: None,
+            trusted: None,
+        }),
         Policy::Verifiers { verifiers, settings, grants } => of_verifiers(request, verifiers, settings, grants),
     }
 }

@@ -1,5 +1,7 @@
 //! Where a text is nested deeper than the parser's recursion can follow.
 
+use crate::adjacent::line_breaks;
+use crate::joined::is_last;
 use gatehost_sdk::nesting::Nesting;
 use gosyn::LexicalToken;
 use gosyn::token::{Keyword, Operator, Token as Kind};
@@ -25,9 +27,15 @@ impl Token {
 }
 
 /// The first character at which the text goes beyond the stack.
-pub(crate) fn first_beyond(tokens: &[Token]) -> Option<usize> {
+pub(crate) fn first_beyond(text: &str, tokens: &[Token]) -> Option<usize> {
     let mut nesting = Nesting::new();
-    for Token { start, kind, .. } in tokens {
+    let mut before = None;
+    let code = tokens.iter().filter(|token| !matches!(token.kind, Kind::Comment(_)));
+    for (Token { start, kind, .. }, is_new_line) in code.zip(line_breaks(text, tokens)) {
+        if is_new_line && before.is_some_and(is_last) {
+            nesting.end_of_statement();
+        }
+        before = Some(kind);
         match kind {
             Kind::Operator(operator) => of_operator(&mut nesting, *operator),
             // `else if` and types are read one within another.
@@ -35,6 +43,8 @@ pub(crate) fn first_beyond(tokens: &[Token]) -> Option<usize> {
             Kind::Keyword(Keyword::Func | Keyword::Map | Keyword::Chan | Keyword::Struct | Keyword::Interface) => {
                 nesting.link(PREFIX);
             }
+            // It may follow an `else`; the end of a line ends the statement before it.
+            Kind::Keyword(Keyword::If) => {}
             Kind::Keyword(_) => nesting.end_of_statement(),
             Kind::Literal(..) | Kind::Comment(_) => {}
         }

@@ -29,7 +29,7 @@ pub(crate) fn joined(text: &str, tokens: &[Token]) -> String {
 }
 
 /// Whether a line that ends with this token ends a statement.
-fn is_last(kind: &Kind) -> bool {
+pub(crate) fn is_last(kind: &Kind) -> bool {
     use Keyword as K;
     use Operator as O;
     match kind {

@@ -3,6 +3,7 @@
 //! The parser is gosyn's, which stops at the first error. What is nested too deep for its recursion is found before it
 //! runs (`depth.rs`), by the tokens; so is what is no token, on which the parser would panic where it goes back.
 
+mod adjacent;
 mod depth;
 mod joined;
 
@@ -94,14 +95,17 @@ fn judge(file: &File, whole: &str) -> Verdict {
             return Finding::error("invalid-token", message).at(place).into();
         }
     };
-    if let Some(character) = depth::first_beyond(&tokens) {
+    if let Some(character) = depth::first_beyond(text, &tokens) {
         return file.too_deep(place(character));
     }
     let error = match Parser::from(text).parse_file() {
         Ok(parsed) => {
             // Taking a deep tree down recurses, and the memory goes with the instance.
             std::mem::forget(parsed);
-            return Verdict::pass();
+            let Some(token) = adjacent::first_error(text, &tokens) else { return Verdict::pass() };
+            let found = format!("{:?}", token.kind);
+            let message = format!("expected `,`, `;` or an operator, found `{}`", one_line(found.trim_matches('\'')));
+            return Finding::error("expected-token", message).at(file.place_of(place(token.start))).into();
         }
         Err(error) if error.to_string().contains("too many depth") => {
             return Verdict::abstain("an expression is nested deeper than this verifier can follow");

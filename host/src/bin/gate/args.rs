@@ -63,6 +63,10 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Judge files or a submission by a gate
     Run(Box<Run>),
+    /// Run an executor, judge what it did, and send it back with feedback until it passes
+    Loop(Box<Loop>),
+    /// Look for what is wrong with a plan of tasks before anybody works by it
+    CheckPlan(CheckPlan),
     /// Show what the configuration means, and its digest
     Plan(Plan),
     /// Print the record of a run in another format
@@ -212,6 +216,9 @@ pub(crate) struct Run {
     /// Use these verifiers instead of a gate: a bundled name or the path of a component, with `@sha256:HEX` to pin it
     #[arg(long, value_name = "VERIFIER", conflicts_with = "gate")]
     pub(crate) verifier: Vec<String>,
+    /// Judge by this command alone, which must end with exit code 0, instead of a gate; it is split without a shell
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["gate", "config", "verifier"])]
+    pub(crate) verify: Option<String>,
     /// Settings of the verifier, as a JSON object
     #[arg(long, value_name = "JSON", requires = "verifier")]
     pub(crate) settings: Option<String>,
@@ -224,6 +231,12 @@ pub(crate) struct Run {
     /// Answer model requests from a file that `--record-models` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) replay_models: Option<PathBuf>,
+    /// Record what commands come to, to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
+    pub(crate) record_commands: Option<PathBuf>,
+    /// Run no command, and take what each comes to from a file that `--record-commands` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_commands: Option<PathBuf>,
     /// Write what happens while the gate runs, a JSON document a line, to this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
@@ -353,6 +366,106 @@ fn hosts() -> impl TypedValueParser<Value = Host> {
     parser.map(|name| Host::named(&name).unwrap_or(Host::Claude))
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A plan is a Markdown file of task blocks (`- [ ] 1.1 TITLE` with **Files**, **Done when**, **Verify**, **Commit** and \
+**Depends on** below it) or of tags (`<task id=\"1\">` with <name>, <files>, <verify>, <done>, <depends>). Criteria that \
+nothing can fail, commands that prove nothing, ids that are used twice and tasks that wait for each other are errors: exit \
+code 1.
+
+Example:
+  gate check-plan tasks.md")]
+pub(crate) struct CheckPlan {
+    /// The plan
+    pub(crate) file: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// How to print what a loop came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LoopFormat {
+    /// For people.
+    #[default]
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The executor runs in this folder, with its terminal, its network and its environment; it is not confined. When it ends, \
+everything that it started is ended, and every difference from the commit at which the loop began is judged, by the \
+gate.toml and the verifiers of that moment. Unless all of it passes, the executor is run again. It finds the feedback in \
+$GATE_FEEDBACK and in the file $GATE_FEEDBACK_FILE, both empty at first, the number of the attempt in $GATE_ATTEMPT, and the task in $GATE_TASK and $GATE_TASK_ID. \
+The end of its standard output is its claim. An executor that fails, or changes nothing, does not pass.
+
+Exit codes:
+  0    completed: the gate passed
+  1    verification_failed: a budget was used up
+  2    the caller's mistake: usage, configuration, input
+  3    blocked, escalated or halted: a person is needed
+  130  interrupted
+
+Examples:
+  gate loop -- ./fix.sh
+  gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
+  gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
+  gate loop --stdin -- codex exec -
+  gate loop --plan tasks.md -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --format json -- sh -c 'make generate'")]
+pub(crate) struct Loop {
+    /// The gate; chosen as `gate run` does
+    pub(crate) gate: Option<String>,
+    /// The executor and its arguments; `{feedback}` and `{task}` in an argument stand for the feedback and the task
+    #[arg(last = true, required = true, value_name = "EXECUTOR")]
+    pub(crate) executor: Vec<String>,
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Judge by this command alone, which must end with exit code 0, instead of a gate; it is split without a shell
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["gate", "config"])]
+    pub(crate) verify: Option<String>,
+    /// Send the work back at most so often [default: `max_bounces` of `[loop]`, or 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bounces: Option<u32>,
+    /// How long one attempt of the executor may take, at most 15m [default: `executor_timeout` of `[loop]`, or 5m]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) executor_timeout: Option<String>,
+    /// Hand the feedback to the executor on its standard input
+    #[arg(long)]
+    pub(crate) stdin: bool,
+    /// What was asked for, in words; with `--plan`, the id of a task of it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) task: Option<String>,
+    /// Work by this plan, which is read before the executor runs: the task of `--task`, or every task that is not checked,
+    /// one after the other until one does not complete
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Verify up to this tier only
+    #[arg(long, value_name = "N")]
+    pub(crate) tier: Option<u32>,
+    /// Ignore cached results
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Do not record the loop in the ledger
+    #[arg(long)]
+    pub(crate) no_ledger: bool,
+    /// Record what commands come to, to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
+    pub(crate) record_commands: Option<PathBuf>,
+    /// Run no command, and take what each comes to from a file that `--record-commands` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_commands: Option<PathBuf>,
+    /// Write what happens, a JSON document a line, to this file; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
+    /// How to print what it came to
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: LoopFormat,
+}
+
 /// Where events are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EventsTo {
@@ -419,6 +532,8 @@ pub(crate) enum SchemaOf {
     Record,
     /// The document that it prints where the caller made a mistake
     Mistake,
+    /// The document that `gate loop --format json` prints
+    Loop,
     /// A line of `gate run --events`
     Event,
     /// What a program reads that is used as a verifier

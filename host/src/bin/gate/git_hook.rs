@@ -53,7 +53,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint>
     let host = prepare::host(global, &plain.environment)?;
     for request in requests {
         let record = prepare::wait(host.run(request, ()))?;
-        reports::write(global, Format::Human, &[], &record)?;
+        reports::write(global, Some(Format::Human), &[], &record)?;
         worst = worst.max(record.status.into());
     }
     Ok(worst)

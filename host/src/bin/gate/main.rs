@@ -4,6 +4,7 @@ mod args;
 mod attest;
 mod bench;
 mod build;
+mod check_plan;
 mod compile;
 mod complaint;
 mod completions;
@@ -18,6 +19,7 @@ mod install;
 mod interrupt;
 mod languages;
 mod log;
+mod loop_;
 mod mcp;
 mod new;
 mod person;
@@ -57,7 +59,13 @@ fn main() -> ExitCode {
     };
     let global = &arguments.global;
     let exit = match &arguments.command {
+        Command::Loop(command) => {
+            let ended = loop_::run(global, command);
+            interrupt::give_way();
+            return ended.unwrap_or_else(|complaint| ExitCode::from(told(global, &complaint).code()));
+        }
         Command::Run(command) => run::run(global, command),
+        Command::CheckPlan(command) => check_plan::run(global, command),
         Command::Plan(command) => plan::run(global, command),
         Command::Hook(command) => return hook::run(global, command),
         Command::HookRun => return hook::child(),
@@ -87,11 +95,14 @@ fn main() -> ExitCode {
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();
-    let exit = exit.unwrap_or_else(|complaint: Complaint| {
-        complaint.print(terminal::color(global.color, &std::io::stderr()));
-        complaint.exit()
-    });
+    let exit = exit.unwrap_or_else(|complaint: Complaint| told(global, &complaint));
     ExitCode::from(exit.code())
+}
+
+/// Tell a person why the program cannot go on.
+fn told(global: &args::Global, complaint: &Complaint) -> Exit {
+    complaint.print(terminal::color(global.color, &std::io::stderr()));
+    complaint.exit()
 }
 
 /// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.

@@ -21,7 +21,7 @@ pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> 
         None => report::read(&bytes(global, &command.run)?)
             .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?,
     };
-    write(global, command.format, &command.output, &record)?;
+    write(global, Some(command.format), &command.output, &record)?;
     Ok(Exit::Pass)
 }
 
@@ -57,8 +57,13 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Complaint> {
     Ok(bytes)
 }
 
-/// Print a record, and write the files that were asked for.
-pub(crate) fn write(global: &Global, format: Format, files: &[OutputTo], record: &Record) -> Result<(), Complaint> {
+/// Write the files that were asked for, and print a record unless there is no format.
+pub(crate) fn write(
+    global: &Global,
+    format: Option<Format>,
+    files: &[OutputTo],
+    record: &Record,
+) -> Result<(), Complaint> {
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
@@ -68,12 +73,14 @@ pub(crate) fn write(global: &Global, format: Format, files: &[OutputTo], record:
         let failed = || format!("cannot write the {} report to `{}`", output.format.as_str(), output.path.display());
         written.with_context(failed).map_err(Complaint::mistake)?;
     }
-    if format == Format::Github || files.iter().any(|output| output.format == Format::Github) {
+    if format == Some(Format::Github) || files.iter().any(|output| output.format == Format::Github) {
         summarize(record)?;
     }
     let mut out = io::stdout().lock();
     let style = Style { color: terminal::color(global.color, &out), verbose: global.verbose, quiet: global.quiet };
-    report::write(&mut out, record, format, style)?;
+    if let Some(format) = format {
+        report::write(&mut out, record, format, style)?;
+    }
     out.flush()?;
     Ok(())
 }

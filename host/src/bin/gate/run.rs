@@ -6,12 +6,15 @@ use crate::progress::Progress;
 use crate::terminal::say;
 use crate::{Exit, plan, prepare, report as reports, said};
 use anyhow::{Context, anyhow};
+use gatehost::commands::CommandTape;
+use gatehost::config;
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
 use gatehost::report::{self, Format as ReportFormat};
 use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
@@ -35,12 +38,14 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
         announce(global, &planned.policy, "is");
         return Ok(Exit::Pass);
     }
-    let watcher = Watcher::new(global, command)?;
+    let watcher = Watcher::of(global, command.events.as_ref())?;
     let progress = Arc::clone(&watcher.progress);
     let record = prepare::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
-    reports::write(global, command.format, &command.output, &record)?;
+    // Where the events go, nothing else does that nobody asked for.
+    let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
+    reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
     announce(global, &record.policy, "was");
     Ok(record.status.into())
 }
@@ -48,6 +53,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
     let mut request = Request::new(&global.directory);
     request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
+        ([], None, None) if command.verify.is_some() => verify(command.verify.as_deref())?,
         ([], None, None) => Policy::Nearest,
         ([], None, Some(commit)) => Policy::Commit(commit.clone()),
         ([], Some(path), _) => Policy::File(path.clone()),
@@ -70,10 +76,32 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (false, _) => Checks::Only(command.only.iter().cloned().collect()),
         (true, false) => Checks::Except(command.skip.iter().cloned().collect()),
     };
+    request.commands = command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     Ok(request)
+}
+
+/// The policy of `--verify`.
+pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Complaint> {
+    let words = config::words(line.unwrap_or_default());
+    words.map(Policy::Command).context("`--verify`").map_err(Complaint::mistake)
+}
+
+/// The tape of `--record-commands` or `--replay-commands`.
+pub(crate) fn command_tape(
+    global: &Global,
+    record: Option<&Path>,
+    replay: Option<&Path>,
+) -> Result<Option<Arc<CommandTape>>, Complaint> {
+    let seen = |path: &Path| global.directory.join(path);
+    let tape = match (record, replay) {
+        (Some(path), _) => CommandTape::record(&seen(path)),
+        (None, Some(path)) => CommandTape::replay(&seen(path)),
+        (None, None) => return Ok(None),
+    };
+    tape.map(|tape| Some(Arc::new(tape))).map_err(Complaint::mistake)
 }
 
 fn settings(text: Option<&str>) -> Result<serde_json::Value, Complaint> {
@@ -110,8 +138,9 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    fn new(global: &Global, command: &Run) -> Result<Self, Complaint> {
-        let events: Option<Box<dyn Write + Send>> = match &command.events {
+    /// Writes events where this says.
+    pub(crate) fn of(global: &Global, events: Option<&EventsTo>) -> Result<Self, Complaint> {
+        let events: Option<Box<dyn Write + Send>> = match events {
             None => None,
             Some(EventsTo::Stdout) => Some(Box::new(io::stdout())),
             Some(EventsTo::File(path)) => {
@@ -121,6 +150,11 @@ impl Watcher {
             }
         };
         Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
+    }
+
+    /// Nothing is shown any more until something else happens.
+    pub(crate) fn finish(&self) {
+        self.progress.finish();
     }
 
     /// Writes nothing down.

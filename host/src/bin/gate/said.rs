@@ -52,13 +52,18 @@ fn flags(global: &Global, command: &Run) -> Result<Submission, Complaint> {
             report: None,
         }),
     };
-    let task = (command.task.is_some() || command.tier.is_some()).then(|| Task {
-        description: command.task.clone().unwrap_or_default(),
-        tier: command.tier,
+    Ok(Submission { claim, ..task(command.task.as_deref(), command.tier) })
+}
+
+/// The task, as the caller says it.
+pub(crate) fn task(description: Option<&str>, tier: Option<u32>) -> Submission {
+    let task = (description.is_some() || tier.is_some()).then(|| Task {
+        description: description.unwrap_or_default().to_owned(),
+        tier,
         source: TaskSource::Caller,
         ..Task::default()
     });
-    Ok(Submission { task, claim, ..Submission::default() })
+    Submission { task, ..Submission::default() }
 }
 
 fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Complaint> {

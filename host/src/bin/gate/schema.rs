@@ -12,6 +12,7 @@ pub(crate) fn run(command: &Schema) -> Result<Exit, Complaint> {
         SchemaOf::Submission => schema::submission(),
         SchemaOf::Record => schema::record(),
         SchemaOf::Mistake => schema::mistake(),
+        SchemaOf::Loop => schema::loop_record(),
         SchemaOf::Event => schema::event(),
         SchemaOf::ProgramInput => schema::program_input(),
         SchemaOf::ProgramOutput => schema::program_output(),

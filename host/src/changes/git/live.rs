@@ -32,6 +32,14 @@ pub(super) struct Live<'a> {
     pub(super) store: Option<&'a Arc<Vault>>,
 }
 
+/// The commit that the working tree is compared with.
+#[derive(Clone, Copy)]
+pub(super) struct Since<'a> {
+    pub(super) name: &'a str,
+    /// Whether it is that commit itself, and not where it and the last commit parted.
+    pub(super) exactly: bool,
+}
+
 /// How the index differs from a commit.
 type Differences = BTreeMap<Vec<u8>, Difference>;
 
@@ -45,20 +53,22 @@ struct Places {
 }
 
 impl Live<'_> {
-    /// What differs from the last commit or, since where `name` and it parted, from there.
-    pub(super) fn changes(&self, name: Option<&str>, with_hunks: bool) -> Result<Found, Error> {
+    /// What differs from the last commit or from another one.
+    pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<Found, Error> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?;
         let head_tree = head.as_ref().map(|(_, commit)| commit.tree);
-        let (base, base_tree) = match (name, &head) {
+        let (base, base_tree) = match (since, &head) {
             (None, None) => (None, None),
             (None, Some((id, commit))) => (Some(*id), Some(commit.tree)),
-            (Some(name), head) => {
+            (Some(Since { name, exactly }), head) => {
                 let first = commits::named(self.git, &mut objects, name)?;
                 let base = match head {
-                    Some((head, _)) => commits::merge_base(self.git, &mut objects, (name, &first), ("HEAD", head))?,
-                    None => first,
+                    Some((head, _)) if !exactly => {
+                        commits::merge_base(self.git, &mut objects, (name, &first), ("HEAD", head))?
+                    }
+                    _ => first,
                 };
                 (Some(base), Some(commits::read(&mut objects, &base)?.tree))
             }

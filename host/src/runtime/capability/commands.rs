@@ -67,7 +67,7 @@ fn output(ran: &Ran) -> wit::Output {
         stdout: captured(&ran.stdout),
         stderr: captured(&ran.stderr),
         rewrites: Vec::new(),
-        replayed: false,
+        replayed: ran.replayed,
     }
 }
 

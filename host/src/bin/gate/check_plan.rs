@@ -1,0 +1,66 @@
+//! `gate check-plan`: what is wrong with a plan before anybody works by it.
+
+use crate::args::{CheckPlan, Format, Global};
+use crate::complaint::{Complaint, Make as _};
+use crate::{Exit, terminal};
+use anyhow::{Context, anyhow};
+use gatehost::taskplan::{self, PlannedTask};
+use gatehost::text::clean_line;
+use gatehost::verdict::Level;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+pub(crate) fn run(global: &Global, command: &CheckPlan) -> Result<Exit, Complaint> {
+    let tasks = read(global, &command.file)?;
+    let problems = taskplan::check(&tasks);
+    let name = clean_line(&command.file.display().to_string(), 1_000);
+    let mut out = std::io::stdout().lock();
+    if command.format == Format::Json {
+        let problem = |problem: &taskplan::PlanProblem| {
+            serde_json::json!({
+                "line": problem.line, "task": problem.task, "level": problem.level.to_string(),
+                "code": problem.code, "message": problem.message,
+            })
+        };
+        let document = serde_json::json!({
+            "version": 1, "tasks": tasks.len(), "problems": problems.iter().map(problem).collect::<Vec<_>>(),
+        });
+        writeln!(out, "{document:#}")?;
+    } else {
+        for problem in &problems {
+            let (line, level, code) = (problem.line, problem.level, problem.code);
+            writeln!(
+                out,
+                "{name}:{line}: {level} [{code}] task {}: {}",
+                clean_line(&problem.task, 60),
+                problem.message
+            )?;
+        }
+        writeln!(
+            out,
+            "{name}: {}, {}",
+            terminal::count(tasks.len(), "task"),
+            terminal::count(problems.len(), "problem")
+        )?;
+    }
+    out.flush()?;
+    let failed = problems.iter().any(|problem| problem.level == Level::Error);
+    Ok(if failed { Exit::Fail } else { Exit::Pass })
+}
+
+/// The tasks of a plan. One without any is a mistake: it would be in order whatever was meant to be in it.
+pub(crate) fn read(global: &Global, path: &Path) -> Result<Vec<PlannedTask>, Complaint> {
+    let name = path.display();
+    let mut text = String::new();
+    let read = File::open(global.directory.join(path))
+        .and_then(|file| file.take(taskplan::MAX_BYTES).read_to_string(&mut text));
+    read.with_context(|| format!("cannot read the plan `{name}`")).map_err(Complaint::mistake)?;
+    let tasks = taskplan::parse(&text);
+    if tasks.is_empty() {
+        let none = anyhow!("the plan `{name}` has no task");
+        let hint = "a task begins as `- [ ] 1.1 TITLE`, or is in `<task id=\"1\">…</task>`";
+        return Err(Complaint::mistake(none).hint(hint.to_owned()));
+    }
+    Ok(tasks)
+}

@@ -1,0 +1,292 @@
+//! What commands came to, on a file: to be repeated without running them.
+//!
+//! A tape is JSON Lines, an object for each run of a command, in the order in which they ended. On replay each name gets
+//! its own lines in their order. Such a line can be written by hand: all that it must say is which command it is, and how
+//! it ended.
+//!
+//! ```json
+//! {"command": "verify", "exit_code": 1, "stdout": "1 test failed\n"}
+//! ```
+
+use super::{Captured, Ending, NoResult, Ran};
+use crate::config::{Command, Sandbox};
+use crate::text::{self, hex};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// A tape that is longer is not read.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A file with what commands came to.
+#[derive(Debug)]
+pub enum CommandTape {
+    /// What commands come to is written down.
+    Record(CommandRecorder),
+    /// Commands are not run, and come to what was written down.
+    Replay(CommandPlayer),
+}
+
+/// Writes a tape.
+#[derive(Debug)]
+pub struct CommandRecorder(Mutex<File>);
+
+/// Reads a tape.
+#[derive(Debug)]
+pub struct CommandPlayer(Mutex<BTreeMap<String, VecDeque<Line>>>);
+
+/// Why a tape cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadCommandTape {
+    /// There is a file already.
+    #[error("cannot record commands to `{}`: it exists already", .0.display())]
+    Exists(PathBuf),
+    /// The file cannot be made or read.
+    #[error("cannot open the tape `{}`: {source}", .path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is not what a command came to.
+    #[error("the tape `{}`, line {line}: {message}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// One line of a tape.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    command: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    argv: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    timed_out: bool,
+    #[serde(default, skip_serializing_if = "Output::is_empty")]
+    stdout: Output,
+    #[serde(default, skip_serializing_if = "Output::is_empty")]
+    stderr: Output,
+    #[serde(default)]
+    duration_ms: u64,
+}
+
+/// An output: its text, or where that is not all of it, its beginning and its end.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Output {
+    Whole(String),
+    Cut { head: String, tail: String, length: u64, sha256: String },
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self::Whole(String::new())
+    }
+}
+
+impl Output {
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Whole(text) if text.is_empty())
+    }
+
+    fn of(captured: &Captured) -> Self {
+        match str::from_utf8(&captured.head) {
+            Ok(whole) if captured.length == whole.len() as u64 => Self::Whole(whole.to_owned()),
+            _ => Self::Cut {
+                head: String::from_utf8_lossy(&captured.head).into_owned(),
+                tail: String::from_utf8_lossy(&captured.tail).into_owned(),
+                length: captured.length,
+                sha256: captured.sha256.clone(),
+            },
+        }
+    }
+
+    fn captured(self) -> Captured {
+        match self {
+            Self::Whole(text) => {
+                let sha256 = hex(&Sha256::digest(&text));
+                Captured { length: text.len() as u64, head: text.into_bytes(), tail: Vec::new(), sha256 }
+            }
+            Self::Cut { head, tail, length, sha256 } => {
+                Captured { head: head.into_bytes(), tail: tail.into_bytes(), length, sha256 }
+            }
+        }
+    }
+}
+
+impl Line {
+    fn of(ran: &Ran) -> Self {
+        let (exit_code, signal) = match ran.ending {
+            Ending::Exited(code) => (Some(code), None),
+            Ending::Signalled(signal) => (None, Some(signal)),
+            Ending::TimedOut => (None, None),
+        };
+        Self {
+            command: ran.name.clone(),
+            argv: ran.argv.clone(),
+            exit_code,
+            signal,
+            timed_out: ran.ending == Ending::TimedOut,
+            stdout: Output::of(&ran.stdout),
+            stderr: Output::of(&ran.stderr),
+            duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Exactly one of the three.
+    fn ending(&self) -> Option<Ending> {
+        match (self.exit_code, self.signal, self.timed_out) {
+            (Some(code), None, false) => Some(Ending::Exited(code)),
+            (None, Some(signal), false) => Some(Ending::Signalled(signal)),
+            (None, None, true) => Some(Ending::TimedOut),
+            _ => None,
+        }
+    }
+}
+
+impl CommandTape {
+    /// A new file to record on. One that exists is never overwritten.
+    pub fn record(path: &Path) -> Result<Self, BadCommandTape> {
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(path) {
+            Ok(file) => Ok(Self::Record(CommandRecorder(Mutex::new(file)))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadCommandTape::Exists(path.to_owned())),
+            Err(source) => Err(BadCommandTape::Unusable { path: path.to_owned(), source }),
+        }
+    }
+
+    /// A file to replay, read whole.
+    pub fn replay(path: &Path) -> Result<Self, BadCommandTape> {
+        let unusable = |source| BadCommandTape::Unusable { path: path.to_owned(), source };
+        let mut text = String::new();
+        File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text)).map_err(unusable)?;
+        let mut lines: BTreeMap<String, VecDeque<Line>> = BTreeMap::new();
+        for (line, entry) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let invalid = |message: String| BadCommandTape::Invalid { path: path.to_owned(), line, message };
+            let entry: Line =
+                serde_json::from_str(entry).map_err(|error| invalid(text::clean_line(&error.to_string(), 200)))?;
+            if entry.ending().is_none() {
+                return Err(invalid("expected one of `exit_code`, `signal` and `timed_out`".to_owned()));
+            }
+            lines.entry(entry.command.clone()).or_default().push_back(entry);
+        }
+        Ok(Self::Replay(CommandPlayer(Mutex::new(lines))))
+    }
+
+    /// What a command comes to, where it is not to be run.
+    pub(super) fn played(&self, name: &str, command: &Command) -> Option<Result<Ran, NoResult>> {
+        let Self::Replay(CommandPlayer(lines)) = self else { return None };
+        let next = lines.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).and_then(VecDeque::pop_front);
+        let missing = |what: &str| {
+            NoResult::not_started(format!("the tape {what}")).with_hint("record it again with `--record-commands`")
+        };
+        Some(match next {
+            None => Err(missing("has no further run of it")),
+            Some(line) if !line.argv.is_empty() && line.argv != command.run => {
+                Err(missing("was recorded with other arguments"))
+            }
+            Some(line) => line.ending().ok_or_else(|| missing("does not say how it ended")).map(|ending| Ran {
+                name: name.to_owned(),
+                argv: command.run.clone(),
+                ending,
+                stdout: line.stdout.captured(),
+                stderr: line.stderr.captured(),
+                started: SystemTime::now(),
+                duration: Duration::from_millis(line.duration_ms),
+                sandbox: Sandbox::None,
+                advice: None,
+                replayed: true,
+            }),
+        })
+    }
+
+    /// Write down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
+    pub(super) fn note(&self, ran: &Ran) -> Result<(), NoResult> {
+        let Self::Record(CommandRecorder(file)) = self else { return Ok(()) };
+        let written = serde_json::to_string(&Line::of(ran)).map_err(io::Error::from).and_then(|line| {
+            file.lock().unwrap_or_else(PoisonError::into_inner).write_all(format!("{line}\n").as_bytes())
+        });
+        written.map_err(|error| NoResult::not_started(format!("it could not be recorded: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Command {
+        let config = crate::config::parse(b"[gate.g]\nall=[\"c\"]\n[check.c]\nverifier=\"command\"\ngrants=[\"command:it\"]\n[command.it]\nrun=[\"true\", \"x\"]\n");
+        config.expect("a configuration").commands["it"].clone()
+    }
+
+    #[test]
+    fn what_was_recorded_is_replayed_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tape");
+        let tape = CommandTape::record(&path).expect("a tape");
+        let ran = |code| Ran {
+            name: "it".to_owned(),
+            argv: command().run,
+            ending: Ending::Exited(code),
+            stdout: Output::Whole("out\n".to_owned()).captured(),
+            stderr: Output::default().captured(),
+            started: SystemTime::now(),
+            duration: Duration::from_millis(7),
+            sandbox: Sandbox::None,
+            advice: None,
+            replayed: false,
+        };
+        tape.note(&ran(1)).expect("noted");
+        tape.note(&ran(0)).expect("noted");
+        assert!(matches!(CommandTape::record(&path), Err(BadCommandTape::Exists(_))));
+        let tape = CommandTape::replay(&path).expect("a tape");
+        for code in [1, 0] {
+            let played = tape.played("it", &command()).expect("played").expect("a result");
+            assert_eq!(
+                (played.ending, &*played.stdout.head, played.replayed),
+                (Ending::Exited(code), &b"out\n"[..], true)
+            );
+        }
+        assert!(tape.played("it", &command()).expect("played").is_err(), "none is left");
+    }
+
+    #[test]
+    fn nothing_that_does_not_say_how_it_ended_is_played() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tape");
+        for (line, message) in [
+            ("{\"command\": \"it\"}", "expected one of"),
+            ("{\"command\": \"it\", \"exit_code\": 0, \"timed_out\": true}", "expected one of"),
+            ("{\"command\": \"it\", \"exit\": 0}", "unknown field"),
+            ("exit 0", "expected value"),
+        ] {
+            std::fs::write(&path, line).expect("written");
+            let error = CommandTape::replay(&path).expect_err(line).to_string();
+            assert!(error.contains(message) && error.contains("line 1"), "{error}");
+        }
+        std::fs::write(&path, "{\"command\": \"it\", \"argv\": [\"false\"], \"exit_code\": 0}").expect("written");
+        let tape = CommandTape::replay(&path).expect("a tape");
+        assert!(tape.played("it", &command()).expect("played").is_err(), "another command");
+    }
+}

@@ -1,0 +1,174 @@
+//! What a loop leaves in the ledger: its beginning and its end, every attempt, every bounce, and who is needed.
+
+use super::attempt::Done;
+use super::record::{AttemptRecord, Ended, ExecutorRun, LoopRecord, State};
+use crate::error::Error;
+use crate::ledger::body::{Attempt, Bounce, CutOff, Ended as StepEnded, Escalation, Process, Started};
+use crate::ledger::history::{self, TaskHistory};
+use crate::ledger::{Durability, EntryKind, Labels, Ledger, NewEntry, Project};
+use crate::plan::Plan;
+use crate::retry::{Facts, Past};
+use crate::session::Request;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const LOOP: &str = "loop";
+const EXECUTOR: &str = "executor";
+
+/// The entries of one loop. Without a ledger, nothing is kept, and nothing is known.
+#[derive(Clone, Debug)]
+pub(super) struct Book {
+    kept: Option<(Arc<dyn Ledger>, Project)>,
+    labels: Labels,
+}
+
+impl Book {
+    pub(super) fn new(ledger: Option<Arc<dyn Ledger>>, request: &Request, plan: &Plan) -> Result<Self, Error> {
+        let kept = match ledger {
+            Some(ledger) => Some((ledger, Project::of(&request.folder)?)),
+            None => None,
+        };
+        let task = request.submission.task.as_ref();
+        let labels = Labels {
+            task: task.map(|task| task.id.clone()).unwrap_or_default(),
+            group: task.and_then(|task| task.group.clone()).unwrap_or_default(),
+            session: request.session.clone(),
+            gate: plan.root.name.clone(),
+            plan: plan.digest(),
+            ..Labels::default()
+        };
+        Ok(Self { kept, labels })
+    }
+
+    fn note(&self, kind: EntryKind, status: &str, class: &str, body: &impl Serialize) -> Result<(), Error> {
+        let Some((ledger, project)) = &self.kept else { return Ok(()) };
+        let labels = Labels { status: status.to_owned(), class: class.to_owned(), ..self.labels.clone() };
+        let durability = match kind {
+            EntryKind::StepStarted => Durability::Process,
+            _ => Durability::Power,
+        };
+        ledger.append(project, vec![NewEntry::new(kind, labels, body)?], durability)?;
+        Ok(())
+    }
+
+    /// Why the project waits for a person, where it does.
+    pub(super) fn halted(&self) -> Result<Option<String>, Error> {
+        let Some((ledger, project)) = &self.kept else { return Ok(None) };
+        let halted = history::halted(ledger.as_ref(), project)?;
+        Ok(halted.map(|waiting| {
+            let (seq, why) = (waiting.entry.seq, waiting.escalation.why);
+            format!("the project is halted since entry {seq} of the ledger: {why}; `gate resume` goes on")
+        }))
+    }
+
+    pub(super) fn begin(&self, record: &LoopRecord) -> Result<(), Error> {
+        let started = Started { step: LOOP.to_owned(), attempt: None, process: Process::this() };
+        self.note(EntryKind::StepStarted, "", "", &started)?;
+        let details = [
+            ("loop", json!(record.id)),
+            ("base", json!(record.base)),
+            ("executor", json!(record.executor)),
+            ("max_bounces", json!(record.bounces_allowed)),
+            ("policy", json!(record.policy)),
+        ];
+        let details: BTreeMap<String, _> = details.map(|(name, value)| (name.to_owned(), value)).into();
+        let note = crate::ledger::body::Note { text: "a loop began".to_owned(), details, ..Default::default() };
+        self.note(EntryKind::Note, "", "", &note)
+    }
+
+    pub(super) fn executor_started(&self, attempt: u32) -> Result<(), Error> {
+        let started = Started { step: EXECUTOR.to_owned(), attempt: Some(attempt), process: Process::this() };
+        self.note(EntryKind::StepStarted, "", "", &started)
+    }
+
+    pub(super) fn executor_ended(&self, run: &ExecutorRun) -> Result<(), Error> {
+        let details =
+            BTreeMap::from([("exit_code".to_owned(), json!(run.exit_code)), ("signal".to_owned(), json!(run.signal))]);
+        let (step, outcome) = (EXECUTOR.to_owned(), run.outcome.clone());
+        self.note(
+            EntryKind::StepEnded,
+            &run.outcome,
+            "",
+            &StepEnded { step, outcome, duration_ms: run.duration_ms, details },
+        )
+    }
+
+    pub(super) fn attempt(&self, attempt: &AttemptRecord, bounces: u32) -> Result<(), Error> {
+        let (number, next, why) = (attempt.number, attempt.next.clone(), attempt.why.clone());
+        let body = Attempt { number, allowed: Some(bounces.saturating_add(1)), next, why };
+        let status = attempt.status.map_or("fail", |status| status.as_str());
+        self.note(EntryKind::Attempt, status, attempt.class_word(), &body)
+    }
+
+    pub(super) fn bounce(&self, number: u32, allowed: u32, feedback: &str, failure: &str) -> Result<(), Error> {
+        let (feedback, failure) = (feedback.to_owned(), failure.to_owned());
+        self.note(EntryKind::Bounce, "", "", &Bounce { number, allowed: Some(allowed), feedback, failure })
+    }
+
+    /// That a person is needed, where one is.
+    pub(super) fn escalation(&self, ended: &Ended) -> Result<(), Error> {
+        let Some(trigger) = ended.trigger else { return Ok(()) };
+        let level = if ended.state == State::Halted { "halt" } else { "notify" };
+        let offers = ["retry", "skip", "investigate"].map(str::to_owned).to_vec();
+        let body = Escalation { level: level.to_owned(), trigger: trigger.to_owned(), why: ended.why.clone(), offers };
+        self.note(EntryKind::Escalation, "", "", &body)
+    }
+
+    pub(super) fn end(&self, record: &LoopRecord) -> Result<(), Error> {
+        let details = [
+            ("why", json!(record.why)),
+            ("budget", json!(record.budget)),
+            ("attempts", json!(record.attempts.len())),
+            ("bounces", json!(record.bounces)),
+        ];
+        let (step, outcome) = (LOOP.to_owned(), record.state.as_str().to_owned());
+        let details = details.map(|(name, value)| (name.to_owned(), value)).into();
+        let duration_ms = super::emit::milliseconds(record.duration);
+        self.note(EntryKind::StepEnded, &outcome.clone(), "", &StepEnded { step, outcome, duration_ms, details })
+    }
+
+    pub(super) fn interrupted(&self) -> Result<(), Error> {
+        let body = CutOff { step: LOOP.to_owned(), why: "a signal interrupted it".to_owned() };
+        self.note(EntryKind::CutOff, State::Interrupted.as_str(), "", &body)
+    }
+
+    /// The attempts at the task before this loop, since it last passed or a person answered.
+    pub(super) fn past(&self) -> Result<Vec<Past>, Error> {
+        let Some(history) = self.history()? else { return Ok(Vec::new()) };
+        let past = |run: &history::PastRun| Past {
+            status: run.record().map(|record| record.status),
+            class: run.record().and_then(|record| record.class.clone()),
+        };
+        Ok(history.runs.iter().filter(|run| run.ending != history::Ending::Running).map(past).collect())
+    }
+
+    /// Which attempt at the task the next run is, where the ledger knows the task.
+    pub(super) fn attempt_number(&self) -> Result<Option<u32>, Error> {
+        Ok(self.history()?.map(|history| history.attempts().saturating_add(1)))
+    }
+
+    fn history(&self) -> Result<Option<TaskHistory>, Error> {
+        match &self.kept {
+            Some((ledger, project)) if !self.labels.task.is_empty() => {
+                Ok(Some(TaskHistory::read(ledger.as_ref(), project, &self.labels.task)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What is known when it is decided what follows.
+    pub(super) fn facts(&self, past: &[Past], done: &Done) -> Result<Facts, Error> {
+        let failed_in_group = match &self.kept {
+            Some((ledger, project)) if !self.labels.group.is_empty() && !done.passed() => {
+                let mut failed = history::failed_tasks(ledger.as_ref(), project, &self.labels.group)?;
+                failed.insert(self.labels.task.clone());
+                u32::try_from(failed.len()).unwrap_or(u32::MAX)
+            }
+            _ => 0,
+        };
+        let needs_person = done.needs_person();
+        Ok(Facts { attempts: past.to_vec(), failed_in_group, needs_person, ..Facts::default() })
+    }
+}

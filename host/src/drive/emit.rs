@@ -1,0 +1,106 @@
+//! Events of a loop, and those of its runs, in one sequence.
+
+use super::record::{Ended, State};
+use crate::event::{Event, Observer, What};
+use crate::outcome::NodeKind;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Numbers the events of a loop, and hands them to the observer.
+pub(super) struct Emitter {
+    id: String,
+    start: Instant,
+    state: Mutex<Counts>,
+    observer: Arc<dyn Observer>,
+}
+
+/// Held while the observer is told, so that events arrive in their order.
+#[derive(Default)]
+struct Counts {
+    seq: u64,
+    attempt: u32,
+    bounces: u32,
+    over: bool,
+}
+
+impl Emitter {
+    pub(super) fn new(id: String, observer: Arc<dyn Observer>) -> Self {
+        Self { id, start: Instant::now(), state: Mutex::default(), observer }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// From now on, events are of this attempt.
+    pub(super) fn attempt(&self, number: u32) {
+        self.counts().attempt = number;
+    }
+
+    pub(super) fn emit(&self, what: What) {
+        let mut counts = self.counts();
+        if let What::Bounce { number, .. } = &what {
+            counts.bounces = *number;
+        }
+        self.tell(&mut counts, self.id.clone(), what);
+    }
+
+    pub(super) fn escalation(&self, ended: &Ended) {
+        if let Some(trigger) = ended.trigger {
+            let level = if ended.state == State::Halted { "halt" } else { "notify" };
+            let (trigger, why) = (trigger.to_owned(), ended.why.clone());
+            self.emit(What::Escalation { level: level.to_owned(), trigger, why });
+        }
+    }
+
+    /// The last event. Whatever else would follow it is kept back.
+    pub(super) fn ended(&self, ended: &Ended) {
+        let mut counts = self.counts();
+        let what = What::LoopEnded {
+            state: ended.state.as_str().to_owned(),
+            why: ended.why.clone(),
+            budget: ended.budget.clone(),
+            attempts: counts.attempt,
+            bounces: counts.bounces,
+            duration_ms: milliseconds(self.elapsed()),
+        };
+        self.tell(&mut counts, self.id.clone(), what);
+        counts.over = true;
+    }
+
+    /// What happens in a run happens in the loop.
+    pub(super) fn forwarding(self: &Arc<Self>) -> impl Observer + 'static {
+        let emitter = Arc::clone(self);
+        move |event: &Event| {
+            let mut counts = emitter.counts();
+            emitter.tell(&mut counts, event.run.clone(), event.what.clone());
+            if let What::CheckEnded { path, kind: NodeKind::Check, outcome, reason, findings, .. } = &event.what {
+                let check = path.rsplit('/').next().unwrap_or(path).to_owned();
+                let (outcome, reason, findings) = (*outcome, reason.clone(), *findings);
+                emitter.tell(&mut counts, event.run.clone(), What::Verification { check, outcome, reason, findings });
+            }
+        }
+    }
+
+    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, counts: &mut Counts, run: String, what: What) {
+        if counts.over {
+            return;
+        }
+        counts.seq += 1;
+        let attempt = Some(counts.attempt).filter(|attempt| *attempt > 0);
+        let (seq, at_ms, of_loop) = (counts.seq, milliseconds(self.elapsed()), Some(self.id.clone()));
+        self.observer.event(&Event { seq, at_ms, run, of_loop, attempt, what });
+    }
+}
+
+pub(super) fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,252 @@
+//! What a loop came to: the one result, as [`crate::record::Record`] is that of a run.
+
+use crate::record::{PolicyRecord, Record, TaskRecord};
+use crate::submission::Printed;
+use crate::verdict::{Class, Status};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// The version of the shape of the record of a loop.
+const VERSION: u32 = 1;
+
+/// How a loop ended. Every loop ends in one of these, and only the first is a success.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// The gate passed.
+    Completed,
+    /// A budget was used up before the gate passed.
+    VerificationFailed,
+    /// The work waits for something else.
+    Blocked,
+    /// A person is needed.
+    Escalated,
+    /// The whole project waits for a person.
+    Halted,
+    /// It was ended from outside.
+    #[default]
+    Interrupted,
+}
+
+impl State {
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::VerificationFailed => "verification_failed",
+            Self::Blocked => "blocked",
+            Self::Escalated => "escalated",
+            Self::Halted => "halted",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The exit code of `gate loop`.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Completed => 0,
+            Self::VerificationFailed => 1,
+            Self::Blocked | Self::Escalated | Self::Halted => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Everything about one loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct LoopRecord {
+    /// The version of this shape.
+    pub version: u32,
+    /// The identifier of the loop, in the order of time. Entries of the ledger have it as their session.
+    pub id: String,
+    /// How it ended.
+    pub state: State,
+    /// Why.
+    pub why: String,
+    /// Which budget ended it: `max_bounces`, `stop_when_unchanged`, `retries`, `same-task`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// The gate.
+    pub gate: String,
+    /// The digest of the plan, which was the same for every attempt.
+    pub plan: String,
+    /// Where the configuration came from, which was read once.
+    pub policy: PolicyRecord,
+    /// The commit that the work was compared with.
+    pub base: String,
+    /// The task, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskRecord>,
+    /// The executor and its arguments.
+    pub executor: Vec<String>,
+    /// When it began, in UTC.
+    pub started: String,
+    /// How long it took.
+    #[serde(
+        rename = "duration_ms",
+        serialize_with = "crate::outcome::milliseconds",
+        deserialize_with = "crate::outcome::from_milliseconds"
+    )]
+    #[schemars(with = "f64")]
+    pub duration: Duration,
+    /// How often the work was sent back.
+    pub bounces: u32,
+    /// How often it might have been.
+    pub bounces_allowed: u32,
+    /// The attempts, in order.
+    pub attempts: Vec<AttemptRecord>,
+    /// The record of the last run of the gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Record>,
+}
+
+impl Default for LoopRecord {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            id: String::new(),
+            state: State::default(),
+            why: String::new(),
+            budget: None,
+            gate: String::new(),
+            plan: String::new(),
+            policy: PolicyRecord::default(),
+            base: String::new(),
+            task: None,
+            executor: Vec::new(),
+            started: String::new(),
+            duration: Duration::ZERO,
+            bounces: 0,
+            bounces_allowed: 0,
+            attempts: Vec::new(),
+            record: None,
+        }
+    }
+}
+
+/// One attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct AttemptRecord {
+    /// Its number, from 1.
+    pub number: u32,
+    /// What became of the executor.
+    pub executor: ExecutorRun,
+    /// The run of the gate; none where the executor failed, so that there was nothing to judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// What the gate came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// Which kind of failure it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// The digest of what was wrong: two attempts with the same one failed alike.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failure: String,
+    /// What was done next: `done`, `retry`, `escalate` or `stop`.
+    pub next: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}
+
+impl AttemptRecord {
+    /// The class of the failure, as a word.
+    pub fn class_word(&self) -> &str {
+        self.class.as_ref().map_or("", Class::as_str)
+    }
+}
+
+/// One run of an executor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ExecutorRun {
+    /// `success`, `failure`, `timeout`, `killed`, `out-of-turns`, `not-started` or `lost`.
+    pub outcome: String,
+    /// Its exit code; none for a signal or a timeout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// How long it took.
+    pub duration_ms: f64,
+    /// All of its standard output.
+    pub stdout: Printed,
+    /// `claude-code`, `codex` or `gemini`, where its output is the transcript of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model, as the transcript has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session, as the transcript has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The tokens that it read, as the transcript has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// The tokens that it wrote, as the transcript has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// What it cost in US dollars, as the transcript has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl ExecutorRun {
+    /// How it ended, in words.
+    pub(super) fn ending(&self, limit: Duration) -> String {
+        match (self.outcome.as_str(), self.exit_code, self.signal) {
+            ("out-of-turns", ..) => "used up its turns before it was done".to_owned(),
+            (_, Some(0), _) => "ended before it was done, as its transcript says".to_owned(),
+            ("timeout", ..) => format!("did not end within {}", crate::config::show_duration(limit)),
+            (_, Some(code), _) => format!("ended with exit code {code}"),
+            (_, None, Some(signal)) => format!("was ended by signal {signal}"),
+            _ => "did not end by itself".to_owned(),
+        }
+    }
+}
+
+/// The end of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) state: State,
+    pub(super) why: String,
+    pub(super) budget: Option<String>,
+    /// What asks for a person, as a word, where something does.
+    pub(super) trigger: Option<&'static str>,
+}
+
+impl Ended {
+    pub(super) fn new(state: State, why: impl Into<String>, budget: Option<&str>) -> Self {
+        Self { state, why: why.into(), budget: budget.map(str::to_owned), trigger: None }
+    }
+
+    /// A person is needed.
+    pub(super) fn escalated(state: State, trigger: &'static str, why: impl Into<String>) -> Self {
+        Self { trigger: Some(trigger), ..Self::new(state, why, Some(trigger)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_completed_exits_with_0() {
+        use State::{Blocked, Completed, Escalated, Halted, Interrupted, VerificationFailed};
+        let codes = [Completed, VerificationFailed, Blocked, Escalated, Halted, Interrupted].map(State::exit_code);
+        assert_eq!(codes, [0, 1, 3, 3, 3, 130]);
+        assert_eq!(LoopRecord::default().state, State::Interrupted, "what nobody ended is no success");
+    }
+}

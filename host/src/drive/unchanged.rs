@@ -1,0 +1,75 @@
+//! Whether something was done, and whether an attempt failed exactly as the one before it.
+
+use crate::changes::{self, Needs};
+use crate::ledger::history::failure_digest;
+use crate::outcome::{NodeKind, Outcome};
+use crate::record::Record;
+use crate::session::Request;
+use crate::submission::ChangeKind;
+use crate::text::hex;
+use sha2::{Digest, Sha256};
+
+/// The most bytes of a file that are looked at.
+const MAX_READ: u64 = 256 << 20;
+
+/// The digest of everything that differs from the base. `None` where it cannot be told, which counts as something done.
+pub(super) fn tree(request: &Request) -> Option<String> {
+    let found = changes::collect(&request.folder, &request.selection, Needs::default()).ok()?;
+    let mut tree = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        tree.update((bytes.len() as u64).to_le_bytes());
+        tree.update(bytes);
+    };
+    for change in &found.changes {
+        part(change.path.as_bytes());
+        if change.kind == ChangeKind::Deleted {
+            part(b"deleted");
+        } else if let Ok(target) = found.workspace.link_target(&change.path) {
+            part(b"link");
+            part(target.as_bytes());
+        } else {
+            let (bytes, executable) = found.workspace.read_with_mode(&change.path, MAX_READ).ok()?;
+            part(if executable { b"program" } else { b"file" });
+            part(&Sha256::digest(&bytes));
+        }
+    }
+    Some(hex(&tree.finalize()))
+}
+
+/// The digest of what was wrong: what was found, the classes, and what commands that failed printed, without the numbers in
+/// it, which may be times and lines.
+pub(super) fn failure(record: &Record) -> String {
+    let mut digest = Sha256::new();
+    digest.update(failure_digest(record));
+    let failed = record.gate.walk().filter(|node| {
+        node.kind == NodeKind::Check && !node.shadow && matches!(node.outcome, Outcome::Fail | Outcome::Error)
+    });
+    for command in failed.flat_map(|node| &node.commands) {
+        digest.update([0]);
+        digest.update(without_numbers(&command.output));
+    }
+    format!("sha256:{}", hex(&digest.finalize()))
+}
+
+/// The same for an executor that failed.
+pub(super) fn executor_failure(outcome: &str, exit_code: Option<i32>, printed: &str) -> String {
+    let text = format!("{outcome} {exit_code:?} {}", without_numbers(printed));
+    format!("sha256:{}", hex(&Sha256::digest(text)))
+}
+
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_lines_make_no_difference() {
+        let failed = |text| executor_failure("failure", Some(1), text);
+        assert_eq!(failed("a.rs:3: no such name (0.4s)"), failed("a.rs:17: no such name (12.9s)"));
+        assert_ne!(failed("a.rs:3: no such name"), failed("b.rs:3: no such name"));
+        assert_ne!(failed(""), executor_failure("failure", Some(2), ""));
+    }
+}

@@ -1,0 +1,200 @@
+//! What is wrong with a plan before anybody works by it: criteria that nothing can fail, commands that prove nothing,
+//! tasks that wait for each other.
+
+use super::PlannedTask;
+use crate::text::clean_line;
+use crate::verdict::Level;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One thing that is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanProblem {
+    /// The line of the task, from 1.
+    pub line: u32,
+    /// The task.
+    pub task: String,
+    /// `error` where the task cannot be verified, `warning` where it is hardly.
+    pub level: Level,
+    /// Its stable name.
+    pub code: &'static str,
+    /// What is wrong, and what is expected.
+    pub message: String,
+}
+
+/// Words of criteria that say nothing.
+const VAGUE: [&str; 14] = [
+    "task complete",
+    "task completed",
+    "task is complete",
+    "complete",
+    "completed",
+    "done",
+    "it works",
+    "works",
+    "works as expected",
+    "everything works",
+    "implemented",
+    "finished",
+    "ready",
+    "looks good",
+];
+/// Programs that end with 0 whatever the work is.
+const VACUOUS: [&str; 9] = ["echo", "printf", "true", ":", "cat", "ls", "pwd", "sleep", "head"];
+
+/// Look for what is wrong with the tasks of a plan.
+pub fn check(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
+    let mut problems = Vec::new();
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let known: BTreeSet<&str> = tasks.iter().map(|planned| planned.task.id.as_str()).collect();
+    for planned in tasks {
+        let task = &planned.task;
+        let mut note = |level, code, message: String| {
+            problems.push(PlanProblem { line: planned.line, task: task.id.clone(), level, code, message });
+        };
+        if let Some(line) = seen.insert(&task.id, planned.line) {
+            note(
+                Level::Error,
+                "duplicate-id",
+                format!("expected an id of its own, found `{}`, as on line {line}", shown(&task.id)),
+            );
+        }
+        if task.done_criteria.is_empty() {
+            note(Level::Error, "no-done", "expected when it is done (`Done when`, `<done>`), found nothing".to_owned());
+        }
+        for criterion in task.done_criteria.iter().filter(|criterion| is_vague(criterion)) {
+            let expected = "expected something that can be measured, such as `all 5 tests pass`";
+            note(Level::Error, "vague-done", format!("{expected}, found `{}`", shown(criterion)));
+        }
+        match &task.verify {
+            None => note(Level::Error, "no-verify", "expected a command (`Verify`, `<verify>`), found none".to_owned()),
+            Some(command) if is_vacuous(command) => {
+                let expected = "expected a command that fails when the work is wrong";
+                note(Level::Error, "vacuous-verify", format!("{expected}, found `{}`", shown(command)));
+            }
+            Some(_) => {}
+        }
+        if task.files.is_empty() {
+            note(
+                Level::Warning,
+                "no-files",
+                "expected the files that it may change (`Files`, `<files>`), found none".to_owned(),
+            );
+        }
+        for other in task.depends_on.iter().filter(|other| !known.contains(other.as_str())) {
+            note(
+                Level::Error,
+                "unknown-dependency",
+                format!("expected the id of a task of this plan, found `{}`", shown(other)),
+            );
+        }
+    }
+    problems.extend(cycle(tasks));
+    problems.sort_by(|a, b| (a.line, a.code).cmp(&(b.line, b.code)));
+    problems
+}
+
+fn shown(text: &str) -> String {
+    clean_line(text, 120)
+}
+
+fn is_vague(criterion: &str) -> bool {
+    let plain = criterion.trim().trim_end_matches(['.', '!']).to_lowercase();
+    VAGUE.contains(&plain.as_str())
+}
+
+/// Whether no part of a command could fail.
+fn is_vacuous(command: &str) -> bool {
+    let parts = command.split("&&").flat_map(|part| part.split(';'));
+    let mut parts = parts.map(str::trim).filter(|part| !part.is_empty()).peekable();
+    let ends_well = command.trim_end().ends_with("|| true") || command.trim_end().ends_with("|| :");
+    let idle = |part: &str| {
+        let program = part.split_whitespace().next().unwrap_or_default();
+        // What is piped into something else may be looked at there.
+        !part.contains('|') && (VACUOUS.contains(&program) || part == "exit 0")
+    };
+    ends_well || parts.peek().is_none() || parts.all(idle)
+}
+
+/// Tasks that wait for each other: the first of each circle.
+fn cycle(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
+    let waits: BTreeMap<&str, Vec<&str>> = tasks
+        .iter()
+        .map(|planned| (planned.task.id.as_str(), planned.task.depends_on.iter().map(String::as_str).collect()))
+        .collect();
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    for planned in tasks {
+        let start = planned.task.id.as_str();
+        let mut ahead = vec![vec![start]];
+        let mut visited = BTreeSet::new();
+        while let Some(path) = ahead.pop() {
+            let last = path.last().copied().unwrap_or(start);
+            for next in waits.get(last).into_iter().flatten() {
+                if *next == start {
+                    let members: BTreeSet<&str> = path.iter().copied().collect();
+                    if seen.insert(members) {
+                        let names: Vec<String> =
+                            path.iter().chain([next]).map(|name| format!("`{}`", shown(name))).collect();
+                        let message = format!("expected tasks that can begin, found a cycle: {}", names.join(" → "));
+                        let task = planned.task.id.clone();
+                        problems.push(PlanProblem {
+                            line: planned.line,
+                            task,
+                            level: Level::Error,
+                            code: "cycle",
+                            message,
+                        });
+                    }
+                } else if visited.insert(*next) {
+                    ahead.push([path.as_slice(), &[*next]].concat());
+                }
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(text: &str) -> Vec<String> {
+        let problems = check(&crate::taskplan::parse(text));
+        problems.iter().map(|problem| format!("{} {}", problem.task, problem.code)).collect()
+    }
+
+    #[test]
+    fn what_nothing_can_fail_is_named() {
+        let task = |id: u32, done: &str, verify: &str| {
+            format!("- [ ] {id} T\n  - **Files**: a\n  - **Done when**: {done}\n  - **Verify**: `{verify}`\n")
+        };
+        for (done, verify, expected) in [
+            ("all 5 tests pass", "cargo test parse", vec![]),
+            ("It works.", "cargo test parse", vec!["1 vague-done"]),
+            ("all 5 tests pass", "echo done", vec!["1 vacuous-verify"]),
+            ("all 5 tests pass", "cat src/a.rs; true", vec!["1 vacuous-verify"]),
+            ("all 5 tests pass", "npm test || true", vec!["1 vacuous-verify"]),
+            ("all 5 tests pass", "cat a | grep -q x", vec![]),
+            ("all 5 tests pass", "echo go && npm test", vec![]),
+        ] {
+            assert_eq!(codes(&task(1, done, verify)), expected, "{done} {verify}");
+        }
+        assert_eq!(
+            codes("- [ ] 1 T\n- [ ] 1 U\n"),
+            ["1 no-done", "1 no-files", "1 no-verify", "1 duplicate-id", "1 no-done", "1 no-files", "1 no-verify"]
+        );
+    }
+
+    #[test]
+    fn tasks_that_wait_for_each_other_are_named_once() {
+        let task = |id: u32, on: &str| {
+            format!(
+                "- [ ] {id} T\n  - **Files**: a\n  - **Done when**: 2 tests pass\n  - **Verify**: `t {id}`\n  - **Depends on**: {on}\n"
+            )
+        };
+        let plan: String = [task(1, "3"), task(2, "1"), task(3, "2"), task(4, "1, 9")].concat();
+        assert_eq!(codes(&plan), ["1 cycle", "4 unknown-dependency"]);
+        let own = [task(1, "1")].concat();
+        assert_eq!(codes(&own), ["1 cycle"]);
+    }
+}

@@ -1,0 +1,421 @@
+//! What coding agents print about themselves, line by line: `claude -p --output-format stream-json`, `codex exec --json`
+//! and `gemini --output-format stream-json`.
+//!
+//! The claim, the tool calls, the model, the session, the tokens and the end of the work come from there. Only an output
+//! that opens as one of these does is a transcript; any other is text. An agent came to an end by itself only if the last
+//! event says so.
+
+use crate::submission::{ExecutorEnd, ToolCall};
+use crate::text::clean;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The longest line that is read.
+const MAX_LINE: usize = 16 << 20;
+/// The most tool calls that are kept, and the most characters of what one answered.
+const MAX_CALLS: usize = 2_000;
+const MAX_OUTPUT: usize = 4_000;
+/// The most characters of the claim: its end.
+const MAX_CLAIM: usize = 64 << 10;
+
+/// What an agent did, as the program that ran it tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transcript {
+    /// `claude-code`, `codex` or `gemini`.
+    pub agent: &'static str,
+    /// Its last words.
+    pub claim: String,
+    /// The tools that it called, in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// The model.
+    pub model: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// The tokens that it read and wrote.
+    pub tokens: Option<(u64, u64)>,
+    /// What it cost, in US dollars.
+    pub cost: Option<f64>,
+    /// How it ended.
+    pub ended: ExecutorEnd,
+}
+
+/// Reads an output as it comes.
+#[derive(Debug, Default)]
+pub struct TranscriptReader {
+    line: Vec<u8>,
+    /// Whether the line is too long, and the rest of it is passed over.
+    passing_over: bool,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Nothing was printed yet.
+    #[default]
+    Open,
+    /// It is no transcript.
+    Text,
+    /// It is one.
+    Known(Box<Known>),
+}
+
+#[derive(Debug)]
+struct Known {
+    told: Transcript,
+    /// Calls that were not answered yet, by their identifiers.
+    pending: BTreeMap<String, usize>,
+    /// Whether the next words go on with the last.
+    goes_on: bool,
+}
+
+impl TranscriptReader {
+    /// The next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if matches!(self.state, State::Text) {
+            return;
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if !self.passing_over {
+                self.line.extend_from_slice(piece);
+            }
+            if self.line.len() > MAX_LINE {
+                self.line.clear();
+                self.passing_over = true;
+            }
+            if piece.ends_with(b"\n") {
+                self.passing_over = false;
+                self.take_line();
+            }
+        }
+    }
+
+    /// What was told, if it was a transcript.
+    pub fn finish(mut self) -> Option<Transcript> {
+        self.take_line();
+        match self.state {
+            State::Known(known) => Some(known.told),
+            State::Open | State::Text => None,
+        }
+    }
+
+    fn take_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let event: Option<Value> = serde_json::from_slice(&line).ok().filter(Value::is_object);
+        match (&mut self.state, event) {
+            (State::Known(known), Some(event)) => known.take(&event),
+            // A warning between events says nothing.
+            (State::Known(_) | State::Text, _) => {}
+            (State::Open, event) => {
+                self.state = match event.as_ref().and_then(opening) {
+                    Some(agent) => State::Known(Box::new(Known::new(agent, event.as_ref()))),
+                    None => State::Text,
+                }
+            }
+        }
+    }
+}
+
+/// Which agent opens its output so.
+fn opening(event: &Value) -> Option<&'static str> {
+    match event["type"].as_str()? {
+        "system" if event["subtype"] == "init" => Some("claude-code"),
+        "thread.started" => Some("codex"),
+        "init" if event["session_id"].is_string() => Some("gemini"),
+        _ => None,
+    }
+}
+
+impl Known {
+    fn new(agent: &'static str, first: Option<&Value>) -> Self {
+        let told = Transcript {
+            agent,
+            claim: String::new(),
+            tool_calls: Vec::new(),
+            model: None,
+            session: None,
+            tokens: None,
+            cost: None,
+            ended: ExecutorEnd::Error,
+        };
+        let mut known = Self { told, pending: BTreeMap::new(), goes_on: false };
+        if let Some(first) = first {
+            known.take(first);
+        }
+        known
+    }
+
+    fn take(&mut self, event: &Value) {
+        // What follows an end takes it back.
+        self.told.ended = ExecutorEnd::Error;
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        for (kept, found) in [
+            (&mut self.told.model, text(&event["model"]).or_else(|| text(&event["message"]["model"]))),
+            (&mut self.told.session, text(&event["session_id"]).or_else(|| text(&event["thread_id"]))),
+        ] {
+            if kept.is_none() {
+                *kept = found;
+            }
+        }
+        match self.told.agent {
+            "claude-code" => self.claude(event),
+            "codex" => self.codex(event),
+            _ => self.gemini(event),
+        }
+    }
+
+    fn claude(&mut self, event: &Value) {
+        let blocks = || event["message"]["content"].as_array().into_iter().flatten();
+        match event["type"].as_str().unwrap_or_default() {
+            "assistant" => {
+                let words: String = blocks().filter_map(|block| block["text"].as_str()).collect();
+                self.says(&words);
+                for block in blocks().filter(|block| block["type"] == "tool_use") {
+                    self.calls(&block["id"], &block["name"], &block["input"]);
+                }
+            }
+            "user" => {
+                for block in blocks().filter(|block| block["type"] == "tool_result") {
+                    self.answers(&block["tool_use_id"], block["is_error"] != true, &block["content"]);
+                }
+            }
+            "result" => {
+                self.says(event["result"].as_str().unwrap_or_default());
+                self.uses(&event["usage"]);
+                self.told.cost = event["total_cost_usd"].as_f64();
+                self.told.ended = match event["subtype"].as_str().unwrap_or_default() {
+                    "success" if event["is_error"] == false => ExecutorEnd::Finished,
+                    "error_max_turns" | "error_max_budget_usd" => ExecutorEnd::OutOfTurns,
+                    _ => ExecutorEnd::Error,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn codex(&mut self, event: &Value) {
+        let item = &event["item"];
+        let kind = item["type"].as_str().or_else(|| item["item_type"].as_str()).unwrap_or_default();
+        match (event["type"].as_str().unwrap_or_default(), kind) {
+            ("item.completed", "agent_message" | "assistant_message") => {
+                self.goes_on = false;
+                self.says(item["text"].as_str().unwrap_or_default());
+            }
+            ("item.completed", "command_execution") => {
+                self.calls(&item["id"], &"shell".into(), &serde_json::json!({ "command": item["command"] }));
+                let succeeded = item["exit_code"] == 0 && item["status"] != "failed";
+                self.answers(&item["id"], succeeded, &item["aggregated_output"]);
+            }
+            ("item.completed", "file_change") => {
+                self.calls(&item["id"], &"file_change".into(), &item["changes"]);
+                self.answers(&item["id"], item["status"] == "completed", &Value::Null);
+                let changed = item["changes"].as_array().into_iter().flatten();
+                let paths = changed.filter_map(|change| change["path"].as_str().map(str::to_owned));
+                if let Some(call) = self.told.tool_calls.last_mut() {
+                    call.files_changed = paths.take(1_000).collect();
+                }
+            }
+            ("item.completed", "mcp_tool_call") => {
+                self.calls(&item["id"], &item["tool"], &item["arguments"]);
+                self.answers(&item["id"], item["status"] == "completed", &item["result"]);
+            }
+            ("turn.completed", _) => {
+                self.uses(&event["usage"]);
+                self.told.ended = ExecutorEnd::Finished;
+            }
+            _ => {}
+        }
+    }
+
+    fn gemini(&mut self, event: &Value) {
+        match event["type"].as_str().unwrap_or_default() {
+            "message" if event["role"] == "assistant" => {
+                let words = event["content"].as_str().unwrap_or_default();
+                if self.goes_on && event["delta"] == true {
+                    self.told.claim.push_str(words);
+                    self.told.claim = end_of(&self.told.claim);
+                } else {
+                    self.says(words);
+                }
+                self.goes_on = event["delta"] == true;
+            }
+            "tool_use" => {
+                self.goes_on = false;
+                self.calls(&event["tool_id"], &event["tool_name"], &event["parameters"]);
+            }
+            "tool_result" => self.answers(&event["tool_id"], event["status"] == "success", &event["output"]),
+            "result" => {
+                self.uses(&event["stats"]);
+                self.told.ended = match event["status"].as_str().unwrap_or_default() {
+                    "success" => ExecutorEnd::Finished,
+                    _ if event["error"]["type"].as_str().is_some_and(|kind| kind.contains("Turn")) => {
+                        ExecutorEnd::OutOfTurns
+                    }
+                    _ => ExecutorEnd::Error,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn says(&mut self, words: &str) {
+        if !words.is_empty() {
+            self.told.claim = end_of(words);
+        }
+    }
+
+    /// A call counts as failed until it is answered.
+    fn calls(&mut self, id: &Value, tool: &Value, input: &Value) {
+        if self.told.tool_calls.len() >= MAX_CALLS {
+            return;
+        }
+        self.pending.insert(id.as_str().unwrap_or_default().to_owned(), self.told.tool_calls.len());
+        self.told.tool_calls.push(ToolCall {
+            tool: clean(tool.as_str().unwrap_or("unknown"), 200),
+            success: false,
+            error: Some("it was not answered".to_owned()),
+            input: Some(input.clone()).filter(|input| !input.is_null()),
+            output: None,
+            files_changed: paths(input),
+        });
+    }
+
+    fn answers(&mut self, id: &Value, succeeded: bool, content: &Value) {
+        let Some(index) = self.pending.remove(id.as_str().unwrap_or_default()) else { return };
+        let Some(call) = self.told.tool_calls.get_mut(index) else { return };
+        let words = match content {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+            other => other.to_string(),
+        };
+        let words = Some(clean(&words, MAX_OUTPUT)).filter(|words| !words.is_empty());
+        call.success = succeeded;
+        call.error = if succeeded { None } else { words.clone().or_else(|| Some("it failed".to_owned())) };
+        call.output = words;
+    }
+
+    fn uses(&mut self, usage: &Value) {
+        let number = |name: &str| usage[name].as_u64();
+        if let (Some(read), Some(written)) = (number("input_tokens"), number("output_tokens")) {
+            let cached =
+                ["cache_creation_input_tokens", "cache_read_input_tokens"].map(|name| number(name).unwrap_or(0));
+            let (before, after) = self.told.tokens.unwrap_or_default();
+            let read = read.saturating_add(cached[0]).saturating_add(cached[1]);
+            self.told.tokens = Some((before.saturating_add(read), after.saturating_add(written)));
+        }
+    }
+}
+
+/// The path of the file that a call writes, as agents name it.
+fn paths(input: &Value) -> Vec<String> {
+    let written = input["old_string"].is_string() || input["new_string"].is_string() || input["content"].is_string();
+    let path = ["file_path", "path"].iter().find_map(|name| input[*name].as_str());
+    path.filter(|_| written).map(|path| vec![clean(path, 1_000)]).unwrap_or_default()
+}
+
+fn end_of(words: &str) -> String {
+    let skip = words.chars().count().saturating_sub(MAX_CLAIM);
+    words.chars().skip(skip).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(lines: &[Value]) -> Option<Transcript> {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        // In pieces of every size, as pipes have it.
+        let told: Vec<Option<Transcript>> = [1, 7, 4_096]
+            .into_iter()
+            .map(|size| {
+                let mut reader = TranscriptReader::default();
+                text.as_bytes().chunks(size).for_each(|piece| reader.feed(piece));
+                reader.finish()
+            })
+            .collect();
+        assert!(told.iter().all(|each| *each == told[0]));
+        told.into_iter().next().flatten()
+    }
+
+    fn called(told: &Transcript) -> Vec<(&str, bool)> {
+        told.tool_calls.iter().map(|call| (call.tool.as_str(), call.success)).collect()
+    }
+
+    #[test]
+    fn claude_code_is_understood() {
+        let init = json!({"type": "system", "subtype": "init", "session_id": "s1", "model": "m1"});
+        let edit = json!({"type": "assistant", "message": {"content": [
+            {"type": "text", "text": "I will."},
+            {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "a.rs", "old_string": "a", "new_string": "b"}},
+            {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "make"}}]}});
+        let answers = json!({"type": "user", "message": {"content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": "ok"},
+            {"type": "tool_result", "tool_use_id": "t2", "is_error": true, "content": [{"type": "text", "text": "no"}]}]}});
+        let result = json!({"type": "result", "subtype": "success", "is_error": false, "result": "TASK_COMPLETE",
+            "total_cost_usd": 0.25, "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3}});
+        let told = read(&[init.clone(), edit.clone(), answers.clone(), result]).expect("a transcript");
+        assert_eq!(
+            (told.agent, told.claim.as_str(), told.ended),
+            ("claude-code", "TASK_COMPLETE", ExecutorEnd::Finished)
+        );
+        assert_eq!((told.model.as_deref(), told.session.as_deref()), (Some("m1"), Some("s1")));
+        assert_eq!((told.tokens, told.cost), (Some((15, 3)), Some(0.25)));
+        assert_eq!(called(&told), [("Edit", true), ("Bash", false)]);
+        assert_eq!(told.tool_calls[0].files_changed, ["a.rs"]);
+        assert_eq!(told.tool_calls[1].error.as_deref(), Some("no"));
+        let turns = json!({"type": "result", "subtype": "error_max_turns", "is_error": true});
+        assert_eq!(read(&[init.clone(), turns]).expect("one").ended, ExecutorEnd::OutOfTurns);
+        let cut = read(&[init, edit]).expect("one");
+        assert_eq!((cut.ended, called(&cut)), (ExecutorEnd::Error, vec![("Edit", false), ("Bash", false)]));
+    }
+
+    #[test]
+    fn codex_is_understood() {
+        let started = json!({"type": "thread.started", "thread_id": "t1"});
+        let ran = json!({"type": "item.completed", "item": {"id": "1", "type": "command_execution", "command": "make",
+            "aggregated_output": "bad\n", "exit_code": 2, "status": "failed"}});
+        let wrote = json!({"type": "item.completed", "item": {"id": "2", "type": "file_change", "status": "completed",
+            "changes": [{"path": "a.rs", "kind": "update"}]}});
+        let said = json!({"type": "item.completed", "item": {"id": "3", "type": "agent_message", "text": "Done."}});
+        let ended = json!({"type": "turn.completed", "usage": {"input_tokens": 7, "cached_input_tokens": 4, "output_tokens": 2}});
+        let told = read(&[started.clone(), ran, wrote, said, ended.clone()]).expect("a transcript");
+        assert_eq!((told.agent, told.claim.as_str(), told.ended), ("codex", "Done.", ExecutorEnd::Finished));
+        assert_eq!((told.session.as_deref(), told.tokens), (Some("t1"), Some((7, 2))));
+        assert_eq!(called(&told), [("shell", false), ("file_change", true)]);
+        assert_eq!(told.tool_calls[1].files_changed, ["a.rs"]);
+        let failed = json!({"type": "turn.failed", "error": {"message": "no"}});
+        assert_eq!(read(&[started, ended, failed]).expect("one").ended, ExecutorEnd::Error);
+    }
+
+    #[test]
+    fn gemini_is_understood() {
+        let init = json!({"type": "init", "session_id": "s1", "model": "m1"});
+        let piece = |text: &str| json!({"type": "message", "role": "assistant", "content": text, "delta": true});
+        let call = json!({"type": "tool_use", "tool_name": "write_file", "tool_id": "1", "parameters": {"file_path": "a", "content": "x"}});
+        let answer = json!({"type": "tool_result", "tool_id": "1", "status": "success", "output": "ok"});
+        let result = json!({"type": "result", "status": "success", "stats": {"input_tokens": 1, "output_tokens": 2}});
+        let lines =
+            [init.clone(), piece("Let me"), piece(" see."), call, answer, piece("It is "), piece("done."), result];
+        let told = read(&lines).expect("a transcript");
+        assert_eq!((told.agent, told.claim.as_str(), told.ended), ("gemini", "It is done.", ExecutorEnd::Finished));
+        assert_eq!((told.model.as_deref(), told.tokens), (Some("m1"), Some((1, 2))));
+        assert_eq!(called(&told), [("write_file", true)]);
+        let failed = json!({"type": "result", "status": "error", "error": {"type": "FatalTurnLimitedError"}});
+        assert_eq!(read(&[init, failed]).expect("one").ended, ExecutorEnd::OutOfTurns);
+    }
+
+    #[test]
+    fn whatever_opens_otherwise_is_text() {
+        let result = json!({"type": "result", "subtype": "success", "is_error": false, "result": "PASS"});
+        for lines in [vec![], vec![json!("words")], vec![result.clone()], vec![json!({"type": "system"}), result]] {
+            assert_eq!(read(&lines), None, "{lines:?}");
+        }
+        let mut reader = TranscriptReader::default();
+        reader.feed(b"hello\n{\"type\":\"system\",\"subtype\":\"init\"}\n");
+        assert_eq!(reader.finish(), None);
+    }
+}
