@@ -107,7 +107,7 @@ fn nothing_is_fetched() {
         test -z \"$(git cat-file --batch-all-objects --batch-check | grep blob)\"",
     );
     let (exit, text) = home.gate(&partial, &["run", "--staged"], &[]);
-    assert_eq!(exit, 3, "{text}");
+    assert_eq!(exit, 2, "{text}");
     assert!(text.contains("the content of `b.json`") && text.contains("partial clone"), "{text}");
     assert!(!ran.exists());
 }
@@ -207,7 +207,7 @@ fn a_base_that_was_not_fetched_is_told() {
     let partial = home.path().join("partial");
     fs::write(partial.join("gate.toml"), "[gate.main]\nall = [\"a\"]\n[check.a]\nverifier = \"patterns\"\nsettings = { rules = [{ id = \"todo\", kind = \"forbid\", pattern = \"TODO\", in = \"added-lines\" }] }\n").expect("written");
     let (exit, text) = home.gate(&partial, &["run", "--from-ref", "HEAD~1"], &[]);
-    assert_eq!(exit, 3, "{text}");
+    assert_eq!(exit, 2, "{text}");
     assert!(text.contains("partial clone") && text.contains("git fetch --refetch --no-filter"), "{text}");
 }
 

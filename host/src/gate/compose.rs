@@ -131,9 +131,10 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
                 statuses().flatten().next()?;
             }
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(shadows)).collect();
-            let count = electorate(vote, &gate.members, shadows).count(&ballots);
-            let (status, escalated) = outcome_of(count.decision(), vote.on_divergence);
-            return Some(Ruling { status, escalated, reason: count.reason(), vote: Some(count.record()) });
+            let electorate = electorate(vote, &gate.members, shadows);
+            let (count, decision) = (electorate.count(&ballots), electorate.decision(&ballots));
+            let (status, escalated) = outcome_of(decision, vote.on_divergence);
+            return Some(Ruling { status, escalated, reason: count.reason(decision), vote: Some(count.record(decision)) });
         }
     };
     let asks = |member: &Done| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;

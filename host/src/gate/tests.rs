@@ -398,3 +398,17 @@ fn a_check_can_be_the_whole_plan() {
     assert!(matches!(root.what, What::Check(_)));
     assert_eq!(run_gate(root, &Script::of(&[("a", "+")])).outcome, Outcome::Pass);
 }
+
+#[test]
+fn a_member_that_was_not_needed_still_lends_its_weight() {
+    let heavy = |name: &str, weight| check(name).with(|node| node.weight = weight);
+    let members = vec![heavy("a", 2), heavy("b", 1), heavy("c", 3)];
+    let root = vote("g", Threshold::Majority, 1, members).with(|node| {
+        if let Rule::Vote(vote) = &mut node.gate_mut().rule {
+            // `b` and `c` are one voice, which weighs 3 against `a`, whatever `c` says.
+            (vote.voices, vote.gone_are_missing, vote.on_divergence) = (vec![0, 1, 1], true, Divergence::Fail);
+        }
+    });
+    let node = run_plan(&plan(root), &Circumstances::default(), &Script::of(&[("a", "+"), ("b", "-"), ("c", "-")]));
+    assert_eq!(node.outcome, Outcome::Fail, "{}", node.reason);
+}

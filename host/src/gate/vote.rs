@@ -177,11 +177,23 @@ impl Decision {
     }
 }
 
+impl Electorate {
+    /// What these ballots come to. Where some are not known, since the rest was not needed, all endings that are still
+    /// possible come to the same; should they ever not, the one that does not pass counts.
+    ///
+    /// Counting the known ballots alone would be wrong: a member that was not needed still lends its weight to its voice.
+    pub fn decision(&self, ballots: &[Option<Ballot>]) -> Decision {
+        let possible = self.possible(ballots);
+        let blocking = possible.iter().find(|decision| **decision != Decision::Pass);
+        blocking.or(possible.first()).copied().unwrap_or(Decision::NoQuorum)
+    }
+}
+
 impl Count {
-    /// The count as a record keeps it.
-    pub fn record(&self) -> VoteCount {
+    /// The count as a record keeps it, of a vote that came to this.
+    pub fn record(&self, decision: Decision) -> VoteCount {
         let Self { in_favour, against, absent, .. } = *self;
-        VoteCount { in_favour, against, absent, decision: self.decision().as_str().to_owned() }
+        VoteCount { in_favour, against, absent, decision: decision.as_str().to_owned() }
     }
 
     /// What these ballots come to.
@@ -195,10 +207,10 @@ impl Count {
         }
     }
 
-    /// How it came about, where that is not plain.
-    pub fn reason(&self) -> String {
+    /// How this decision came about, where that is not plain.
+    pub fn reason(&self, decision: Decision) -> String {
         let Self { in_favour, against, absent, gone, absences, voices, .. } = self;
-        match self.decision() {
+        match decision {
             Decision::NoQuorum if absent > absences => {
                 let gone = if *gone > 0 { format!(" ({gone} did not apply)") } else { String::new() };
                 format!("quorum not met: {absent} of {voices} absent{gone}, at most {absences} may be")
@@ -286,7 +298,8 @@ mod tests {
             assert_eq!(electorate.count(&ballots(letters)).decision(), expected, "{absences} {letters}");
         }
         let electorate = with_quorum(electorate(Threshold::Majority, 0, &[0, 1, 2], &[1; 3]));
-        let reason = electorate.count(&ballots("+..")).reason();
+        let count = electorate.count(&ballots("+.."));
+        let reason = count.reason(count.decision());
         assert_eq!(reason, "quorum not met: 2 of 3 absent (2 did not apply), at most 0 may be");
     }
 
@@ -332,7 +345,7 @@ mod tests {
             ("0..", "quorum not met: nobody voted"),
         ] {
             let count = electorate(Threshold::Majority, 1, &[0, 1, 2], &[1; 3]).count(&ballots(letters));
-            assert_eq!(count.reason(), expected);
+            assert_eq!(count.reason(count.decision()), expected);
         }
     }
 
