@@ -41,11 +41,16 @@ const PIPELINE: &[&str] = &[
     "catalogue",
     "judge",
     "ledger",
+    "overrides",
+    "proof",
     "session",
     "drive",
     "author",
     "report",
     "schema",
+    "hook",
+    "install",
+    "import",
     "component",
 ];
 

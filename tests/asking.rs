@@ -2,7 +2,9 @@
 
 use gatehost::limits::Limits;
 use gatehost::plan::Shape;
-use gatehost::runtime::{Answer, BUNDLED, Bundled, Capabilities, Description, FileInput, Grants, ReadFiles, Runtime, Source, Terms};
+use gatehost::runtime::{
+    Answer, BUNDLED, Bundled, Capabilities, Description, FileInput, Grants, ReadFiles, Runtime, Source, Terms,
+};
 use gatehost::submission::Submission;
 use gatehost::verdict::{Failure, Status};
 use gatehost::workspace::Workspace;

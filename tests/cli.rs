@@ -104,12 +104,12 @@ fn a_plan_that_nobody_wrote_is_told_to_be_one() {
     assert_eq!(output(home.path(), "plan -q").2, "");
 }
 
-/// Every whole gate.toml of the README is one; the components that it names are given.
+/// Every whole gate.toml of the README and the guides is one; the components that it names are given.
 #[test]
-fn the_examples_of_the_readme_load() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme).expect("the README");
-    let blocks = readme.split("```toml\n").skip(1).map(|rest| rest.split("```").next().expect("an end"));
+fn the_examples_of_the_guides_load() {
+    let texts: Vec<String> = guides().iter().map(|guide| fs::read_to_string(guide).expect("a guide")).collect();
+    let blocks = texts.iter().flat_map(|text| text.split("```toml\n").skip(1));
+    let blocks = blocks.map(|rest| rest.split("```").next().expect("an end"));
     let whole: Vec<&str> = blocks.filter(|block| block.contains("[gate.")).collect();
     assert!(!whole.is_empty(), "the examples are gone");
     for example in whole {
@@ -123,4 +123,33 @@ fn the_examples_of_the_readme_load() {
         let (code, _, stderr) = output(home.path(), "plan");
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{example}");
     }
+}
+
+/// The README and all guides.
+fn guides() -> Vec<std::path::PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let docs = fs::read_dir(root.join("host/docs")).expect("the guides").map(|entry| entry.expect("an entry").path());
+    let named = ["README.md", "CONTRIBUTING.md", "plugins/README.md", "plugins/AUTHORING.md", "wit/README.md"];
+    docs.chain(named.map(|name| root.join(name))).collect()
+}
+
+#[test]
+fn every_link_of_the_guides_leads_somewhere() {
+    let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").expect("a pattern");
+    for guide in guides() {
+        let text = fs::read_to_string(&guide).expect("a guide");
+        for found in link.captures_iter(&text) {
+            let target = &found[1];
+            if !target.contains("://") {
+                let path = guide.parent().expect("a folder").join(target);
+                assert!(path.exists(), "{}: `{target}` leads nowhere", guide.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_readme_can_be_read_in_five_minutes() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).expect("the README");
+    assert!(readme.len() <= 8_192, "{} bytes", readme.len());
 }

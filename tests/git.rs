@@ -1,5 +1,6 @@
 //! What git is asked, and what it is kept from: repositories that would run something, and places to be called from.
 
+mod clean;
 mod hiding;
 mod since;
 

@@ -10,9 +10,9 @@ mod tapes;
 
 use gatehost::commands::Commands;
 use gatehost::config::{self, Model};
+use gatehost::environment::Environment;
 use gatehost::models::{Answer, Models, NoAnswer, Part, Question, Tape};
 use gatehost::outcome::ModelUse;
-use gatehost::environment::Environment;
 use gatehost::submission::Executor;
 use std::collections::BTreeMap;
 use std::sync::Arc;

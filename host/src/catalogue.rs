@@ -4,7 +4,7 @@ use crate::config;
 use crate::plan::{Catalogue, Refusal, Resolved};
 use crate::runtime::{Anatomy, Description, Grants, Runtime, Source};
 use crate::settings;
-use crate::verdict::{ErrorKind, Failure};
+use crate::verdict::{ErrorKind, Failure, Rule};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +45,13 @@ impl Verifiers {
         let known = self.known();
         let mut sources = known.values().flatten().map(|known| &known.source);
         sources.find(|source| source.digest() == digest).cloned()
+    }
+
+    /// What the verifier with this digest says about the findings with this code.
+    pub fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
+        let known = self.known();
+        let known = known.values().flatten().find(|known| known.source.digest() == digest)?;
+        known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<Known>, Failure>>> {

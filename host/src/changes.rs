@@ -115,6 +115,9 @@ pub enum Error {
     /// The index has several contents for one file.
     #[error("`{}` is unmerged, so there is no staged content to judge", shown_text(.0))]
     Unmerged(String),
+    /// A file changed that is not in the working tree.
+    #[error("`{}` has changed, and a sparse checkout leaves it out of the working tree", shown_text(.0))]
+    LeftOut(String),
     /// A commit or an index holds what no folder can.
     #[error("`{}` is stored twice, or both as a file and as a folder", shown_text(.0))]
     Clash(String),
@@ -199,6 +202,7 @@ impl Error {
                 "fetch the whole history with `git fetch --unshallow`"
             }
             Self::Ambiguous(_) => "write the whole name, as `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
+            Self::LeftOut(_) => "judge what is stored with `--from-ref` or `--staged`, or check it out",
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
             _ => return None,
@@ -370,14 +374,23 @@ fn named(
 
 /// A file that is judged whole, because there is nothing to compare it with.
 fn whole_file(path: String, state: ChangeState) -> Change {
-    Change { path, kind: ChangeKind::Added, state, old_path: None, size: None, hunks: None, old_mode: None, new_mode: None }
+    Change {
+        path,
+        kind: ChangeKind::Added,
+        state,
+        old_path: None,
+        size: None,
+        hunks: None,
+        old_mode: None,
+        new_mode: None,
+    }
 }
 
 /// In order, each once, with their sizes.
 fn sized(mut changes: Vec<Change>, workspace: &Workspace) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
-    for change in &mut changes {
+    for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {
         change.size =
             workspace.stat(&change.path).ok().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size);
     }

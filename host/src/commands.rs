@@ -52,9 +52,9 @@ pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 pub use supervised::{Supervised, SupervisedEnd};
 
 use crate::config::{Command, Sandbox};
+use crate::environment::Environment;
 use crate::submission::{CommandEvidence, Printed};
 use crate::text;
-use crate::environment::Environment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

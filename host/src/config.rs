@@ -9,7 +9,9 @@ mod files;
 mod gate;
 mod grant;
 mod looping;
+mod hook;
 mod model;
+mod people;
 mod problem;
 mod read;
 mod references;
@@ -28,7 +30,9 @@ pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
 pub use looping::Loop;
+pub use hook::Hook;
 pub use model::{Api, Model};
+pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
 pub use regular::open_regular;
 pub use terms::{Flaky, Inapplicable, Leniency, Mode, PassIf, Terms, When};
@@ -37,6 +41,7 @@ pub(crate) use files::pattern;
 pub(crate) use problem::{Places, nearest, one_of};
 pub(crate) use units::{milliseconds, show_duration};
 
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use read::{Source, Table, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,6 +77,14 @@ pub struct Config {
     pub models: BTreeMap<String, Model>,
     /// `[loop]`.
     pub looping: Loop,
+    /// `[retry]`: how often a failure is tried again.
+    pub retry: RetryPolicy,
+    /// `[escalation]`: when a person is needed.
+    pub escalation: EscalationPolicy,
+    /// `[overrides]`: who may let something through.
+    pub overrides: Overrides,
+    /// `[hook]`.
+    pub hook: Hook,
     pub(crate) places: Places,
 }
 
@@ -123,13 +136,37 @@ fn read(mut root: Table<'_>) -> Config {
     let looping = looping.unwrap_or_default();
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
-    let config = Config { deadline, require_trusted, gates, checks, commands, models, looping, places: Places::default() };
+    let retry = one(&mut root, "retry", people::retry);
+    let escalation = one(&mut root, "escalation", people::escalation);
+    let overrides = one(&mut root, "overrides", people::overrides);
+    let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
+    let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
+    let places = Places::default();
+    let config = Config {
+        deadline,
+        require_trusted,
+        gates,
+        checks,
+        commands,
+        models,
+        retry,
+        escalation,
+        overrides,
+        hook,
+        looping,
+        places,
+    };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {
         root.here
             .problem_with("expected at least one gate", Some("add `[gate.NAME]` with `all = [\"CHECK\"]`".to_owned()));
     }
     root.finish();
     config
+}
+
+/// The table `[KEY]`; what holds without one where there is none.
+fn one<'s, T: Default>(root: &mut Table<'s>, key: &'static str, read: impl Fn(Table<'s>) -> T) -> T {
+    root.get(key).and_then(|value| value.table(&format!("a table `[{key}]`"))).map(read).unwrap_or_default()
 }
 
 /// The tables `[KIND.NAME]` of a kind.

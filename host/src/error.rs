@@ -271,6 +271,9 @@ mod tests {
         let io = std::io::Error::other("no space");
         let error = Error::host("cannot write").because(io).hint("free some".to_owned()).context("saving `a`");
         let problems: Vec<_> = error.problems().collect();
-        assert_eq!(problems, [("saving `a`", vec!["cannot write".to_owned(), "no space".to_owned()], Some("free some"))]);
+        assert_eq!(
+            problems,
+            [("saving `a`", vec!["cannot write".to_owned(), "no space".to_owned()], Some("free some"))]
+        );
     }
 }

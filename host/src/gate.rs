@@ -135,7 +135,8 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge)
     let by_author = |node: &Node| node.skipped.is_some_and(SkipReason::is_authors_word);
     if plan.require_trusted && node.outcome == Outcome::Pass && node.walk().any(by_author) {
         node.outcome = Outcome::Abstain;
-        node.reason = "a check was skipped by the word of the author of the change, which `require_trusted` refuses".to_owned();
+        node.reason =
+            "a check was skipped by the word of the author of the change, which `require_trusted` refuses".to_owned();
         classify::classify(&mut node);
     }
     if node.outcome == Outcome::Pass

@@ -180,10 +180,8 @@ impl<'a> Bench<'a> {
         let reads = TracedReads { work: Arc::clone(&self.subject.workspace), reads: Arc::clone(&self.reads) };
         Capabilities {
             workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
-            commands: (!commands.is_empty()).then(|| Granted {
-                names: commands,
-                by: Arc::clone(&self.services.commands) as Arc<dyn RunCommands>,
-            }),
+            commands: (!commands.is_empty())
+                .then(|| Granted { names: commands, by: Arc::clone(&self.services.commands) as Arc<dyn RunCommands> }),
             models: (!models.is_empty())
                 .then(|| Granted { names: models, by: Arc::clone(&self.services.models) as Arc<dyn AskModels> }),
         }

@@ -13,6 +13,8 @@ pub mod body;
 mod chain;
 pub mod history;
 mod sqlite;
+pub mod stats;
+pub mod status;
 
 pub use chain::{Damage, DamageKind, Hash};
 pub use sqlite::SqliteLedger;
@@ -366,9 +368,7 @@ impl LedgerError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoFolder => "set `GATE_STATE_DIR`, or run without a ledger: `--no-ledger`",
-            Self::Folder { .. } => {
-                "make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`"
-            }
+            Self::Folder { .. } => "make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`",
             Self::Unreadable(_) | Self::Unwritable(_) => {
                 "look at the free space and the permissions of the state folder, or choose another with `GATE_STATE_DIR`"
             }

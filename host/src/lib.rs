@@ -47,6 +47,8 @@ pub mod judge;
 
 // What outlives a run.
 pub mod ledger;
+pub mod overrides;
+pub mod proof;
 
 // One call that does it all.
 pub mod session;
@@ -60,6 +62,11 @@ pub mod author;
 // What is told afterwards.
 pub mod report;
 pub mod schema;
+
+// Where it is put to use: hooks of coding agents and of git.
+pub mod hook;
+pub mod install;
+pub mod import;
 
 // For those who write verifiers.
 pub mod component;

@@ -18,15 +18,15 @@ mod transport;
 pub use tape::{BadTape, Tape};
 
 use crate::commands::{Commands, Script};
-use crate::environment::Environment;
 use crate::config::{Api, Model};
+use crate::environment::Environment;
 use crate::outcome::ModelUse;
 use crate::random::random;
 use crate::submission::Executor;
+use crate::text;
 use crate::verdict::{ErrorKind, Failure};
 use budget::Budget;
 use prompt::Rendered;
-use crate::text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -235,7 +235,15 @@ impl Models {
     ) -> Self {
         let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
-        Self { declared, commands, executor, tape, client: http::Client::default(), environment: Environment::default(), script: None }
+        Self {
+            declared,
+            commands,
+            executor,
+            tape,
+            client: http::Client::default(),
+            environment: Environment::default(),
+            script: None,
+        }
     }
 
     /// The environment that holds the keys.
@@ -278,7 +286,9 @@ impl Models {
             family: self.declared.get(name).and_then(|declared| declared.model.family.clone()),
             question_sha256,
             answer_sha256: came.as_ref().ok().map(|reply| sha256(&reply.text, &nonce)),
-            cost: tokens.zip(self.declared.get(name)).and_then(|(tokens, declared)| declared.model.cost(tokens.input, tokens.output)),
+            cost: tokens
+                .zip(self.declared.get(name))
+                .and_then(|(tokens, declared)| declared.model.cost(tokens.input, tokens.output)),
             input_tokens: tokens.map(|tokens| tokens.input),
             output_tokens: tokens.map(|tokens| tokens.output),
             requests: attempts,
@@ -328,7 +338,7 @@ impl Models {
             Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
             Api::Anthropic | Api::Openai => {
                 transport::ask(&self.client, &self.environment, model, rendered, within, spending).await
-            },
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::limits::Limits;
 use crate::submission::{CommandEvidence, ModelEvidence};
-use crate::verdict::{Class, Level, Status, Verdict};
+use crate::verdict::{Class, Level, Rule, Status, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
@@ -314,6 +314,9 @@ pub struct Node {
     /// What the verifier said, for a check that ran; for the whole gate, why its pass does not stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// What the verifier says about the codes of its findings, so that a report can explain them without the verifier.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
     /// What was run for it, every time that it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandEvidence>,
@@ -363,6 +366,7 @@ impl Node {
             runs: Vec::new(),
             files: None,
             verdict: None,
+            rules: Vec::new(),
             commands: Vec::new(),
             models: Vec::new(),
             started: None,

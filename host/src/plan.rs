@@ -12,7 +12,9 @@ mod voices;
 pub use canonical::canonical;
 pub use resolve::resolve;
 
-use crate::config::{self, Command, Divergence, Flaky, Grant, Inapplicable, Leniency, Mode, Model, Threshold, When, milliseconds};
+use crate::config::{
+    self, Command, Divergence, Flaky, Grant, Inapplicable, Leniency, Mode, Model, Threshold, When, milliseconds,
+};
 use crate::limits::Limits;
 use crate::outcome::NodeKind;
 use crate::verdict::{ErrorKind, Failure};

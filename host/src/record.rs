@@ -252,7 +252,8 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
     };
     let passed = gate.outcome == Outcome::Pass;
     let unsure = gate.confidence.is_some_and(|confidence| confidence < 1.0);
-    let shadowed = |node: &Node| node.shadow && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
+    let shadowed =
+        |node: &Node| node.shadow && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
     let by_author = |node: &Node| node.skipped.is_some_and(SkipReason::is_authors_word);
     let left_out = |node: &Node| node.skipped == Some(SkipReason::LeftOut);
     let replayed = gate.walk().any(|node| {

@@ -1,13 +1,97 @@
 //! What people and programs read afterwards. Renders a [`Record`] to a writer, and decides nothing.
+//!
+//! [`Format::ALL`] is the one list of formats: the command line, the help texts and the tests take their names from it.
 
+mod github;
+mod gitlab;
 mod human;
 mod json;
+mod junit;
+mod markdown;
+mod rdjsonl;
+mod sarif;
+#[cfg(test)]
+mod tests;
+mod view;
 
 pub use human::{Style, human};
-pub use json::{json, mistake};
+pub use json::{json, mistake, read};
+pub use markdown::markdown;
 
 use crate::outcome::Outcome;
 use crate::record::Record;
+use crate::verdict::Status;
+use std::io::{self, Write};
+
+/// A format of reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Format {
+    /// For people.
+    #[default]
+    Human,
+    /// The record as one JSON document.
+    Json,
+    /// What goes back to the executor.
+    Feedback,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// JUnit XML.
+    Junit,
+    /// Workflow commands of GitHub Actions.
+    Github,
+    /// GitLab's code quality report.
+    Gitlab,
+    /// One diagnostic a line, for reviewdog.
+    Rdjsonl,
+    /// Markdown, for job summaries and comments.
+    Markdown,
+}
+
+impl Format {
+    /// Every format: its name, and what it is in one line.
+    pub const ALL: &[(&str, Self, &str)] = &[
+        ("human", Self::Human, "For people"),
+        ("json", Self::Json, "The record as one JSON document"),
+        (
+            "feedback",
+            Self::Feedback,
+            "What goes back to the executor: at most 2,000 characters, and nothing after a pass",
+        ),
+        ("sarif", Self::Sarif, "SARIF 2.1.0, for code scanning"),
+        ("junit", Self::Junit, "JUnit XML: a test case for each check"),
+        ("github", Self::Github, "The human report, and annotations for GitHub Actions"),
+        ("gitlab", Self::Gitlab, "GitLab's code quality report"),
+        ("rdjsonl", Self::Rdjsonl, "One diagnostic a line, for reviewdog"),
+        ("markdown", Self::Markdown, "Markdown, for job summaries and comments"),
+    ];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, format, _)| *format == self).map_or("", |(name, ..)| name)
+    }
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, format, _)| *format)
+    }
+}
+
+/// Write a record in this format. `style` is for the formats that people read.
+pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style) -> io::Result<()> {
+    match format {
+        Format::Human => human(out, record, style),
+        Format::Json => json(out, record),
+        Format::Feedback if record.status == Status::Pass => Ok(()),
+        Format::Feedback => write!(out, "{}", record.feedback.as_deref().unwrap_or_default()),
+        Format::Sarif => sarif::sarif(out, record),
+        Format::Junit => junit::junit(out, record),
+        Format::Github => github::github(out, record, style),
+        Format::Gitlab => gitlab::gitlab(out, record),
+        Format::Rdjsonl => rdjsonl::rdjsonl(out, record),
+        Format::Markdown => markdown(out, record),
+    }
+}
 
 /// How many checks had each outcome, most serious first; outcomes that no check had are left out.
 fn counts(record: &Record) -> Vec<(Outcome, usize)> {
@@ -17,4 +101,17 @@ fn counts(record: &Record) -> Vec<(Outcome, usize)> {
         .map(|outcome| (outcome, record.checks().filter(|check| check.outcome == outcome).count()))
         .filter(|(_, count)| *count > 0)
         .collect()
+}
+
+/// What the checks of a record came to, in words: `1 failed, 2 passed`.
+fn counted(record: &Record) -> String {
+    let word = |outcome: Outcome| match outcome {
+        Outcome::Pass => "passed",
+        Outcome::Fail => "failed",
+        Outcome::Abstain => "abstained",
+        Outcome::Error => "errored",
+        other => other.as_str(),
+    };
+    let counts: Vec<String> = counts(record).iter().map(|(kind, count)| format!("{count} {}", word(*kind))).collect();
+    if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") }
 }

@@ -4,8 +4,8 @@
 //! of the form of a report; one after a rejection; one after a time-out, half a minute later; none while the work waits for
 //! something else. What the verifier broke is not the executor's: the verifier is asked again.
 
-use crate::verdict::{Class, Status};
 use crate::text::hex;
+use crate::verdict::{Class, Status};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -84,14 +84,11 @@ pub struct EscalationPolicy {
     pub timeouts: u32,
     /// So many tasks of a group failed: everything stops.
     pub group: u32,
-    /// A command that is run to tell a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub notify: Option<String>,
 }
 
 impl Default for EscalationPolicy {
     fn default() -> Self {
-        Self { same_task: 3, rejections: 2, timeouts: 2, group: 3, notify: None }
+        Self { same_task: 3, rejections: 2, timeouts: 2, group: 3 }
     }
 }
 
@@ -238,13 +235,21 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts)
     }
     let timeouts = of(&|class| *class == Class::Timeout);
     if class == Class::Timeout && reached(timeouts, escalation.timeouts) {
-        return escalate(EscalationLevel::Notify, "timeouts", format!("the task ran into a time limit {timeouts} times"));
+        return escalate(
+            EscalationLevel::Notify,
+            "timeouts",
+            format!("the task ran into a time limit {timeouts} times"),
+        );
     }
     if class != Class::Infra && reached(failures, escalation.same_task) {
         return escalate(EscalationLevel::Notify, "same-task", format!("the same task failed {failures} times"));
     }
     if class != Class::Infra && facts.attempts_allowed.is_some_and(|allowed| failures >= allowed) {
-        return escalate(EscalationLevel::Notify, "attempts", format!("all {failures} attempts that were allowed failed"));
+        return escalate(
+            EscalationLevel::Notify,
+            "attempts",
+            format!("all {failures} attempts that were allowed failed"),
+        );
     }
     let rule = retry.of(&class);
     let alike = of(&|other| *other == class);

@@ -38,8 +38,8 @@ pub use program::{ProgramFile, ProgramInput, ProgramOutput};
 pub use source::Source;
 
 use crate::vault::Vault;
-use crate::verdict::{ErrorKind, Failure, Level};
-use schemars::JsonSchema;
+pub use crate::verdict::Rule;
+use crate::verdict::{ErrorKind, Failure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -71,36 +71,6 @@ impl Description {
     pub fn rule(&self, code: &str) -> Option<&Rule> {
         let rule = |code: &str| self.rules.iter().find(|rule| rule.code == code);
         rule(code).or_else(|| rule("*"))
-    }
-}
-
-/// A kind of finding that a verifier can report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Rule {
-    /// The code of its findings; `*` for all that come from the settings.
-    pub code: String,
-    /// The level that its findings usually have.
-    pub level: Level,
-    /// What it means, in one line.
-    pub summary: String,
-    /// How to repair it, and why it matters.
-    #[serde(skip_serializing_if = "String::is_empty", default)]
-    pub help: String,
-    /// A page that explains it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub url: Option<String>,
-}
-
-impl Rule {
-    /// A rule as `host/build.rs` stores it: code, level, summary, help, address.
-    fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> Self {
-        let level = match level {
-            "warning" => Level::Warning,
-            "note" => Level::Note,
-            _ => Level::Error,
-        };
-        let url = Some(url.to_owned()).filter(|url| !url.is_empty());
-        Self { code: code.to_owned(), level, summary: summary.to_owned(), help: help.to_owned(), url }
     }
 }
 

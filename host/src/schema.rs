@@ -56,6 +56,28 @@ pub fn program_output() -> Value {
     schema
 }
 
+/// `[hook]`: which gate `gate hook` runs.
+fn hook() -> Value {
+    let gate = |what: &str| json!({ "description": what, "type": "string", "minLength": 1 });
+    json!({
+        "description": "Which gate `gate hook` runs, and how often a coding agent is sent back.",
+        "type": "object",
+        "properties": {
+            "stop": gate("The gate for an agent that wants to stop."),
+            "task_completed": gate("The gate for a task that is declared complete; without one, that of `stop`."),
+            "post_tool_use": gate("The gate for the file that a tool changed; without one, nothing is run."),
+            "pre_commit": gate("The gate for what is about to be committed."),
+            "commit_msg": gate("The gate for the message of a commit, which it gets as the claim; without one, nothing is run."),
+            "pre_push": gate("The gate for what is about to be pushed."),
+            "bounces": {
+                "description": "How often an agent is sent back.",
+                "type": "integer", "minimum": 0, "maximum": 20, "default": 2
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The schema of `gate.toml`. It knows shapes and words; that names exist and numbers fit is for `gate plan` to say.
@@ -96,6 +118,10 @@ pub fn gate_toml() -> Value {
             "command": named("Commands that checks can be granted.", "#/$defs/command"),
             "model": named("Models that checks can be granted.", "#/$defs/model"),
             "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
+            "retry": retry(),
+            "escalation": escalation(),
+            "overrides": overrides(),
+            "hook": hook(),
         }),
         &["gate"],
     );
@@ -121,6 +147,70 @@ pub fn gate_toml() -> Value {
         "model": table(model(), &["api"]),
     });
     root
+}
+
+/// How often a failure of each class is tried again.
+fn retry() -> Value {
+    let retries = json!({
+        "anyOf": [
+            { "type": "integer", "minimum": 0, "maximum": 100 },
+            {
+                "type": "object",
+                "properties": {
+                    "times": { "type": "integer", "minimum": 0, "maximum": 100 },
+                    "after": { "$ref": "#/$defs/duration" },
+                },
+                "additionalProperties": false,
+            },
+        ],
+    });
+    let classes = ["execution-failure", "verify-failure", "review-rejection", "timeout", "malformed", "infra"];
+    let properties: serde_json::Map<_, _> =
+        classes.map(|class| (class.to_owned(), retries.clone())).into_iter().collect();
+    json!({
+        "description": "How often a failure of a class is tried again before a person is told.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// When a person is needed.
+fn escalation() -> Value {
+    let number = |what: &str, default: u32| json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default });
+    json!({
+        "description": "From which number on a person is needed; 0 for never.",
+        "type": "object",
+        "properties": {
+            "same_task": number("The same task failed so often.", 3),
+            "rejections": number("A reviewer rejected it so often in a row.", 2),
+            "timeouts": number("So many time-outs on the same task.", 2),
+            "group": number("So many tasks of a group failed; everything halts.", 3),
+        },
+        "additionalProperties": false,
+    })
+}
+
+/// Who may let something through.
+fn overrides() -> Value {
+    json!({
+        "description": "Who may let something through without a pass, and for how long.",
+        "type": "object",
+        "properties": {
+            "signers": {
+                "description": "Lines as in an `allowed_signers` file of SSH: a name, then a public key.",
+                "type": "array",
+                "items": { "type": "string", "minLength": 1 },
+            },
+            "accept": {
+                "description": "Whether `gate verify` accepts what was let through.",
+                "type": "boolean",
+                "default": false,
+            },
+            "longest": { "description": "How long an override holds at most.", "$ref": "#/$defs/duration" },
+        },
+        "additionalProperties": false,
+    })
 }
 
 const RULES: [&str; 5] = ["tiers", "all", "any", "not", "vote"];

@@ -16,11 +16,13 @@ use std::path::{Path, PathBuf};
 /// inside `work`, or where another user than root and the caller owns or may replace the program.
 pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
     folders(path, work).find_map(|folder| {
-        let program = folder.join(name).canonicalize().ok()?;
-        let about = program.metadata().ok()?;
+        let program = folder.join(name);
+        let real = program.canonicalize().ok()?;
+        let about = real.metadata().ok()?;
         let is_program = about.is_file() && about.mode() & 0o111 != 0;
-        let home = program.parent()?.metadata().ok()?;
-        let is_safe = is_outside(&program, work) && is_ours(&about) && is_ours(&home);
+        let home = real.parent()?.metadata().ok()?;
+        let is_safe = is_outside(&real, work) && is_ours(&about) && is_ours(&home);
+        // By the name that it was found under: some programs go by that.
         (is_program && is_safe).then_some(program)
     })
 }

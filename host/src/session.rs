@@ -18,6 +18,7 @@
 //! its own on which verifiers compute, so that a caller's executor is never blocked.
 
 mod emit;
+mod history;
 mod policy;
 mod recorder;
 mod subject;
@@ -25,11 +26,10 @@ mod subject;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
-use crate::vault::Vault;
 use crate::catalogue::Verifiers;
 use crate::changes::{self, Needs, Selection};
 use crate::commands::CommandTape;
-use crate::config::{Config, Inapplicable, Loop};
+use crate::config::{Config, Hook, Inapplicable, Loop, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -38,12 +38,15 @@ use crate::gate::{self, Circumstances};
 use crate::judge::{Bench, Logged, Services};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
+use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::{self, Plan, Shape};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
+use crate::vault::Vault;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
@@ -75,6 +78,10 @@ pub struct Request {
     pub use_cache: bool,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
+    /// Which checks run. What is left out is marked in the record.
+    pub checks: Checks,
+    /// What becomes of a claim or of tool calls that no check of the gate reads.
+    pub unread: Unread,
     /// The environment that commands, git and models see.
     pub environment: Environment,
     /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
@@ -154,6 +161,8 @@ impl Request {
             commands: None,
             use_cache: true,
             fail_fast: false,
+            checks: Checks::default(),
+            unread: Unread::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
             session: String::new(),
@@ -161,6 +170,48 @@ impl Request {
             pinned: None,
         }
     }
+}
+
+/// Which checks of a gate run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// All of them.
+    #[default]
+    All,
+    /// Only these.
+    Only(BTreeSet<String>),
+    /// All but these.
+    Except(BTreeSet<String>),
+}
+
+impl Checks {
+    /// The names of the checks of a plan that are left out. A name that no check has is a mistake.
+    fn left_out(&self, plan: &Plan) -> Result<BTreeSet<String>, Error> {
+        let names: BTreeSet<&str> = plan.checks().map(|check| check.check.as_str()).collect();
+        let (Self::Only(named) | Self::Except(named)) = self else { return Ok(BTreeSet::new()) };
+        if let Some(unknown) = named.iter().find(|name| !names.contains(name.as_str())) {
+            let shown = text::clean_line(unknown, 60);
+            let message = format!("the gate `{}` has no check `{shown}`", plan.root.name);
+            return Err(Error::usage(message).hint(nearest(unknown, names.iter().copied())));
+        }
+        let left_out = |name: &&&str| named.contains(**name) == matches!(self, Self::Except(_));
+        Ok(names.iter().filter(left_out).map(|name| (*name).to_owned()).collect())
+    }
+}
+
+/// What becomes of a claim or of tool calls that no check of the gate reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unread {
+    /// The request is refused: what was handed over would look as if it had been judged.
+    #[default]
+    Refuse,
+    /// Nothing: they come with every request, whether they are wanted or not.
+    Ignore,
+}
+
+/// What the configuration of a request says about hooks.
+pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
+    Ok(policy::find(request)?.config.hook)
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
@@ -182,6 +233,12 @@ pub struct Planned {
     pub plan: Plan,
     /// Where the configuration came from.
     pub policy: PolicyRecord,
+    /// How often a failure is tried again. No part of the plan's digest: it decides about no pass.
+    pub retry: RetryPolicy,
+    /// When a person is needed.
+    pub escalation: EscalationPolicy,
+    /// Who may let something through without a pass.
+    pub overrides: Overrides,
 }
 
 /// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
@@ -247,7 +304,8 @@ impl Host {
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, _) = session.plan(&emitter).await?;
-            Ok(Planned { plan, policy: found.record() })
+            let Config { retry, escalation, overrides, .. } = found.config.clone();
+            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides })
         })
         .await
     }
@@ -335,15 +393,25 @@ impl Session {
         let looking = store.clone();
         let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
         let changes = Arc::new(blocking(collect).await?);
-        let subject = subject::of(&changes, self.request.submission.clone());
+        let mut subject = subject::of(&changes, self.request.submission.clone());
+        let recorder = blocked(recorder.await)?;
+        let recorder = match recorder {
+            Some(recorder) => {
+                let mut said = subject.submission;
+                let (recorder, said) = blocking(move || recorder.know(&mut said).map(|()| (recorder, said))).await?;
+                subject.submission = said;
+                Some(recorder)
+            }
+            None => None,
+        };
         let files = subject.paths.len();
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
         circumstances.nothing_done = self.request.work == Work::NotDone;
+        circumstances.left_out = self.request.checks.left_out(plan)?;
 
         let digest = plan.digest();
-        let recorder = blocked(recorder.await)?;
         let attempt = subject.submission.attempt.max(1);
         let labels = Labels {
             run: emitter.run().to_owned(),
@@ -374,8 +442,9 @@ impl Session {
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
-        let gate = gate::run(plan, &circumstances, &bench).await;
+        let mut gate = gate::run(plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
+        explain(&mut gate, verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
         let mut record = Record::of(gate);
@@ -400,7 +469,8 @@ impl Session {
         record.feedback = feedback;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder.take() {
-            record = blocking(move || recorder.end(&record).map(|()| record)).await?;
+            let found = Arc::clone(&found);
+            record = blocking(move || recorder.end(&record, &found.config).map(|()| record)).await?;
         }
         emitter.run_ended(record.status);
         Ok(record)
@@ -414,6 +484,9 @@ impl Session {
 
     /// What is handed over and read by no check would look as if it had been judged.
     fn refuse_unread(&self, plan: &Plan) -> Result<(), Error> {
+        if self.request.unread == Unread::Ignore {
+            return Ok(());
+        }
         let said = &self.request.submission;
         let what = [
             ("a claim", said.claim.is_some()),
@@ -450,6 +523,20 @@ impl Session {
     }
 }
 
+/// The digest of what a selection holds, and the commit that it is relative to: as a record of a run has them.
+pub fn digest_of(folder: &Path, selection: &Selection) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect(folder, selection, Needs::default())?;
+    let subject = subject::of(&changes, Submission::default());
+    let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+    Ok((subject::tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
+}
+
+/// Whether a folder is in a repository, and nothing in it differs from the last commit.
+pub fn is_unchanged(folder: &Path) -> Result<bool, Error> {
+    let changes = changes::collect(folder, &Selection::Changed, Needs::default())?;
+    Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
+}
+
 /// Do something that blocks where that is allowed.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
     blocked(tokio::task::spawn_blocking(work).await)
@@ -483,6 +570,15 @@ fn emit_log(emitter: &Emitter, log: Vec<Logged>) {
             emitter.emit(logged("warn".to_owned(), format!("{dropped} more lines were dropped")));
         }
     }
+}
+
+/// Keep what the verifiers say about the codes that they reported.
+fn explain(node: &mut Node, verifiers: &Verifiers) {
+    if let (Some(verifier), Some(verdict)) = (&node.verifier, &node.verdict) {
+        let codes: BTreeSet<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();
+        node.rules = codes.into_iter().filter_map(|code| verifiers.rule(&verifier.digest, code)).collect();
+    }
+    node.children.iter_mut().for_each(|child| explain(child, verifiers));
 }
 
 fn selection_record(selection: &Selection) -> SelectionRecord {

@@ -195,6 +195,23 @@ impl Finding {
     }
 }
 
+/// A kind of finding that a verifier can report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Rule {
+    /// The code of its findings; `*` for all that come from the settings.
+    pub code: String,
+    /// The level that its findings usually have.
+    pub level: Level,
+    /// What it means, in one line.
+    pub summary: String,
+    /// How to repair it, and why it matters.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub help: String,
+    /// A page that explains it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+}
+
 /// Which kind of failure a verdict is, for whoever decides about a retry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {

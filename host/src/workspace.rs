@@ -9,8 +9,8 @@ mod links;
 mod mark;
 
 pub use links::Astray;
-pub(crate) use mark::MARK_BYTES;
 pub use mark::Mark;
+pub(crate) use mark::{Looker, MARK_BYTES};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -143,15 +143,23 @@ impl Workspace {
         if size > max {
             return Err(Error::TooLarge(size));
         }
-        let capacity = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
-        let mut bytes = vec![0; capacity];
         // One byte more than there should be, to see a file that grows.
-        match file.read_exact(&mut bytes).and_then(|()| file.read(&mut [0])) {
-            Ok(0) => Ok((bytes, executable)),
-            Ok(_) => Err(Error::Changed),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(Error::Changed),
-            Err(error) => Err(error.into()),
+        let expected = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
+        let mut bytes = vec![0; expected.checked_add(1).ok_or(Error::TooLarge(size))?];
+        let mut length = 0;
+        while length < expected {
+            match file.read(&mut bytes[length..]) {
+                Ok(0) => return Err(Error::Changed),
+                Ok(count) => length += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
         }
+        if length > expected {
+            return Err(Error::Changed);
+        }
+        bytes.truncate(length);
+        Ok((bytes, executable))
     }
 
     /// Whether the owner of a file may execute it.

@@ -1,8 +1,8 @@
 //! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
 
-use gatehost::environment::Environment;
 use gatehost::commands::{Commands, NoResult, Ran};
 use gatehost::config::{Access, Command, Sandbox};
+use gatehost::environment::Environment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{self, Stdio};

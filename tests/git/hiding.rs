@@ -169,6 +169,30 @@ fn nothing_hides_what_was_committed() {
 }
 
 #[test]
+fn what_a_sparse_checkout_leaves_out_is_not_overlooked() {
+    for (trick, script) in [
+        ("a flag", "git update-index --skip-worktree dir/b.json; rm dir/b.json"),
+        ("a sparse checkout", "git sparse-checkout set --cone other"),
+        ("a sparse index", "git sparse-checkout set --cone --sparse-index other"),
+    ] {
+        let home = base();
+        home.sh(&format!("echo '[1,' > dir/b.json; git commit -qam bad; {script}; test ! -e dir/b.json"));
+        let (exit, text) = home.gate(&home.work(), SINCE, &[]);
+        assert!(
+            exit == 2 && text.contains("`dir/b.json` has changed, and a sparse checkout leaves it out"),
+            "{trick}: {text}"
+        );
+        assert_eq!(home.gate(&home.work(), BETWEEN, &[]).0, 1, "{trick}");
+        // Since the last commit, nothing has changed.
+        let (exit, text) = home.gate(&home.work(), CHANGED, &[]);
+        assert!(exit == 3 && text.contains("0 files"), "{trick}: {text}");
+    }
+    let home = base();
+    home.sh("echo '[1,' > dir/b.json; git add -A; git update-index --skip-worktree dir/b.json; rm dir/b.json");
+    must_not_pass(&home, "staged and left out", &[CHANGED, STAGED, SINCE]);
+}
+
+#[test]
 fn a_git_of_the_work_is_not_run() {
     let home = base();
     let ran = home.path().join("ran");

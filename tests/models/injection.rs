@@ -99,8 +99,7 @@ fn planted(text: &str, place: &str, bench: &Bench) -> Submission {
         submission.changes[0].path = text.to_owned();
     }
     if at("finding") {
-        let finding =
-            Finding::new("x", Level::Error, text);
+        let finding = Finding::new("x", Level::Error, text);
         submission.prior_findings = vec![PriorFinding { attempt: 1, check: "review".into(), finding }];
     }
     submission

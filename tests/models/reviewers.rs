@@ -4,7 +4,9 @@ use super::server::{Act, Asked, Server};
 use super::*;
 use gatehost::config::Grant;
 use gatehost::limits::Limits;
-use gatehost::runtime::{AskModels, BUNDLED, Capabilities, Granted, Grants, ReadFiles, Runtime, Source, Terms, Verifier};
+use gatehost::runtime::{
+    AskModels, BUNDLED, Capabilities, Granted, Grants, ReadFiles, Runtime, Source, Terms, Verifier,
+};
 use gatehost::submission::{Change, ChangeKind, ChangeState, DiffLine, Hunk, LineKind, Submission, Task};
 use gatehost::verdict::{ErrorKind, Status, Verdict};
 use gatehost::workspace::Workspace;

@@ -3,8 +3,11 @@
 use super::command::COMMAND_TIMEOUT;
 use super::problem::Places;
 use super::terms::Terms;
-use super::{Access, Check, Command, Config, DEADLINE, Gate, Grant, Loop, Member, Rule, Sandbox, Target};
+use super::{
+    Access, Check, Command, Config, DEADLINE, Gate, Grant, Hook, Loop, Member, Overrides, Rule, Sandbox, Target,
+};
 use crate::limits::Limits;
+use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,6 +41,10 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
         looping: Loop::default(),
+        retry: RetryPolicy::default(),
+        escalation: EscalationPolicy::default(),
+        overrides: Overrides::default(),
+        hook: Hook::default(),
         places: Places::default(),
     }
 }

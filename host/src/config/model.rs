@@ -133,7 +133,9 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
         timeout: timeout(&mut table, MODEL_TIMEOUT),
         distinct: table.get("distinct").and_then(|value| value.flag()).unwrap_or(true),
         family: table.get("family").and_then(|value| value.text("the family that the model belongs to")),
-        price: table.get("price").and_then(|value| read_price(value.table("a table such as `{ input = 3.0, output = 15.0 }`")?)),
+        price: table
+            .get("price")
+            .and_then(|value| read_price(value.table("a table such as `{ input = 3.0, output = 15.0 }`")?)),
     };
     if let Some(url) = place_of_url.filter(|_| !by_command && model.sends_key_in_clear()) {
         url.problem(

@@ -161,12 +161,7 @@ mod tests {
     /// An answer for which this command was run, and this model asked.
     fn having(status: Status, name: &str) -> Step {
         let command = CommandEvidence { name: name.to_owned(), ..CommandEvidence::default() };
-        let model = ModelUse {
-            name: name.to_owned(),
-            ended: "end".to_owned(),
-            requests: 1,
-            ..ModelUse::default()
-        };
+        let model = ModelUse { name: name.to_owned(), ended: "end".to_owned(), requests: 1, ..ModelUse::default() };
         let answer = Answer { commands: vec![command], models: vec![model], ..verdict(status).into() };
         Step::Say(Judged::Answer(answer))
     }

@@ -5,6 +5,7 @@
 use crate::config::{FileSet, When};
 use crate::outcome::SkipReason;
 use crate::submission::{Submission, Task, TaskSource};
+use std::collections::BTreeSet;
 
 /// What is known of the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Circumstances {
     pub fail_fast: bool,
     /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
     pub nothing_done: bool,
+    /// The checks that the caller left out, by name.
+    pub left_out: BTreeSet<String>,
 }
 
 impl Circumstances {
@@ -59,6 +62,7 @@ impl Circumstances {
             changed: (!submission.changes.is_empty()).then(|| paths.collect()),
             fail_fast: false,
             nothing_done: false,
+            left_out: BTreeSet::new(),
         }
     }
 }
@@ -124,7 +128,8 @@ pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[Strin
     let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
     // Patterns that cannot be read match everything; the configuration has refused them.
     let set = FileSet::new(files, exclude).ok()?;
-    (!changed.iter().any(|path| set.contains(path))).then(|| Skip::new(SkipReason::NoChangedFile, "no changed file matches"))
+    (!changed.iter().any(|path| set.contains(path)))
+        .then(|| Skip::new(SkipReason::NoChangedFile, "no changed file matches"))
 }
 
 #[cfg(test)]

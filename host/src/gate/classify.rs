@@ -122,7 +122,13 @@ mod tests {
 
     #[test]
     fn a_gate_is_as_sure_as_its_rule_says() {
-        let members = || vec![check(Status::Pass, None, Some(0.9)), check(Status::Pass, None, Some(0.6)), check(Status::Pass, None, None)];
+        let members = || {
+            vec![
+                check(Status::Pass, None, Some(0.9)),
+                check(Status::Pass, None, Some(0.6)),
+                check(Status::Pass, None, None),
+            ]
+        };
         for (kind, expected) in [(NodeKind::All, 0.6), (NodeKind::Tiers, 0.6), (NodeKind::Any, 1.0)] {
             let mut gate = Node::new("g", kind, Outcome::Pass);
             gate.children = members();

@@ -80,13 +80,19 @@ impl<J: Judge> Evaluation<'_, J> {
     }
 
     fn skip(&self, member: &plan::Node) -> Option<Skip> {
-        let Circumstances { facts, changed, .. } = self.circumstances;
+        let Circumstances { facts, changed, left_out, .. } = self.circumstances;
         let disabled = || (!member.enabled).then(|| Skip::new(SkipReason::Disabled, "disabled"));
+        let is_left_out = || match &member.what {
+            What::Check(check) => left_out.contains(&check.check) || left_out.contains(&member.name),
+            What::Gate(_) => false,
+        };
+        let left_out = || is_left_out().then(|| Skip::new(SkipReason::LeftOut, "left out by a flag"));
         let not_touched = || match &member.what {
             What::Check(_) => None,
             What::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
         };
         disabled()
+            .or_else(left_out)
             .or_else(|| cadence::above_tier(member.tier, facts))
             .or_else(|| cadence::not_due(&member.when, facts))
             .or_else(not_touched)

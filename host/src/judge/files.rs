@@ -1,11 +1,11 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
-use super::{FilesDone, Subject};
 use super::witness::{Witness, input};
+use super::{FilesDone, Subject};
 use crate::commands::Ran;
-use crate::memory::Memory;
 use crate::config::Inapplicable;
 use crate::fingerprint;
+use crate::memory::Memory;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{Answer, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::text::{clean_line, hex};

@@ -7,7 +7,7 @@ use crate::memory::Memory;
 use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Astray, Error, Kind, Mark, Workspace};
+use crate::workspace::{Astray, Error, Kind, Looker, Mark, Workspace};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -61,8 +61,9 @@ impl Witness {
     /// `Err` where a file is not what it was when it was remembered.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |path: &str, seen: &Seen| {
-            let unmoved = seen.mark.is_some_and(|mark| work.mark(path) == Some(mark));
+        let mut looker = Looker::new(work);
+        let mut same = |path: &str, seen: &Seen| {
+            let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
             let equal = |file: &FileInput| Memory::input(file, &Sha256::digest(&file.content)) == seen.digest;
             unmoved || matches!(input(work, path, seen.size), Ok(Some(file)) if equal(&file))
         };

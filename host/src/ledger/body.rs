@@ -136,6 +136,68 @@ pub struct Resume {
     pub reason: String,
 }
 
+/// The body of `override`: a person let something through without a pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Override {
+    /// `skip`, or `force`.
+    pub kind: String,
+    /// The task.
+    pub task: String,
+    /// The run that did not pass.
+    pub run: String,
+    /// The digest of what was judged. It holds for nothing else.
+    pub tree: String,
+    /// The commit that the work is relative to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The fingerprints of the findings that it covers.
+    pub fingerprints: Vec<String>,
+    /// `verify-unavailable`, `known-false-negative` or `user-risk`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// Why, in the words of whoever decided.
+    pub reason: String,
+    /// Who decided.
+    pub by: String,
+    /// How that is known: `terminal`, or `signature`.
+    pub proof: String,
+    /// Until when it holds, in seconds since 1970.
+    pub expires: u64,
+    /// The signature, where there is one, over [`Override::request`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+}
+
+impl Override {
+    /// How the task is reported: never as a pass.
+    pub fn word(&self) -> &'static str {
+        if self.kind == "force" { "complete (forced)" } else { "complete (unverified)" }
+    }
+
+    /// What is signed: everything that it lets through, in a text that a person can read.
+    pub fn request(&self) -> String {
+        let mut text = format!(
+            "gatehost override v1\nkind: {}\ntask: {}\nrun: {}\ntree: {}\ncondition: {}\nreason: {}\nexpires: {}\n",
+            self.kind,
+            line(&self.task),
+            line(&self.run),
+            line(&self.tree),
+            self.condition,
+            line(&self.reason),
+            self.expires
+        );
+        for fingerprint in &self.fingerprints {
+            text.push_str(&format!("finding: {}\n", line(fingerprint)));
+        }
+        text
+    }
+}
+
+fn line(text: &str) -> String {
+    crate::text::clean_line(text, 2_000)
+}
+
 /// The body of `cut-off`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -7,6 +7,7 @@ use super::body::{CutOff, Escalation, Resume, Started};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
+use crate::retry::{Facts, Past};
 use crate::submission::PriorFinding;
 use crate::text::hex;
 use crate::verdict::{Class, Level, Status};
@@ -275,7 +276,8 @@ pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Waiting>, L
     for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Resume) {
         answered.insert(entry.read::<Resume>()?.escalation);
     }
-    let open = entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
+    let open =
+        entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
     open.map(|entry| Ok(Waiting { escalation: entry.read()?, entry })).collect()
 }
 
@@ -298,4 +300,54 @@ pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Resu
         };
     }
     Ok(failed)
+}
+
+/// What is known about a task when a decision about its next attempt is due. `last` is the record of the run that just
+/// ended, whether its entry is there already or not.
+pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Facts, LedgerError> {
+    let past = |record: &Record| Past { status: Some(record.status), class: record.class.clone() };
+    let task = last.task.as_ref().filter(|task| !task.id.is_empty());
+    let mut facts =
+        Facts { attempts_allowed: last.attempts_allowed, needs_person: needs_person(last), ..Facts::default() };
+    if let Some(task) = task {
+        let history = TaskHistory::read(ledger, project, &task.id)?;
+        facts.attempts = history
+            .runs
+            .iter()
+            .filter(|run| run.run != last.run && run.ending != Ending::Running)
+            .map(|run| run.record().map_or_else(Past::interrupted, past))
+            .collect();
+        if let Some(group) = &task.group {
+            let mut failed = failed_tasks(ledger, project, group)?;
+            if last.status != Status::Pass && !matches!(last.class, Some(Class::Blocked | Class::Infra)) {
+                failed.insert(task.id.clone());
+            }
+            facts.failed_in_group = u32::try_from(failed.len()).unwrap_or(u32::MAX);
+        }
+    }
+    facts.attempts.push(past(last));
+    Ok(facts)
+}
+
+/// Why a run asks for a person, if it does.
+fn needs_person(record: &Record) -> Option<String> {
+    if !record.gate.escalated {
+        return None;
+    }
+    let deepest = record.gate.walk().filter(|node| node.escalated).last()?;
+    let why = match (&deepest.vote, deepest.reason.as_str()) {
+        (_, reason) if !reason.is_empty() => reason.to_owned(),
+        (Some(vote), _) => format!("the vote is {}", vote.decision),
+        _ => match deepest.verdict.as_ref().map(|verdict| verdict.summary.as_str()) {
+            Some(summary) if !summary.is_empty() => summary.to_owned(),
+            _ => "it asks for a person".to_owned(),
+        },
+    };
+    Some(crate::text::clean_line(&format!("{}: {why}", deepest.name), 500))
+}
+
+/// Whether an escalation for the same reason is open already.
+pub fn is_waiting(ledger: &dyn Ledger, project: &Project, task: &str, trigger: &str) -> Result<bool, LedgerError> {
+    let same = |waiting: &Waiting| waiting.entry.labels.task == task && waiting.escalation.trigger == trigger;
+    Ok(waiting(ledger, project)?.iter().any(same))
 }

@@ -9,9 +9,7 @@ mod folder;
 mod rows;
 
 use super::chain::{self, Damage, DamageKind, Hash, Link};
-use super::{
-    Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, body::Pruned,
-};
+use super::{Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, body::Pruned};
 use crate::text;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
@@ -173,8 +171,7 @@ impl Ledger for SqliteLedger {
             }
             let (last_hash, kinds, runs) = rows::summary(transaction, up_to)?;
             rows::drop_up_to(transaction, up_to, last_hash).map_err(unwritable)?;
-            let pruned =
-                Pruned { first: base.seq + 1, last: up_to, last_hash: last_hash.to_string(), kinds, runs };
+            let pruned = Pruned { first: base.seq + 1, last: up_to, last_hash: last_hash.to_string(), kinds, runs };
             let entry = next(head, project, NewEntry::new(EntryKind::Prune, Labels::default(), &pruned)?);
             rows::insert(transaction, &entry).map_err(unwritable)?;
             rows::set_head(transaction, Head { seq: entry.seq, hash: entry.hash }).map_err(unwritable)?;
@@ -259,16 +256,14 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
             transaction.execute_batch(sql)?;
         }
         transaction.execute("INSERT INTO head VALUES (1, 0, ?1, 0, ?1)", params![Hash::ZERO.0])?;
-        transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
+        transaction
+            .execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
     }
     transaction.commit()
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
 }
 
 fn unusable(folder: &Path, error: &rusqlite::Error) -> LedgerError {

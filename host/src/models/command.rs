@@ -104,10 +104,7 @@ mod tests {
                 "the model could not be asked: the command ended with code 1: no credit",
             ),
             (ran(Ending::Signalled(9), b"yes", 3), "the model could not be asked: the command was ended by signal 9"),
-            (
-                ran(Ending::TimedOut, b"yes", 3),
-                "the model did not answer within the time limit of its command",
-            ),
+            (ran(Ending::TimedOut, b"yes", 3), "the model did not answer within the time limit of its command"),
             (
                 ran(Ending::Exited(0), b"yes", 9),
                 "the model's answer cannot be read: it has 9 bytes, which is more than is kept",

@@ -1,7 +1,9 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
 use super::{Catalogue, Check, FORMAT, Gate, Node, Plan, Resolved, Rule, Shape, What, voices};
-use crate::config::{self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern};
+use crate::config::{
+    self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -22,8 +24,14 @@ pub fn resolve(config: &Config, gate: Option<&str>, catalogue: &dyn Catalogue) -
     Problems::none_of(resolver.problems)?;
     // Without a problem there is a root.
     let root = root.ok_or_else(|| Problem::new(place, "expected a gate that can be resolved"))?;
-    let mut plan =
-        Plan { format: FORMAT, deadline: config.deadline, require_trusted: config.require_trusted, root, commands: BTreeMap::new(), models: BTreeMap::new() };
+    let mut plan = Plan {
+        format: FORMAT,
+        deadline: config.deadline,
+        require_trusted: config.require_trusted,
+        root,
+        commands: BTreeMap::new(),
+        models: BTreeMap::new(),
+    };
     let grants: BTreeSet<Grant> = plan.checks().flat_map(|check| check.grants.iter().cloned()).collect();
     for grant in &grants {
         if let Grant::Model(name) = grant

@@ -300,7 +300,6 @@ fn the_shape_of_a_plan_is_fixed() {
     assert_eq!(keys(&root["gate"]).join(" "), "exclude files members rule timeout_ms");
     let vote = r#"{"vote":{"absences":0,"gone_are_missing":false,"on_divergence":"escalate","threshold":{"at-least":1},"voices":[0]}}"#;
     assert_eq!(canonical(&root["gate"]["rule"]), vote);
-    let check =
-        "attempts check digest exclude files flaky grants limits min_confidence on_not_applicable settings shape timeout_ms verifier";
+    let check = "attempts check digest exclude files flaky grants limits min_confidence on_not_applicable settings shape timeout_ms verifier";
     assert_eq!(keys(&root["gate"]["members"][0]["check"]).join(" "), check);
 }

@@ -164,8 +164,14 @@ impl Lines<'_> {
         if gate.escalated {
             self.text(2, "needs human review")?;
         }
-        if record.marks.contains(&Mark::Replayed) {
-            self.text(2, "the models' answers are not of this run: they were recorded before")?;
+        for (mark, text) in [
+            (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
+            (Mark::LeftOut, "rests on a flag: a check was left out"),
+            (Mark::AuthorsWord, "rests on the author's word: a check was skipped because the submission says so"),
+        ] {
+            if record.marks.contains(&mark) {
+                self.text(2, text)?;
+            }
         }
         if self.style.verbose && !record.unjudged.is_empty() {
             self.text(2, "not judged:")?;

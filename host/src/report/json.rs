@@ -1,8 +1,39 @@
-//! The report for programs: the record as one JSON document; and a document for a caller's mistake.
+//! The report for programs: the record as one JSON document; and a document for a caller's mistake. Reads such a document
+//! again, to render it later.
 
 use crate::error::Error;
 use crate::record::{MistakeDocument, MistakeEntry, Record, VERSION};
+use crate::text::clean;
+use serde_json::Value;
 use std::io::{self, Write};
+
+/// The most characters of one text in a record that is read again.
+const MAX_TEXT: usize = 100_000;
+
+/// Read a record that [`json`] wrote. Anybody may have written it, so every text in it is made safe to show.
+pub fn read(bytes: &[u8]) -> Result<Record, Error> {
+    let invalid = || Error::input("this is not the record of a run");
+    let mut document: Value = serde_json::from_slice(bytes).map_err(|error| invalid().because(error))?;
+    match document.get("version").and_then(Value::as_u64) {
+        Some(version) if version == u64::from(VERSION) => {}
+        Some(other) => {
+            let message = format!("expected a record of version {VERSION}, found version {other}");
+            return Err(Error::input(message).hint("render it with the version of `gate` that wrote it".to_owned()));
+        }
+        None => return Err(invalid().hint("`gate run --format json` prints one".to_owned())),
+    }
+    clean_all(&mut document);
+    serde_json::from_value(document).map_err(|error| invalid().because(error))
+}
+
+fn clean_all(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = clean(text, MAX_TEXT),
+        Value::Array(items) => items.iter_mut().for_each(clean_all),
+        Value::Object(entries) => entries.values_mut().for_each(clean_all),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
 
 /// Write the record.
 pub fn json(out: &mut dyn Write, record: &Record) -> io::Result<()> {

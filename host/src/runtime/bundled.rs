@@ -1,6 +1,7 @@
 //! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `host/build.rs`.
 
 use super::{Anatomy, Description, Rule};
+use crate::verdict::Level;
 
 /// One bundled verifier.
 #[derive(Debug)]
@@ -43,10 +44,21 @@ impl Bundled {
             summary: self.description.summary.to_owned(),
             files: self.description.files.iter().map(|&glob| glob.to_owned()).collect(),
             settings_schema: self.description.settings_schema.to_owned(),
-            rules: self.description.rules.iter().map(|rule| Rule::stored(*rule)).collect(),
+            rules: self.description.rules.iter().map(|rule| stored(*rule)).collect(),
             url: Some(self.description.url.to_owned()).filter(|url| !url.is_empty()),
         }
     }
+}
+
+/// A rule as `host/build.rs` stores it: code, level, summary, help, address.
+fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> Rule {
+    let level = match level {
+        "warning" => Level::Warning,
+        "note" => Level::Note,
+        _ => Level::Error,
+    };
+    let url = Some(url.to_owned()).filter(|url| !url.is_empty());
+    Rule { code: code.to_owned(), level, summary: summary.to_owned(), help: help.to_owned(), url }
 }
 
 /// The bundled verifier of this name.

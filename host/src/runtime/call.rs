@@ -172,7 +172,8 @@ impl Runtime {
             }
         };
         let target = file.link_target.as_deref().unwrap_or_default().as_bytes();
-        let store = self.store(verifier, terms, &[path.as_bytes(), &file.content, &[u8::from(file.executable)], target]);
+        let store =
+            self.store(verifier, terms, &[path.as_bytes(), &file.content, &[u8::from(file.executable)], target]);
         let FileInput { path: named, content, executable, link_target, missing } = file;
         let content = if missing { Content::Missing } else { self::content(content) };
         let file = File { path: named, content, executable, link_target };

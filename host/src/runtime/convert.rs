@@ -5,9 +5,7 @@ use super::bindings::gatehost::verifier::{submission as wit, types};
 use crate::limits::Limits;
 use crate::submission as host;
 use crate::text::{clean, clean_line};
-use crate::verdict::{
-    Category, Class, Edit, ErrorKind, Failure, Finding, Fix, Level, Metric, Place, Status, Verdict,
-};
+use crate::verdict::{Category, Class, Edit, ErrorKind, Failure, Finding, Fix, Level, Metric, Place, Status, Verdict};
 use crate::workspace;
 
 const MAX_LINE: usize = 1_000;
@@ -152,10 +150,7 @@ fn fix(fix: types::Fix, has_place: bool) -> Result<Fix, Failure> {
         end_column: edit.end_column,
         replacement: edit.replacement,
     };
-    Ok(Fix {
-        description: clean_line(&fix.description, MAX_LINE),
-        edits: fix.edits.into_iter().map(edit).collect(),
-    })
+    Ok(Fix { description: clean_line(&fix.description, MAX_LINE), edits: fix.edits.into_iter().map(edit).collect() })
 }
 
 fn place(place: types::Place, only: Option<&str>) -> Result<Place, Failure> {
@@ -245,15 +240,13 @@ pub(super) fn submission(submission: host::Submission) -> into::Submission {
             })
             .collect(),
         evidence: submission.evidence.into_iter().map(evidence).collect(),
-        evaluator: submission
-            .evaluator
-            .map(|evaluator| wit::Evaluator {
-                completed: evaluator.completed,
-                text: evaluator.text,
-                name: evaluator.name,
-                model: evaluator.model,
-                session: evaluator.session,
-            }),
+        evaluator: submission.evaluator.map(|evaluator| wit::Evaluator {
+            completed: evaluator.completed,
+            text: evaluator.text,
+            name: evaluator.name,
+            model: evaluator.model,
+            session: evaluator.session,
+        }),
         base: submission.base,
         attempts_allowed: submission.attempts_allowed,
         review: submission.review.map(|review| wit::ReviewRound { number: review.number, allowed: review.allowed }),

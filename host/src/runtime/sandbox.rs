@@ -11,8 +11,8 @@
 use super::allowance::Allowance;
 use super::call::Used;
 use super::capability::commands::Runner;
-use super::capability::{Capabilities, ReadFiles};
 use super::capability::models::Asker;
+use super::capability::{Capabilities, ReadFiles};
 use super::ending::Ended;
 use super::log::Log;
 use super::wasi::Wasi;

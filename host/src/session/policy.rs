@@ -80,11 +80,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn record(&self) -> PolicyRecord {
-        PolicyRecord {
-            source: self.origin.as_str().to_owned(),
-            name: self.name.clone(),
-            digest: self.digest.clone(),
-        }
+        PolicyRecord { source: self.origin.as_str().to_owned(), name: self.name.clone(), digest: self.digest.clone() }
     }
 }
 
@@ -132,11 +128,10 @@ fn unreadable(name: &str) -> Error {
 
 fn open(path: &Path, name: &str) -> Result<File, Error> {
     config::open_regular(path).map_err(|error| match path.is_symlink() && !path.exists() {
-        true => Error::new(
-            Kind::Configuration,
-            format_args!("`{name}` is a link, and what it leads to cannot be read"),
-        )
-        .because(error),
+        true => {
+            Error::new(Kind::Configuration, format_args!("`{name}` is a link, and what it leads to cannot be read"))
+                .because(error)
+        }
         false => unreadable(name).because(error),
     })
 }

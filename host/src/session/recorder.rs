@@ -1,10 +1,16 @@
 //! What a run leaves in the ledger: that it began, before anything is judged, and its record, before anybody is told.
 
+use super::history;
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::ledger::body::{CutOff, Process, Started};
+use crate::ledger::body::{CutOff, Escalation, Process, Started};
+use crate::ledger::history::{facts, is_waiting};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
 use crate::record::Record;
+use crate::retry::{Decision, decide};
+use crate::submission::Submission;
+use crate::verdict::Status;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,6 +65,12 @@ impl Recorder {
         Ok(Some(Self { ledger, project: Project::of(folder)?, session, open: None }))
     }
 
+    /// Fill in what the ledger knows about the task, unless the project waits for a person.
+    pub(super) fn know(&self, said: &mut Submission) -> Result<(), Error> {
+        history::refuse_while_halted(&*self.ledger, &self.project)?;
+        history::apply(&*self.ledger, &self.project, said)
+    }
+
     /// Note that the run begins. From here on it counts as an attempt, whatever becomes of it.
     pub(super) fn begin(&mut self, labels: Labels, attempt: u32) -> Result<(), Error> {
         let labels = Labels { session: self.session.clone(), ..labels };
@@ -69,11 +81,35 @@ impl Recorder {
         Ok(())
     }
 
-    /// Store the record. Only when this returns may anybody be told what the run came to.
-    pub(super) fn end(&mut self, record: &Record) -> Result<(), Error> {
-        self.ledger.append_one(&self.project, NewEntry::run(record, &self.session)?)?;
+    /// Store the record, and with it that a person is needed, where that is so. Only when this returns may anybody be told
+    /// what the run came to.
+    pub(super) fn end(&mut self, record: &Record, config: &Config) -> Result<(), Error> {
+        let run = NewEntry::run(record, &self.session)?;
+        let labels = run.labels.clone();
+        let mut entries = vec![run];
+        entries.extend(self.escalation(record, labels, config)?);
+        self.ledger.append(&self.project, entries, Durability::Power)?;
         self.open = None;
         Ok(())
+    }
+
+    /// An entry that says that a person is needed, if one is and nobody was told yet.
+    fn escalation(&self, record: &Record, labels: Labels, config: &Config) -> Result<Option<NewEntry>, Error> {
+        if record.status == Status::Pass && !record.gate.escalated {
+            return Ok(None);
+        }
+        let facts = facts(&*self.ledger, &self.project, record)?;
+        let Decision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
+            return Ok(None);
+        };
+        // Work without a task has no history: each of its runs stands alone.
+        let alone = labels.task.is_empty() && trigger != "needs-person";
+        if alone || is_waiting(&*self.ledger, &self.project, &labels.task, trigger)? {
+            return Ok(None);
+        }
+        let offers = ["retry", "skip", "investigate"].map(str::to_owned).to_vec();
+        let escalation = Escalation { level: level.as_str().to_owned(), trigger: trigger.to_owned(), why, offers };
+        Ok(Some(NewEntry::new(EntryKind::Escalation, labels, &escalation)?))
     }
 }
 
@@ -81,7 +117,8 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let Some(labels) = self.open.take() else { return };
         let (ledger, project) = (Arc::clone(&self.ledger), self.project.clone());
-        let cut_off = CutOff { step: STEP.to_owned(), why: "the run was cancelled, or its record not stored".to_owned() };
+        let cut_off =
+            CutOff { step: STEP.to_owned(), why: "the run was cancelled, or its record not stored".to_owned() };
         // On a thread of its own: a caller's executor is not to be blocked. Where it is not written, the start without
         // an end says the same once this process has ended.
         std::thread::spawn(move || {

@@ -1,7 +1,8 @@
 //! Telling whether a file is still the same, without reading it again.
 
-use super::Workspace;
-use rustix::fs::Stat;
+use super::{Error, Kind, Workspace, kind, parts};
+use rustix::fs::{AtFlags, Stat, statat};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Clocks of file systems are coarse, some to two seconds: what changed so recently can change again and not show it.
@@ -62,5 +63,37 @@ impl Workspace {
     pub fn mark(&self, path: &str) -> Option<Mark> {
         let mark = Mark::of(&self.stat_file(path).ok()?);
         mark.is_older_than(COARSE).then_some(mark)
+    }
+}
+
+/// Looks at many files one after the other, in the order of their paths: a folder is opened once for all its files.
+///
+/// It is for one pass only. What somebody moves away meanwhile is still seen where it was.
+pub(crate) struct Looker<'w> {
+    work: &'w Workspace,
+    last: Option<(String, Option<OwnedFd>)>,
+}
+
+impl<'w> Looker<'w> {
+    pub(crate) fn new(work: &'w Workspace) -> Self {
+        Self { work, last: None }
+    }
+
+    /// As [`Workspace::mark`].
+    pub(crate) fn mark(&mut self, path: &str) -> Option<Mark> {
+        let mark = Mark::of(&self.stat(path).ok()?);
+        mark.is_older_than(COARSE).then_some(mark)
+    }
+
+    fn stat(&mut self, path: &str) -> Result<Stat, Error> {
+        let parts = parts(path)?;
+        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let folder = path.strip_suffix(name).unwrap_or_default();
+        if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
+            self.last = Some((folder.to_owned(), self.work.open_folder(folders)?));
+        }
+        let handle = self.last.as_ref().and_then(|(_, handle)| handle.as_ref());
+        let stat = statat(handle.map_or(self.work.root.as_fd(), AsFd::as_fd), *name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if kind(&stat) == Kind::File { Ok(stat) } else { Err(Error::WrongKind(kind(&stat))) }
     }
 }

@@ -6,7 +6,9 @@
 //! on with the sentence of the line before ("This is not", and below it the signal), that such a line introduces ("Do not
 //! read this as:"), or that stands in a code block, a quotation, an element of HTML or a comment. Silence is not a signal.
 
-use gatehost_sdk::markdown::{self, Said, Shown, Voice};
+use gatehost_page::{Shown, Voice};
+use gatehost_sdk::markdown::Said;
+use gatehost_sdk::text::one_line;
 use gatehost_sdk::{Finding, Rule, Submission, Verdict};
 
 gatehost_sdk::settings! {
@@ -40,20 +42,31 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
         Some(text) if text.trim().is_empty() => {
             Finding::error("empty-claim", format!("the claim is empty; expected it to say `{signal}`"))
         }
-        Some(text) if says(text, signal) => return Verdict::pass(),
-        Some(text) if text.contains(signal) => Finding::error(
-            "signal-not-alone",
-            format!("the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"),
-        ),
+        Some(text) if text.contains(signal) || says(text, signal).is_some() => match says(text, signal) {
+            Some(Ok(())) => return Verdict::pass(),
+            Some(Err(before)) => Finding::error(
+                "signal-not-alone",
+                format!("the claim says `{signal}` below words that take it back: {}", one_line(&before)),
+            ),
+            None => Finding::error(
+                "signal-not-alone",
+                format!(
+                    "the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"
+                ),
+            ),
+        },
         Some(_) => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
     };
     let hint = format!("when the task is complete, end with a line that is exactly `{signal}`");
     Verdict::fail("no explicit completion signal", vec![finding.hint(hint)])
 }
 
-fn says(text: &str, signal: &str) -> bool {
-    let page = markdown::shown(text);
-    (0..page.len()).any(|at| is_signal(&page[at], signal) && !is_taken_back(&page[..at], &page[at]))
+/// Whether a text says the signal; an error is the line that takes it back.
+fn says(text: &str, signal: &str) -> Option<Result<(), String>> {
+    let page = gatehost_page::shown(text);
+    let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
+    let said = lines.map(|at| taken_back(&page[..at], &page[at]).map_or(Ok(()), Err));
+    said.reduce(|best, next| best.or(next))
 }
 
 /// Whether a line is the signal and nothing else, in the author's own words.
@@ -69,32 +82,27 @@ fn is_signal(line: &Shown, signal: &str) -> bool {
     words == signal || bare == signal || bare == signal.trim_matches(['*', '_', '`'])
 }
 
-/// Words before a signal that make it something else than one.
-const DOUBTS: [&str; 31] = [
-    "not", "cannot", "never", "no", "nothing", "nor", "without", "if", "when", "once", "until", "unless", "before",
-    "will", "would", "should", "could", "might", "say", "says", "print", "write", "output", "example", "instead",
-    "hardly", "far", "almost", "nearly", "anything", "false",
-];
+/// Words that make of a signal in the same sentence something else than one.
+const DOUBTS: &str = "not cannot never no nobody nothing nor without if when once until unless before will would should could \
+    might say says print write output example instead hardly far anything false";
 
-/// Whether what stands before a line goes on in it, or introduces it, and turns it into something else.
-fn is_taken_back(before: &[Shown], line: &Shown) -> bool {
-    let Some(last) = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden) else { return false };
+/// The line before, where it goes on in this one, or introduces it, and turns it into something else.
+fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
+    let last = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden)?;
     let text = last.text();
     let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
-    if sentence.ends_with(['.', '!', '?', '…'])
-        || sentence.ends_with(|end: char| !end.is_ascii() && !end.is_alphabetic())
-    {
-        return false;
+    if sentence.ends_with(['.', '!', '?', '…', '|']) {
+        return None;
     }
     // Below a list, a line that is not indented is meant to be none of it.
-    let in_list = !line.begins && before.iter().rfind(|row| row.begins).is_some_and(|row| row.text().starts_with("- "));
-    let goes_on = !line.begins && !in_list && !sentence.ends_with([':', ';', '|']);
-    let start = sentence.trim_end_matches(':').rfind(['.', '!', '?']).map_or(0, |end| end + 1);
+    let in_list = before.iter().rfind(|row| row.begins).is_some_and(|row| row.text().starts_with(['-', '1']));
+    let goes_on = !line.begins && !in_list;
+    let start = sentence.rfind(['.', '!', '?']).map_or(0, |end| end + 1);
     let words = sentence[start..].to_lowercase().replace('’', "'");
-    let doubted = words
-        .split(|part: char| !part.is_alphanumeric() && part != '\'')
-        .any(|word| DOUBTS.contains(&word) || word.ends_with("n't"));
-    doubted || goes_on && words.split_whitespace().count() > 1
+    let is_doubt = |word: &str| word.ends_with("n't") || DOUBTS.split_whitespace().any(|doubt| doubt == word);
+    let doubted = words.split(|part: char| !part.is_alphanumeric() && part != '\'').any(is_doubt);
+    let introduces = goes_on || sentence.ends_with(':');
+    (gatehost_page::breaks_off(sentence) || introduces && doubted).then_some(text)
 }
 
 #[cfg(test)]
@@ -118,6 +126,11 @@ mod tests {
             "<!-- a note -->\nTASK_COMPLETE",
             "- the tests pass\n- it is documented\nTASK_COMPLETE",
             "All tests pass\n\nTASK_COMPLETE",
+            "All tests pass\nTASK_COMPLETE",
+            "- No lint errors\n- No regressions\n\nTASK_COMPLETE",
+            "- No lint errors\nTASK_COMPLETE",
+            "## No open points\n\nTASK_COMPLETE",
+            "There were no failures\n\nTASK_COMPLETE",
             "## Status\n\nTASK_COMPLETE",
             "Status:\nTASK_COMPLETE",
             "**TASK\\_COMPLETE**",
@@ -154,6 +167,8 @@ mod tests {
             (Some("This isn’t  \n**TASK_COMPLETE**"), "signal-not-alone"),
             (Some("This is _not_\\\nTASK_COMPLETE"), "signal-not-alone"),
             (Some("This is far from\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("I would not call this work\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("We are still working towards\n\nTASK_COMPLETE"), "signal-not-alone"),
             (Some("When the rest is done I will say:\n\nTASK_COMPLETE"), "signal-not-alone"),
             (Some("- this is not\nTASK_COMPLETE"), "signal-not-alone"),
             (Some("~~TASK_COMPLETE~~"), "signal-not-alone"),

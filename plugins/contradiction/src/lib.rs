@@ -90,7 +90,7 @@ fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
 /// Whether the signal stands in a text, or in what a reader sees of it.
 fn claims(text: &str, signal: &str) -> bool {
     let shown = || {
-        markdown::shown(text).into_iter().any(|row| {
+        gatehost_page::shown(text).into_iter().any(|row| {
             let words: String = row.spans.iter().map(|(_, words)| words.as_str()).collect();
             words.contains(signal)
         })

@@ -1,6 +1,7 @@
 //! A claim as words and the breaks between them, without what it quotes.
 
-use gatehost_sdk::markdown::{self, Said, Shown, Voice};
+use gatehost_page::{Shown, Voice};
+use gatehost_sdk::markdown::Said;
 use std::ops::Range;
 
 /// A word, or something that ends a row of words.
@@ -48,7 +49,7 @@ const QUOTED: char = '\u{E000}';
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut paragraph: Vec<(usize, String)> = Vec::new();
-    for row in markdown::shown(text) {
+    for row in gatehost_page::shown(text) {
         if row.begins {
             flush(&mut paragraph, &mut tokens);
         }
@@ -67,7 +68,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 /// The words of a row, with a mark for each piece that its author does not say.
 fn words(row: &Shown) -> String {
     let words = row.spans.iter().map(|(voice, words)| match voice {
-        Voice::Plain | Voice::Styled => markdown::folded(words).replace(QUOTED, " "),
+        Voice::Plain | Voice::Styled => gatehost_page::folded(words).replace(QUOTED, " "),
         Voice::Code | Voice::Struck => QUOTED.to_string(),
     });
     words.collect()

@@ -172,6 +172,11 @@ mod tests {
             "The endpoint rejects tokens that are not signed.\n\nPASS",
             "It did not compile before; now it does.\n\nPASS",
             "All criteria are met\n\nPASS",
+            "- No failures\n- No warnings\n\nPASS",
+            "This change does not ship any new dependency.\n\nPASS",
+            "The tests cover cases that are not complete JSON.\n\nPASS",
+            "The implementation does not build a new index on each call.\n\nPASS",
+            "It does not work around the limiter; it uses the public API.\n\nPASS",
             "> I reject this work.\n\nThat was the last review. All of it is repaired.\n\nPASS",
         ] {
             assert_eq!(judge(Some(&said(text)), &Settings::default()).status, Status::Pass, "{text:?}");
@@ -268,6 +273,10 @@ mod tests {
             "I cannot approve this.\n\nVerdict: PASS",
             "This is unacceptable.\n\nPASS",
             "No.\n\nPASS",
+            "The tests do not pass.\n\nPASS",
+            "The build does not work\n\nPASS",
+            "The requirements are not fully met.\n\nPASS",
+            "The feature of this task isn't implemented.\n\nPASS",
             "This does not\n\nPASS",
             "The result is anything but a\n\nPASS",
             "It should not\\\nPASS",

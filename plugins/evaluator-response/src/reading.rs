@@ -8,7 +8,7 @@
 //! **The acceptance** is the whole of the last line, with nothing around its word but marks, and starts something new:
 //! `accepted.` at the end of "so this work is not / accepted." does not.
 
-use gatehost_sdk::markdown::{self, Said};
+use gatehost_sdk::markdown::Said;
 use regex::Regex;
 
 // In ASCII as far as it goes: tables of all letters take long to compile.
@@ -25,10 +25,10 @@ const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za
 /// A sentence that rejects the work without the words of a verdict.
 const OPPOSITE: &str = concat!(
     r"(?i)(?-u:\b)(?:",
-    r"(?:i|we)(?-u:\b)[^.!?]{0,40}(?-u:\b)(?:reject|refuse|decline|disapprove|veto)",
+    r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)",
     r"|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
-    r"|(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build)(?-u:\b)[^.!?]{0,40}(?:(?-u:\b)(?:not|never|cannot)(?-u:\b)|n['’]t(?-u:\b))[^.!?]{0,20}(?-u:\b)(?:pass|accept|approv|merge|ship|meet|met(?-u:\b)|satisf|compile|build(?-u:\b)|work(?-u:\b)|ready|sufficient|enough|correct|complete|implemented)",
-    r"|(?:(?:must|should|may|can|do|does) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
+    r"|(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
+    r"|(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
     r"|(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
     r"|unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
     r")(?-u:\b)?",
@@ -76,8 +76,8 @@ impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let patterns = Patterns::new()?;
-        let rows = markdown::shown(text).into_iter();
-        let lines = rows.map(|row| Line { text: markdown::folded(&row.text()), said: row.said });
+        let rows = gatehost_page::shown(text).into_iter();
+        let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), said: row.said });
         let lines: Vec<Line> = lines.filter(|line| !patterns.is_only_offered(&line.text)).collect();
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
@@ -183,13 +183,12 @@ impl Patterns {
         !below || own.contains(char::is_lowercase)
     }
 
-    /// Whether what stands before ends in a colon, and not for a verdict: "the format is:". Or whether it does not come to
-    /// an end, and denies what follows: "this does not".
+    /// Whether what stands before ends in a colon, and not for a verdict: "the format is:". Or whether it breaks off: "this
+    /// does not".
     fn is_introduced(&self, before: &[Line]) -> bool {
         let last = before.iter().rfind(|line| !line.text.trim().is_empty());
         let last = last.map_or("", |line| line.text.trim_end().trim_end_matches(['*', '_']));
-        let unfinished = !last.ends_with(['.', '!', '?', '|']);
-        (last.ends_with(':') && !self.label_word.is_match(last)) || (unfinished && self.negation.is_match(last))
+        (last.ends_with(':') && !self.label_word.is_match(last)) || gatehost_page::breaks_off(last)
     }
 }
 

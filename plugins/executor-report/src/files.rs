@@ -1,7 +1,7 @@
 //! What the report says that it modified, against what changed.
 //!
-//! A reported file that did not change is a finding wherever changes are known. A changed file that is not reported is one
-//! only where there is a commit to compare with: without one, every file of a folder counts as changed.
+//! Only where there is a commit to compare with: without one, every file of a folder counts as changed, or the author of the
+//! report says what did.
 
 use crate::Weight;
 use gatehost_sdk::{Finding, Level, Place, Submission};
@@ -17,7 +17,7 @@ pub(crate) fn differences(reported: &[String], submission: &Submission, unreport
         .flat_map(|change| [Some(change.path.as_str()), change.old_path.as_deref()])
         .flatten()
         .collect();
-    if changed.is_empty() && submission.base.is_none() {
+    if submission.base.is_none() {
         return Vec::new();
     }
     let named: Vec<&str> = reported.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty()).collect();
@@ -32,20 +32,18 @@ pub(crate) fn differences(reported: &[String], submission: &Submission, unreport
         Weight::Warning => Level::Warning,
         Weight::Note => Level::Note,
     };
-    if submission.base.is_some() {
-        let not_reported = submission.changes.iter().filter(|change| {
-            let paths = [Some(change.path.as_str()), change.old_path.as_deref()];
-            !paths.into_iter().flatten().any(|path| named.iter().any(|entry| names(entry, path)))
-        });
-        findings.extend(not_reported.take(MOST).map(|change| {
-            let path = change.path.as_str();
-            let finding =
-                Finding::error("file-not-reported", format!("`{path}` has changed, and the report does not say so"))
-                    .key(path)
-                    .hint("name it in `files_modified`, or take the change back");
-            Finding { level, place: Place::inside(path), ..finding }
-        }));
-    }
+    let not_reported = submission.changes.iter().filter(|change| {
+        let paths = [Some(change.path.as_str()), change.old_path.as_deref()];
+        !paths.into_iter().flatten().any(|path| named.iter().any(|entry| names(entry, path)))
+    });
+    findings.extend(not_reported.take(MOST).map(|change| {
+        let path = change.path.as_str();
+        let finding =
+            Finding::error("file-not-reported", format!("`{path}` has changed, and the report does not say so"))
+                .key(path)
+                .hint("name it in `files_modified`, or take the change back");
+        Finding { level, place: Place::inside(path), ..finding }
+    }));
     findings
 }
 
@@ -88,7 +86,7 @@ mod tests {
             (&["s.rs"], &["src/s.rs"], base, &["file-not-changed s.rs", "file-not-reported src/s.rs"]),
             (&[], &["a.rs"], base, &["file-not-reported a.rs"]),
             (&["a.rs"], &["a.rs", "gate.toml"], None, &[]),
-            (&["a.rs"], &["gate.toml"], None, &["file-not-changed a.rs"]),
+            (&["a.rs"], &["gate.toml"], None, &[]),
             (&["a.rs"], &[], None, &[]),
         ] {
             assert_eq!(found(reported, changed, base, Weight::Error), expected, "{reported:?} {changed:?}");

@@ -46,7 +46,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": true
     },
     "unreported_files": {
-      "description": "What a changed file weighs that `files_modified` leaves out. Known only where there is a commit to compare with.",
+      "description": "What a changed file weighs that `files_modified` leaves out. Compared only where there is a commit to compare with.",
       "enum": ["error", "warning", "note", "ignore"],
       "default": "error"
     }

@@ -131,6 +131,7 @@ fn judge(file: &File, settings: &Settings) -> Verdict {
     if wants(Check::PrivateKey) {
         findings.extend(keys::judge(file, text));
     }
+    findings.sort_by_key(|finding| finding.place.as_ref().and_then(|place| place.line));
     findings.into()
 }
 

@@ -13,6 +13,8 @@ const KEEPS_MARK: [&str; 13] = [
     ".sln", ".csproj", ".vbproj", ".fsproj", ".vcxproj", ".props", ".cs", ".vb", ".resx", ".ps1", ".psm1", ".psd1",
     ".csv",
 ];
+/// How many lines are repaired at once. A record that holds more of them helps nobody; repair again.
+const REPAIRED: usize = 1_000;
 /// How many lines a message names.
 const NAMED: usize = 5;
 
@@ -53,10 +55,11 @@ pub(crate) fn judge(file: &File, text: &str, wants: impl Fn(Check) -> bool) -> V
                 edit((line.number, end), (line.number, end), "\r")
             }
         });
-        let message = format!("{crlf} lines end with CRLF and {lf} with LF");
+        let message = format!("line endings are mixed: {crlf} CRLF, {lf} LF");
         let fix = format!("end every line with {name}");
         let place = at(file, odd.first().map(|line| line.number));
-        findings.push(finding(file, Check::MixedLineEndings, message).at(place).fix(fix, edits.collect()));
+        findings
+            .push(finding(file, Check::MixedLineEndings, message).at(place).fix(fix, edits.take(REPAIRED).collect()));
     }
     findings.extend(tail_ends);
     findings
@@ -86,7 +89,7 @@ fn trailing_whitespace(file: &File, lines: &[Line<'_>], markdown: bool) -> Optio
         }
     };
     let found = finding(file, Check::TrailingWhitespace, message).at(at(file, Some(first.number)));
-    Some(found.fix("remove whitespace at the end of lines", edits.collect()))
+    Some(found.fix("remove whitespace at the end of lines", edits.take(REPAIRED).collect()))
 }
 
 fn end_of_file(file: &File, lines: &[Line<'_>], tail: &[Line<'_>], usual: &str) -> Option<Finding> {

@@ -84,6 +84,14 @@ fn many_lines_are_one_finding() {
 }
 
 #[test]
+fn a_repair_is_bounded() {
+    for text in ["a \n".repeat(5_000), "a\n".repeat(5_000) + &"b\r\n".repeat(4_000)] {
+        let fix = checks(&File::new("a.txt", text), "{}").findings.remove(0).fix.expect("a fix");
+        assert_eq!(fix.edits.len(), 1_000);
+    }
+}
+
+#[test]
 fn a_large_file_is_found_whatever_is_in_it() {
     for (bytes, status) in [
         (vec![b'\n'; 1], Status::Fail),

@@ -202,7 +202,7 @@ fn of_suffix(token: &SyntaxToken, suffix: &str, known: &[&str]) -> Option<Wrong>
 
 /// The next token on one side that is more than space.
 fn beside(token: &SyntaxToken, next: fn(&SyntaxToken) -> Option<SyntaxToken>) -> Option<SyntaxKind> {
-    let kinds = std::iter::successors(next(token), |token| next(token)).map(|token| token.kind());
+    let kinds = std::iter::successors(next(token), next).map(|token| token.kind());
     kinds.filter(|kind| !kind.is_trivia()).take(1).next()
 }
 

@@ -134,7 +134,14 @@ mod tests {
 
     fn ended(ending: Ending) -> Output {
         let argv = vec!["make".to_owned(), "test".to_owned()];
-        Output { argv, ending, stdout: captured("out\n"), stderr: captured("\u{1b}[1;31merr\u{1b}[0m\n"), rewrites: Vec::new(), replayed: false }
+        Output {
+            argv,
+            ending,
+            stdout: captured("out\n"),
+            stderr: captured("\u{1b}[1;31merr\u{1b}[0m\n"),
+            rewrites: Vec::new(),
+            replayed: false,
+        }
     }
 
     #[test]

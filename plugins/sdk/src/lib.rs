@@ -36,9 +36,7 @@ pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, Fi
 pub use bindings::imports::gatehost::verifier::{commands, log, models, submission, types, workspace};
 pub use settings::{DefaultFor, Setting, Settings};
 pub use submission::Submission;
-pub use types::{
-    Category, Edit, FailureClass as Class, Finding, Fix, Level, Metric, Place, Status, Verdict,
-};
+pub use types::{Category, Edit, FailureClass as Class, Finding, Fix, Level, Metric, Place, Status, Verdict};
 pub use verdict::TextPosition;
 
 #[doc(hidden)]
@@ -237,8 +235,12 @@ macro_rules! submission_verifier {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __or_none {
-    () => { () };
-    ($settings:ty) => { $settings };
+    () => {
+        ()
+    };
+    ($settings:ty) => {
+        $settings
+    };
 }
 
 #[doc(hidden)]

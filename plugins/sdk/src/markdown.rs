@@ -1,11 +1,5 @@
 //! What several verifiers must know of Markdown: which lines its author says, and which he only shows.
 
-#[cfg(feature = "commonmark")]
-mod shown;
-
-#[cfg(feature = "commonmark")]
-pub use shown::{Shown, Voice, folded, shown};
-
 use std::ops::RangeInclusive;
 
 /// How a line stands in a text.

@@ -248,12 +248,14 @@ impl Class {
 
 // Values of which nothing is known: for tests, which fill in what they are about.
 
+#[expect(clippy::derivable_impls, reason = "the type is generated from wit/")]
 impl Default for Executor {
     fn default() -> Self {
         Self { name: None, model: None, family: None, session: None, ended: None }
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the type is generated from wit/")]
 impl Default for Evaluator {
     fn default() -> Self {
         Self { completed: false, text: String::new(), name: None, model: None, session: None }
@@ -300,6 +302,7 @@ impl Default for Task {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the type is generated from wit/")]
 impl Default for CommandEvidence {
     fn default() -> Self {
         Self {

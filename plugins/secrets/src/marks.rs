@@ -2,25 +2,48 @@
 
 use crate::shapes::{SHAPES, Shape};
 
-/// For each pair of bytes, a bit that says whether a mark starts with it.
-const PAIRS: [u64; 1024] = {
-    let mut pairs = [0; 1024];
-    let mut shape = 0;
+/// A mark: its first two bytes, all of them, and the index of its shape.
+type Mark = (u16, &'static str, usize);
+
+const COUNT: usize = {
+    let (mut count, mut shape) = (0, 0);
     while shape < SHAPES.len() {
-        let marks = SHAPES[shape].marks;
+        count += SHAPES[shape].marks.len();
+        shape += 1;
+    }
+    count
+};
+
+static MARKS: [Mark; COUNT] = {
+    let mut marks = [(0, "", 0); COUNT];
+    let (mut at, mut shape) = (0, 0);
+    while shape < SHAPES.len() {
+        let own = SHAPES[shape].marks;
         let mut mark = 0;
-        while mark < marks.len() {
-            let pair = pair(marks[mark].as_bytes()[0], marks[mark].as_bytes()[1]);
-            pairs[pair / 64] |= 1 << (pair % 64);
-            mark += 1;
+        while mark < own.len() {
+            let bytes = own[mark].as_bytes();
+            marks[at] = (pair(bytes[0], bytes[1]), own[mark], shape);
+            (at, mark) = (at + 1, mark + 1);
         }
         shape += 1;
+    }
+    marks
+};
+
+/// For each pair of bytes, a bit that says whether a mark starts with it.
+static PAIRS: [u64; 1024] = {
+    let mut pairs = [0; 1024];
+    let mut at = 0;
+    while at < COUNT {
+        let pair = MARKS[at].0 as usize;
+        pairs[pair / 64] |= 1 << (pair % 64);
+        at += 1;
     }
     pairs
 };
 
-const fn pair(first: u8, second: u8) -> usize {
-    first as usize * 256 + second as usize
+const fn pair(first: u8, second: u8) -> u16 {
+    u16::from_be_bytes([first, second])
 }
 
 /// The shapes of which a mark stands in the text, in the order of the table.
@@ -29,11 +52,14 @@ pub(crate) fn present(text: &str) -> Vec<&'static Shape> {
     let mut seen = [false; SHAPES.len()];
     for (at, window) in bytes.windows(2).enumerate() {
         let pair = pair(window[0], window[1]);
-        if PAIRS[pair / 64] >> (pair % 64) & 1 == 0 {
+        let index = usize::from(pair);
+        if PAIRS[index / 64] >> (index % 64) & 1 == 0 {
             continue;
         }
-        for (shape, seen) in SHAPES.iter().zip(&mut seen) {
-            *seen = *seen || shape.marks.iter().any(|mark| bytes[at..].starts_with(mark.as_bytes()));
+        for (start, mark, shape) in &MARKS {
+            if *start == pair && bytes[at..].starts_with(mark.as_bytes()) {
+                seen[*shape] = true;
+            }
         }
     }
     SHAPES.iter().zip(seen).filter_map(|(shape, seen)| seen.then_some(shape)).collect()

@@ -244,14 +244,14 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape(
         "mailgun-key",
         "a Mailgun key",
-        &["key-"],
+        &["mailgun", "Mailgun", "MAILGUN"],
         "key-",
         r#"(?i)mailgun[^\n]{0,60}?["'=: ](?P<secret>key-[a-f0-9]{32})\b"#,
     ),
     shape(
         "mailchimp-key",
         "a Mailchimp key",
-        &["-us"],
+        &["mailchimp", "Mailchimp", "MailChimp", "MAILCHIMP"],
         "",
         r#"(?i)mailchimp[^\n]{0,60}?["'=: ](?P<secret>[a-f0-9]{32}-us[0-9]{1,2})\b"#,
     ),

@@ -31,15 +31,8 @@ pub(crate) fn answer(text: &str) -> Answer {
         Answer::Right => {}
         other => return other,
     }
-    if let Some(at) = trailing_comma(text) {
-        let message = "expected an expression behind `,`, found `)`".to_owned();
-        return Answer::Wrong(vec![Fault { code: "syntax", message, at }]);
-    }
-    match bare_operator(text) {
-        Some((at, word)) => {
-            let message = format!("expected `SELECT` or `VALUES` behind `{word}`");
-            Answer::Wrong(vec![Fault { code: "syntax", message, at }])
-        }
+    match misplaced(text) {
+        Some(fault) => Answer::Wrong(vec![fault]),
         None => Answer::Right,
     }
 }
@@ -88,57 +81,46 @@ fn not_null(text: &str, error: &Error) -> Option<Range<usize>> {
     (is_same && depth == 0 && !is_key).then_some(not..*offset + null.len())
 }
 
-/// The first `)` right behind a comma, where the parser takes a list for longer than it is. The arguments of a virtual
-/// table are for its module to judge.
-fn trailing_comma(text: &str) -> Option<usize> {
+/// What the parser takes and SQLite does not: a `)` right behind a comma, and a `UNION`, `EXCEPT` or `INTERSECT` without
+/// anything to combine, which the parser takes for a name. The arguments of a virtual table are for its module to judge.
+fn misplaced(text: &str) -> Option<Fault> {
     use TokenType as T;
     let mut lexer = Lexer::new(text.as_bytes());
-    let (mut is_behind_comma, mut is_virtual) = (false, false);
+    let (mut before, mut operator, mut is_virtual) = (T::TK_SEMI, None, false);
+    let fault = |message, at| Some(Fault { code: "syntax", message, at });
+    let bare = |(at, word): (usize, &str)| fault(format!("expected `SELECT` or `VALUES` behind `{word}`"), at);
     while let Some(Ok(token)) = lexer.next() {
         let kind = token.token_type;
         if kind.is_none() {
             continue;
         }
-        match kind {
-            T::TK_VIRTUAL => is_virtual = true,
-            T::TK_SEMI => is_virtual = false,
-            T::TK_RP if is_behind_comma && !is_virtual => return Some(text.len() - lexer.remaining().len() - 1),
-            _ => {}
-        }
-        is_behind_comma = kind == T::TK_COMMA;
-    }
-    None
-}
-
-/// The first `UNION`, `EXCEPT` or `INTERSECT` without anything to combine. The parser takes such a word for a name, which
-/// it is not in SQLite unless it is quoted.
-fn bare_operator(text: &str) -> Option<(usize, &str)> {
-    use TokenType as T;
-    let mut lexer = Lexer::new(text.as_bytes());
-    let (mut before, mut open) = (T::TK_SEMI, None);
-    while let Some(Ok(token)) = lexer.next() {
-        let kind = token.token_type;
-        if kind.is_none() {
-            continue;
-        }
-        let is_right = match before {
+        let is_combined = match before {
             T::TK_UNION => matches!(kind, T::TK_ALL | T::TK_SELECT | T::TK_VALUES),
             T::TK_EXCEPT | T::TK_INTERSECT => matches!(kind, T::TK_SELECT | T::TK_VALUES),
             _ => true,
         };
-        if !is_right {
-            return open;
+        if !is_combined {
+            return operator.and_then(bare);
+        }
+        match kind {
+            T::TK_VIRTUAL => is_virtual = true,
+            T::TK_SEMI => is_virtual = false,
+            T::TK_RP if before == T::TK_COMMA && !is_virtual => {
+                let at = text.len() - lexer.remaining().len() - 1;
+                return fault("expected an expression behind `,`, found `)`".to_owned(), at);
+            }
+            _ => {}
         }
         let is_operator = matches!(kind, T::TK_UNION | T::TK_EXCEPT | T::TK_INTERSECT);
         if is_operator && before != T::TK_LBRACKET {
             let end = text.len() - lexer.remaining().len();
             let start = end - token.value.len();
-            (before, open) = (kind, Some((start, &text[start..end])));
+            (before, operator) = (kind, Some((start, &text[start..end])));
         } else {
-            (before, open) = (if is_operator { T::TK_ID } else { kind }, None);
+            (before, operator) = (if is_operator { T::TK_ID } else { kind }, None);
         }
     }
-    open
+    operator.and_then(bare)
 }
 
 /// How deep brackets can be at most, whatever is a string and what is not.

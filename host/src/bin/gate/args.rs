@@ -2,8 +2,12 @@
 
 use crate::languages::Language;
 use crate::terminal::Color;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gatehost::config::Grant;
+use gatehost::hook::Host;
+use gatehost::install::Target;
+use gatehost::report::Format as ReportFormat;
 use std::path::PathBuf;
 
 /// Gates for the work of coding agents and people: verifiers run as sandboxed WebAssembly, and nothing but a pass passes.
@@ -65,6 +69,25 @@ pub(crate) enum Command {
     CheckPlan(CheckPlan),
     /// Show what the configuration means, and its digest
     Plan(Plan),
+    /// Print the record of a run in another format
+    Report(Report),
+    /// Answer the hook of a coding agent: run a gate, and send the agent back until it passes
+    Hook(Hook),
+    /// Put gates into coding agents, git hooks and CI
+    Install(Install),
+    /// Take gates out again, and restore what was there before
+    Uninstall(Uninstall),
+    /// Prove that every installed hook blocks, and find what keeps gates from working
+    Doctor(Doctor),
+    /// Serve the Model Context Protocol over standard input and output
+    #[command(after_help = MCP_HELP)]
+    Mcp,
+    /// Answer a hook of git
+    #[command(hide = true)]
+    GitHook(GitHook),
+    /// The child process of `gate hook`
+    #[command(hide = true)]
+    HookRun,
     /// Write a gate.toml for this repository
     Init(Init),
     /// Print a JSON Schema
@@ -81,6 +104,24 @@ pub(crate) enum Command {
     Test(Test),
     /// Measure what a verifier costs for its own cases
     Bench(Bench),
+    /// Show the entries of the ledger, check them, or drop old ones
+    Log(crate::log::Log),
+    /// Show where each task is
+    Status(crate::status::Status),
+    /// Show everything that is known about a run
+    Explain(crate::explain::Explain),
+    /// Show totals over the runs of this project
+    Stats(crate::stats::Command),
+    /// Answer an escalation
+    Resume(crate::resume::Resume),
+    /// Let a task through without a pass, for a reason
+    Skip(crate::skip::Skip),
+    /// Let a task through whatever was found, in an emergency
+    Force(crate::skip::Force),
+    /// Tell whether this change was passed by this gate, from the ledger
+    Verify(crate::verify::Verify),
+    /// Print a signed statement of what a run came to
+    Attest(crate::attest::Attest),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -93,18 +134,6 @@ pub(crate) enum Format {
     Human,
     /// One JSON document.
     Json,
-}
-
-/// How to print a verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RunFormat {
-    /// For people.
-    #[default]
-    Human,
-    /// One JSON document.
-    Json,
-    /// What goes back to whoever did the work: at most 2,000 characters, and nothing after a pass.
-    Feedback,
 }
 
 #[derive(Debug, Args)]
@@ -163,6 +192,12 @@ pub(crate) struct Run {
     /// Verify up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
+    /// Run only these checks; the record says that others were left out
+    #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
+    pub(crate) only: Vec<String>,
+    /// Leave out these checks; the record says so
+    #[arg(long, value_name = "CHECK", num_args = 1..)]
+    pub(crate) skip: Vec<String>,
     /// Stop at the first check that fails
     #[arg(long)]
     pub(crate) fail_fast: bool,
@@ -203,8 +238,129 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
     /// How to print the verdict
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: RunFormat,
+    #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
+    pub(crate) format: ReportFormat,
+    /// Also write a report to a file; can be repeated
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) output: Vec<OutputTo>,
+}
+
+/// The names of the formats of reports.
+fn formats() -> impl TypedValueParser<Value = ReportFormat> {
+    let value = |(name, _, help): &(&'static str, ReportFormat, &'static str)| PossibleValue::new(*name).help(*help);
+    let parser = PossibleValuesParser::new(ReportFormat::ALL.iter().map(value));
+    parser.map(|name| ReportFormat::named(&name).unwrap_or_default())
+}
+
+/// A report that is written to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutputTo {
+    /// How.
+    pub(crate) format: ReportFormat,
+    /// Where.
+    pub(crate) path: PathBuf,
+}
+
+impl std::str::FromStr for OutputTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("expected FORMAT=FILE")?;
+        let names = || ReportFormat::ALL.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
+        let format =
+            ReportFormat::named(format).ok_or_else(|| format!("no format `{format}`; expected one of {}", names()))?;
+        Ok(Self { format, path: path.into() })
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gate report last --format markdown
+  gate run --format json > run.json
+  gate report run.json --format sarif --output junit=junit.xml")]
+pub(crate) struct Report {
+    /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for standard input
+    pub(crate) run: PathBuf,
+    /// How to print it
+    #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
+    pub(crate) format: ReportFormat,
+    /// Also write a report to a file; can be repeated
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) output: Vec<OutputTo>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The host's message is read from standard input; what the host is to do is printed in its dialect. The exit code is 0 \
+whatever the verdict is, except where a host knows no other way to block: then it is 2. `gate install HOST` writes the \
+configuration that calls this.
+
+Example:
+  gate hook --host claude < message.json")]
+pub(crate) struct Hook {
+    /// The host; without it, it is recognised by its message
+    #[arg(long, value_name = "HOST", value_parser = hosts())]
+    pub(crate) host: Option<Host>,
+    /// Answer within so many seconds; must be less than the host waits
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) deadline: Option<u64>,
+}
+
+const MCP_HELP: &str = "\
+Tools: `verify` runs a gate, `explain` says what a code means, `status` shows the last run, `fix` lists the repairs that \
+verifiers offer. The tools advise; hooks enforce (`gate install`).";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is there is kept: settings are edited in place, a git hook that was there before still runs first. Installing twice \
+changes nothing. Without a name, what is used in this folder is found, and you are asked.
+
+Examples:
+  gate install claude git
+  gate doctor")]
+pub(crate) struct Install {
+    /// Where
+    #[arg(value_parser = targets())]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// Where from; without a name, everywhere
+    #[arg(value_parser = targets())]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A sample that must be blocked is sent through each hook as it is installed: the very command line, in a shell, with an \
+empty PATH. Exit code 0 means that everything works, 1 that something does not.")]
+pub(crate) struct Doctor {
+    /// Install again what is broken
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GitHook {
+    /// The hook: pre-commit, commit-msg or pre-push
+    pub(crate) name: String,
+    /// What git hands over
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
+
+/// The names of the places where a gate can be installed.
+fn targets() -> impl TypedValueParser<Value = Target> {
+    let parser = PossibleValuesParser::new(Target::ALL.iter().map(|target| target.as_str()));
+    parser.map(|name| Target::named(&name).unwrap_or(Target::Git))
+}
+
+/// The names of the hosts.
+fn hosts() -> impl TypedValueParser<Value = Host> {
+    let parser = PossibleValuesParser::new(Host::ALL.iter().map(|host| host.as_str()));
+    parser.map(|name| Host::named(&name).unwrap_or(Host::Claude))
 }
 
 #[derive(Debug, Args)]
@@ -346,6 +502,9 @@ pub(crate) struct Plan {
 #[derive(Debug, Args)]
 #[command(after_help = "It never overwrites a file.")]
 pub(crate) struct Init {
+    /// Take over the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
     /// Print the file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,

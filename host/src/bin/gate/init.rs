@@ -6,12 +6,14 @@ use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Needs, Selection};
 use gatehost::config::FileSet;
+use gatehost::import;
 use gatehost::runtime::BUNDLED;
 use gatehost::settings;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 
 mod tests;
 
@@ -20,6 +22,9 @@ use tests::Tests;
 const FILE: &str = "gate.toml";
 
 pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
+    if let Some(from) = &command.from {
+        return taken_over(global, command, from);
+    }
     let changes = changes::collect(&global.directory, &Selection::All, Needs::default())?;
     let paths = changes.paths();
     let tests = tests::detect(&changes.workspace, &paths);
@@ -30,17 +35,45 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
         return Ok(Exit::Pass);
     }
     let path = changes.workspace.root().join(FILE);
-    let mut file =
-        File::create_new(&path).with_context(|| format!("cannot write `{}`", path.display())).map_err(|error| {
-            Complaint::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned())
-        })?;
-    file.write_all(text.as_bytes())
-        .map_err(|error| Complaint::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))?;
+    create(&path, &text)?;
     writeln!(out, "wrote {}", path.display())?;
     for reason in reasons {
         writeln!(out, "  {reason}")?;
     }
     writeln!(out, "next: `gate plan` shows what it means, `{try_it}` tries it")?;
+    Ok(Exit::Pass)
+}
+
+/// Write the file, unless there is one.
+fn create(path: &Path, text: &str) -> Result<(), Complaint> {
+    let mut file =
+        File::create_new(path).with_context(|| format!("cannot write `{}`", path.display())).map_err(|error| {
+            Complaint::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned())
+        })?;
+    file.write_all(text.as_bytes())
+        .map_err(|error| Complaint::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
+}
+
+/// A gate.toml of the hooks that people have.
+fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Complaint> {
+    let read = std::fs::read_to_string(global.directory.join(from));
+    let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Complaint::mistake)?;
+    let imported = import::import(from, &text)?;
+    let mut out = std::io::stdout().lock();
+    if command.dry_run {
+        write!(out, "{}", imported.text)?;
+        return Ok(Exit::Pass);
+    }
+    let path = global.directory.join(FILE);
+    create(&path, &imported.text)?;
+    writeln!(out, "wrote {}", terminal::path(&path))?;
+    for taken in &imported.taken {
+        writeln!(out, "  {taken}")?;
+    }
+    for left in &imported.left {
+        writeln!(out, "  not taken over: {left}")?;
+    }
+    writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")?;
     Ok(Exit::Pass)
 }
 
@@ -63,7 +96,9 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
         let matching = paths.iter().filter(|path| files.contains(path)).count();
         // What needs to be told what to look for, cannot be written for everybody.
         let needs_settings = settings::validate(&about.settings_schema, &Value::Object(Map::new())).is_err();
-        if about.files.is_empty() || matching == 0 || needs_settings {
+        // What an existing repository may not agree with in every file is for its people to add.
+        let is_taste = bundled.name == "hygiene";
+        if about.files.is_empty() || matching == 0 || needs_settings || is_taste {
             continue;
         }
         let verb = if matching == 1 { "matches" } else { "match" };

@@ -1,28 +1,44 @@
 //! `gate`: arguments, terminal and exit code. What it does is the library's.
 
 mod args;
+mod attest;
 mod bench;
 mod build;
 mod check_plan;
 mod compile;
 mod complaint;
 mod completions;
+mod doctor;
+mod evidence;
+mod explain;
+mod git_hook;
+mod hook;
 mod init;
 mod inspect;
+mod install;
 mod interrupt;
 mod languages;
 mod loop_;
+mod log;
+mod mcp;
 mod new;
+mod person;
 mod plan;
 mod prepare;
 mod progress;
 mod project;
+mod report;
+mod resume;
 mod run;
 mod said;
 mod schema;
+mod skip;
+mod stats;
+mod status;
 mod templates;
 mod terminal;
 mod test;
+mod verify;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
@@ -51,6 +67,14 @@ fn main() -> ExitCode {
         Command::Run(command) => run::run(global, command),
         Command::CheckPlan(command) => check_plan::run(global, command),
         Command::Plan(command) => plan::run(global, command),
+        Command::Hook(command) => return hook::run(global, command),
+        Command::HookRun => return hook::child(),
+        Command::GitHook(command) => git_hook::run(global, command),
+        Command::Install(command) => install::install(global, command),
+        Command::Uninstall(command) => install::uninstall(global, command),
+        Command::Doctor(command) => doctor::run(global, command),
+        Command::Mcp => mcp::run(global),
+        Command::Report(command) => report::run(global, command),
         Command::Init(command) => init::run(global, command),
         Command::Schema(command) => schema::run(command),
         Command::Inspect(command) => inspect::run(global, command),
@@ -59,6 +83,15 @@ fn main() -> ExitCode {
         Command::Build(command) => build::run(global, command),
         Command::Test(command) => test::run(global, command),
         Command::Bench(command) => bench::run(global, command),
+        Command::Log(command) => log::run(global, command),
+        Command::Status(command) => status::run(global, command),
+        Command::Explain(command) => explain::run(global, command),
+        Command::Stats(command) => stats::run(global, command),
+        Command::Resume(command) => resume::run(global, command),
+        Command::Skip(command) => skip::skip(global, command),
+        Command::Force(command) => skip::force(global, command),
+        Command::Verify(command) => verify::run(global, command),
+        Command::Attest(command) => attest::run(global, command),
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();

@@ -1,18 +1,17 @@
 //! `gate run`: arguments in, a record out.
 
-use crate::args::{EventsTo, Format, Global, Run, RunFormat};
+use crate::args::{EventsTo, Format, Global, Run};
 use crate::complaint::{Complaint, Make as _};
 use crate::progress::Progress;
 use crate::terminal::say;
-use crate::{Exit, plan, prepare, said, terminal};
+use crate::{Exit, plan, prepare, report as reports, said};
 use anyhow::{Context, anyhow};
 use gatehost::commands::CommandTape;
 use gatehost::config;
 use gatehost::event::{Event, Observer, What};
-use gatehost::record::{PolicyRecord, Record};
-use gatehost::report::{self, Style};
-use gatehost::session::{LedgerUse, Policy, Recording, Request};
-use gatehost::verdict::Status;
+use gatehost::record::PolicyRecord;
+use gatehost::report::{self, Format as ReportFormat};
+use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -20,8 +19,11 @@ use std::sync::{Arc, Mutex};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let ran = run_gate(global, command);
-    if let (Err(complaint), RunFormat::Json) = (&ran, command.format) {
-        report::mistake(&mut io::stdout().lock(), complaint)?;
+    if let Err(complaint) = &ran {
+        reports::instead(global, &command.output, complaint)?;
+        if command.format == ReportFormat::Json {
+            report::mistake(&mut io::stdout().lock(), complaint)?;
+        }
     }
     ran
 }
@@ -31,7 +33,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let host = prepare::host(global, &request.environment)?;
     if command.dry_run {
         let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
-        let format = if command.format == RunFormat::Json { Format::Json } else { Format::Human };
+        let format = if command.format == ReportFormat::Json { Format::Json } else { Format::Human };
         plan::show(&planned.plan, format)?;
         announce(global, &planned.policy, "is");
         return Ok(Exit::Pass);
@@ -41,7 +43,9 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     let record = prepare::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
-    print(global, command, &record)?;
+    // Where the events go, nothing else does that nobody asked for.
+    let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
+    reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
     announce(global, &record.policy, "was");
     Ok(record.status.into())
 }
@@ -67,6 +71,11 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (None, None) => Recording::Off,
     };
     request.commands = command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
+    request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
+        (true, true) => Checks::All,
+        (false, _) => Checks::Only(command.only.iter().cloned().collect()),
+        (true, false) => Checks::Except(command.skip.iter().cloned().collect()),
+    };
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
@@ -102,22 +111,6 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Complaint> {
         return Err(Complaint::mistake(anyhow!("expected `--settings` to be a JSON object, found `{settings}`")));
     }
     Ok(settings)
-}
-
-fn print(global: &Global, command: &Run, record: &Record) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match command.format {
-        RunFormat::Json => report::json(&mut out, record)?,
-        RunFormat::Feedback if record.status == Status::Pass => {}
-        RunFormat::Feedback => write!(out, "{}", record.feedback.as_deref().unwrap_or_default())?,
-        // Where the events go, nothing else does.
-        RunFormat::Human if command.events == Some(EventsTo::Stdout) => {}
-        RunFormat::Human => {
-            let color = terminal::color(global.color, &out);
-            report::human(&mut out, record, Style { color, verbose: global.verbose, quiet: global.quiet })?;
-        }
-    }
-    out.flush()
 }
 
 /// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.

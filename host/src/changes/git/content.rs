@@ -15,7 +15,6 @@ use super::tree::{Entry, Mode};
 use crate::changes::{Error, shown_text};
 use crate::workspace::{self, Kind, Mark, Workspace};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::io::{self, Read};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,24 +27,27 @@ const MAX_CONVERTED: u64 = 64 << 20;
 /// Git LFS itself takes no larger file for a pointer.
 const MAX_POINTER: usize = 1 << 10;
 
-/// Hashes the regular files among `paths` that have changed since they were hashed, on all cores.
+/// The digests of what is there, by the number of its path. Regular files that have changed since they were hashed are
+/// hashed, on all cores.
 pub(super) fn digests<'p>(
     work: &Workspace,
     format: Format,
-    stats: &mut Stats,
-    paths: impl Iterator<Item = (&'p Vec<u8>, &'p Present)>,
-) -> Result<HashMap<Vec<u8>, Digests>, Error> {
-    let mut known = HashMap::new();
+    stats: &mut Stats<'p>,
+    paths: &[&'p [u8]],
+    present: &[Option<Present>],
+) -> Result<Vec<Option<Digests>>, Error> {
+    let mut known = vec![None; paths.len()];
     let mut unknown = Vec::new();
-    for (path, present) in paths {
+    for (number, (path, present)) in paths.iter().zip(present).enumerate() {
+        let Some(present) = present else { continue };
         match present.kind {
             Kind::File => match stats.get(path, &present.mark) {
-                Some(digests) => drop(known.insert(path.clone(), digests)),
-                None => unknown.push(path),
+                Some(digests) => known[number] = Some(digests),
+                None => unknown.push(number),
             },
             Kind::Link => {
                 let target = work.read_listed_link(path).map_err(|error| unreadable(path, &error))?;
-                known.insert(path.clone(), Digests { id: hash(format, ObjectKind::Blob, &target), other: None });
+                known[number] = Some(Digests { id: hash(format, ObjectKind::Blob, &target), other: None });
             }
             Kind::Directory | Kind::Other => {}
         }
@@ -53,9 +55,9 @@ pub(super) fn digests<'p>(
     let next = AtomicUsize::new(0);
     let hashed = Mutex::new(Vec::with_capacity(unknown.len()));
     let work_on = || {
-        while let Some(path) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = file(work, format, path);
-            hashed.lock().unwrap_or_else(PoisonError::into_inner).push((*path, result));
+        while let Some(&number) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = file(work, format, paths[number]);
+            hashed.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
         }
     };
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(unknown.len().div_ceil(16));
@@ -65,15 +67,17 @@ pub(super) fn digests<'p>(
         }
         work_on();
     });
-    for (path, result) in hashed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let mut hashed = hashed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    hashed.sort_unstable_by_key(|(number, _)| *number);
+    for (number, result) in hashed {
         match result {
             Ok((mark, digests)) => {
-                stats.learn(path, &mark, digests);
-                known.insert(path.clone(), digests);
+                stats.learn(paths[number], &mark, digests);
+                known[number] = Some(digests);
             }
             // Whoever judges it says why it cannot be read; until then it counts as changed.
             Err(workspace::Error::NotFound | workspace::Error::WrongKind(_) | workspace::Error::Changed) => {}
-            Err(error) => return Err(unreadable(path, &error)),
+            Err(error) => return Err(unreadable(paths[number], &error)),
         }
     }
     Ok(known)
@@ -135,10 +139,10 @@ fn without_carriage_returns(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Tells whether files are what is stored.
-pub(super) struct Comparison<'a> {
+pub(super) struct Comparison<'a, 'p> {
     pub(super) git: &'a Git,
     pub(super) work: &'a Workspace,
-    pub(super) stats: &'a mut Stats,
+    pub(super) stats: &'a mut Stats<'p>,
     pub(super) attributes: Attributes<'a>,
     /// Whether the file system tells which files may be run.
     pub(super) has_modes: bool,
@@ -146,12 +150,12 @@ pub(super) struct Comparison<'a> {
     pub(super) converts: Option<bool>,
 }
 
-impl Comparison<'_> {
+impl<'p> Comparison<'_, 'p> {
     /// Whether what is at `path` is `stored`, as far as a checkout would not write other bytes.
     pub(super) fn is_stored(
         &mut self,
         objects: &mut Objects<'_>,
-        path: &[u8],
+        path: &'p [u8],
         present: &Present,
         digests: Option<&Digests>,
         stored: &Entry,
@@ -184,7 +188,7 @@ impl Comparison<'_> {
             Some((Conversion::Pointer, _)) if wanted.is_large => return Ok(true),
             _ => {}
         }
-        if wanted.is_large && self.is_named_by_pointer(objects, path, stored)? {
+        if wanted.is_large && self.is_named_by_pointer(objects, path, present, stored)? {
             let other = Some((Conversion::Pointer, stored.id));
             self.stats.learn(path, &present.mark, Digests { other, ..*digests });
             return Ok(true);
@@ -201,17 +205,25 @@ impl Comparison<'_> {
     }
 
     /// Whether a pointer of Git LFS is stored, and names the digest of the file that is there.
-    fn is_named_by_pointer(&self, objects: &mut Objects<'_>, path: &[u8], stored: &Entry) -> Result<bool, Error> {
+    fn is_named_by_pointer(
+        &self,
+        objects: &mut Objects<'_>,
+        path: &[u8],
+        present: &Present,
+        stored: &Entry,
+    ) -> Result<bool, Error> {
         let what = format!("the base of `{}`", String::from_utf8_lossy(path));
         let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
         let Some((digest, size)) = pointer_of(&pointer) else { return Ok(false) };
         let Ok((mut file, stat)) = self.work.open_listed_file(path) else { return Ok(false) };
-        if u64::try_from(stat.st_size) != Ok(size) {
+        if u64::try_from(stat.st_size) != Ok(size) || Mark::of(&stat) != present.mark {
             return Ok(false);
         }
         let mut hasher = Sha256::new();
         let copied = io::copy(&mut file, &mut hasher);
-        Ok(copied.is_ok_and(|copied| copied == size) && hasher.finalize().as_slice() == digest.as_bytes())
+        let is_whole = copied.is_ok_and(|copied| copied == size);
+        let is_still = rustix::fs::fstat(&file).is_ok_and(|stat| Mark::of(&stat) == present.mark);
+        Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
     }
 
     /// Whether the only other bytes are the id that git writes into `$Id$`.

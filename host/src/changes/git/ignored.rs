@@ -63,8 +63,9 @@ impl<'g> Ignored<'g> {
 
     fn talk(&mut self) -> Result<&mut Talk, Error> {
         if self.talk.is_none() {
-            self.refuse_unbounded()?;
+            // It starts while the configuration is asked for.
             self.talk = Some(Talk::start(self.git)?);
+            self.refuse_unbounded()?;
         }
         self.talk.as_mut().ok_or_else(|| failed(QUESTION, "it was not asked"))
     }
@@ -78,7 +79,7 @@ impl<'g> Ignored<'g> {
         }
         use std::os::unix::ffi::OsStringExt;
         let path = answer.stdout.strip_suffix(b"\0").unwrap_or(&answer.stdout).to_vec();
-        refuse_unbounded(&PathBuf::from(std::ffi::OsString::from_vec(path)))
+        refuse_unbounded(&self.git.root.join(PathBuf::from(std::ffi::OsString::from_vec(path))))
     }
 
     fn answer(&mut self, path: &[u8]) -> Result<bool, Error> {

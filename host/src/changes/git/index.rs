@@ -16,7 +16,7 @@ use std::path::Path;
 /// The index of ten million files is smaller.
 const MAX_BYTES: u64 = 1 << 30;
 /// A folder inside so many others is refused.
-const MAX_DEPTH: usize = 2_000;
+const MAX_DEPTH: usize = 500;
 
 /// What the index says of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub(super) struct Index {
     pub(super) paths: BTreeMap<Vec<u8>, Known>,
     /// The folders that a sparse index does not expand.
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
+    /// Those of them that are not in the working tree.
+    pub(super) left_out: Vec<Vec<u8>>,
     /// The tree that its entries stand for.
     pub(super) top: Folder,
     /// The ids of folders that `git commit` would take without looking at their entries.
@@ -99,28 +101,40 @@ impl Index {
         }
         refuse_clashes(&staged)?;
         let top = Folder::of(format, &staged, 0);
-        let mut paths: BTreeMap<Vec<u8>, Known> = BTreeMap::new();
+        let mut paths: Vec<(Vec<u8>, Known)> = Vec::with_capacity(items.len());
         let mut sparse = Vec::new();
         for Item { path, stage, entry, is_skipped, is_intent } in items {
             if entry.mode == Mode::Folder {
                 sparse.push((path.strip_suffix(b"/").unwrap_or(&path).to_vec(), entry.id));
                 continue;
             }
-            let known = paths.entry(path).or_default();
+            // Only a path in a conflict is there more than once.
+            if paths.last().is_none_or(|(last, _)| *last != path) {
+                paths.push((path, Known::default()));
+            }
+            let Some((_, known)) = paths.last_mut() else { continue };
             known.is_unmerged |= stage != 0;
             known.is_skipped |= is_skipped;
             if stage == 0 && !is_intent {
                 known.entry = Some(entry);
             }
         }
-        Ok(Self { paths, sparse, top, cached })
+        // Already in order, so that nothing is searched for.
+        let paths = paths.into_iter().collect();
+        Ok(Self { paths, sparse, left_out: Vec::new(), top, cached })
+    }
+
+    /// Whether a path is in a folder that a sparse checkout leaves out.
+    pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
+        self.left_out
+            .iter()
+            .any(|folder| path.strip_prefix(folder.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
     }
 
     /// Refuses an index from which `git commit` would write another tree than its entries are.
     pub(super) fn refuse_forged_folders(&self) -> Result<(), Error> {
         for Cached { folder, count, id } in &self.cached {
-            let found = self.top.below(folder);
-            if found.map(|found| (found.id, found.count)) != Some((*id, *count)) {
+            if self.top.below(folder) != Some((*id, *count)) {
                 return Err(Error::ForgedIndex(shown_bytes(folder)));
             }
         }
@@ -130,13 +144,17 @@ impl Index {
 
 /// One path is one thing: what is a file is no folder too. The entries are in order, each path once.
 fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), Error> {
+    let mut last: &[u8] = b"";
     for (path, _) in staged {
-        for (end, _) in path.iter().enumerate().filter(|&(_, &byte)| byte == b'/') {
+        let common = path.iter().zip(last).take_while(|(a, b)| a == b).count();
+        // The folders that the last path was in too were looked for already.
+        for (end, _) in path.iter().enumerate().skip(common).filter(|&(_, &byte)| byte == b'/') {
             let folder = &path[..end];
             if staged.binary_search_by(|(other, _)| (*other).cmp(folder)).is_ok() {
                 return Err(Error::Clash(shown_bytes(folder)));
             }
         }
+        last = path;
     }
     Ok(())
 }
@@ -305,4 +323,108 @@ fn cached(
         cached(reader, format, &folder, depth + 1, found)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::git::id::{ObjectKind, hash};
+    use proptest::prelude::*;
+
+    /// An entry of version 2 as git writes it.
+    fn written(path: &str, mode: u32, flags: u16) -> Vec<u8> {
+        let id = hash(Format::Sha1, ObjectKind::Blob, path.as_bytes());
+        let length = u16::try_from(path.len()).expect("a short path");
+        let mut bytes = [&[0; 24][..], &mode.to_be_bytes(), &[0; 12], id.as_bytes()].concat();
+        bytes.extend((length | flags).to_be_bytes());
+        bytes.extend(path.as_bytes());
+        bytes.resize((bytes.len() + 1).next_multiple_of(8), 0);
+        bytes
+    }
+
+    fn file(version: u32, entries: &[Vec<u8>], parts: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+        let count = u32::try_from(entries.len()).expect("few entries");
+        let mut bytes = [&b"DIRC"[..], &version.to_be_bytes(), &count.to_be_bytes(), &entries.concat()].concat();
+        for (name, content) in parts {
+            let size = u32::try_from(content.len()).expect("a short part");
+            bytes.extend([&name[..], &size.to_be_bytes(), content].concat());
+        }
+        bytes.extend([0; 20]);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Index, Error> {
+        let file = File::parse(Format::Sha1, bytes)?;
+        Index::of(Format::Sha1, file.items, file.cached)
+    }
+
+    fn two() -> Vec<Vec<u8>> {
+        vec![written("a", 0o100_644, 0), written("dir/b", 0o100_755, 0)]
+    }
+
+    #[test]
+    fn entries_have_their_path_and_their_id() {
+        let index = read(&file(2, &two(), &[(b"FSMN", vec![1, 2, 3])])).expect("an index");
+        let found: Vec<_> = index.paths.iter().map(|(path, known)| (path.as_slice(), known.entry)).collect();
+        let entry = |path: &str, mode| Some(Entry { mode, id: hash(Format::Sha1, ObjectKind::Blob, path.as_bytes()) });
+        assert_eq!(found, [(&b"a"[..], entry("a", Mode::File)), (b"dir/b", entry("dir/b", Mode::Program))]);
+        let conflict = read(&file(2, &[written("a", 0o100_644, 1 << 12), written("a", 0o100_644, 2 << 12)], &[]));
+        let known = conflict.expect("an index").paths[&b"a"[..]];
+        assert!(known.is_unmerged && known.entry.is_none());
+    }
+
+    #[test]
+    fn what_git_would_not_read_is_refused() {
+        let mut long = written("a", 0o100_644, 0);
+        long[61] = 2;
+        for (bytes, why) in [
+            (b"".to_vec(), "ends too early"),
+            (file(2, &two(), &[])[..70].to_vec(), "ends too early"),
+            (file(5, &two(), &[]), "its version is 5"),
+            (file(2, &[two(), two()].concat(), &[]), "out of order"),
+            (file(2, &[long], &[]), "the length of a path"),
+            (file(2, &[written("a", 0o100_644, 0x4000)], &[]), "flags"),
+            (file(2, &two(), &[(b"evil", Vec::new())]), "unknown part `evil`"),
+            (file(2, &two(), &[(b"TREE", b"\0x 0\n".to_vec())]), "a number is not one"),
+        ] {
+            let refused = read(&bytes).expect_err(why).to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+        let clash = read(&file(2, &[written("a", 0o100_644, 0), written("a/b", 0o100_644, 0)], &[]));
+        assert!(matches!(clash, Err(Error::Clash(path)) if path == "a"));
+        assert!(matches!(read(&file(2, &[written("a//b", 0o100_644, 0)], &[])), Err(Error::BadPath(_))));
+    }
+
+    #[test]
+    fn cached_folders_must_be_those_of_the_entries() {
+        let top = read(&file(2, &two(), &[])).expect("an index").top;
+        let (dir, count) = top.below(b"dir").expect("a folder");
+        let cached = |top: &Id, dir: &Id, count: usize| {
+            let folder = format!("dir\0{count} 0\n");
+            let content = [b"\x002 1\n", top.as_bytes(), folder.as_bytes(), dir.as_bytes()];
+            read(&file(2, &two(), &[(b"TREE", content.concat())])).expect("an index").refuse_forged_folders()
+        };
+        assert!(cached(&top.id, &dir, count).is_ok());
+        for (top, dir, count, place) in
+            [(&top.id, &top.id, count, "dir"), (&dir, &dir, count, ""), (&top.id, &dir, 2, "dir")]
+        {
+            assert!(matches!(cached(top, dir, count), Err(Error::ForgedIndex(folder)) if folder == place));
+        }
+        // What is marked as not valid says nothing.
+        let invalid = read(&file(2, &two(), &[(b"TREE", b"\0-1 0\n".to_vec())])).expect("an index");
+        assert!(invalid.refuse_forged_folders().is_ok() && invalid.cached.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fall(at in 0_usize..400, byte: u8, version in 2_u32..5, cut in 0_usize..400) {
+            let tree = [b"\x002 1\n", &[7; 20][..], b"dir\x001 0\n", &[7; 20]].concat();
+            let mut bytes = file(version, &two(), &[(b"TREE", tree), (b"sdir", Vec::new())]);
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            let _ = read(&bytes);
+        }
+    }
 }

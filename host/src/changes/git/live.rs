@@ -16,7 +16,7 @@ use crate::changes::{Error, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::vault::Vault;
 use crate::workspace::{Kind, Workspace};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,6 +48,8 @@ struct Places {
     base: Option<Entry>,
     head: Option<Entry>,
     index: Option<Known>,
+    /// Whether it is staged in a folder that a sparse checkout leaves out.
+    is_left_out: bool,
 }
 
 impl Live<'_> {
@@ -77,29 +79,34 @@ impl Live<'_> {
         let known = known(&index, [&since_head, &since_base]);
         let look = look::look(self.git, self.root, self.work, &known, "")?;
         let mut stats = Stats::open(self.store, self.root, self.git.format);
-        let digests = content::digests(self.work, self.git.format, &mut stats, look.present.iter())?;
-        let stored = |differences: &Differences, path: &[u8]| match differences.get(path) {
+        let digests = content::digests(self.work, self.git.format, &mut stats, &known.paths, &look.present)?;
+        let base_of = |path: &[u8]| match since_base.get(path) {
             Some(difference) => difference.old,
             None => index.paths.get(path).and_then(|known| known.entry),
         };
-        let base_of = |path: &[u8]| stored(&since_base, path);
         let mut comparison = Comparison {
             git: self.git,
             work: self.work,
             stats: &mut stats,
             attributes: Attributes::new(&base_of),
-            has_modes: has_modes(&look, &base_of),
+            has_modes: has_modes(&known, &look, &base_of),
             converts: None,
         };
         let mut changes = Vec::new();
         let mut bases = BTreeMap::new();
-        for name in known.keys() {
-            let places =
-                Places { base: base_of(name), head: stored(&since_head, name), index: index.paths.get(*name).copied() };
-            let present = look.present.get(*name);
-            if let Some(change) =
-                self.compare(&mut objects, &mut comparison, name, &places, present, digests.get(*name))?
-            {
+        for (number, name) in known.paths.iter().enumerate() {
+            let known = index.paths.get(*name).copied();
+            let stored = |differences: &Differences| match differences.get(*name) {
+                Some(difference) => difference.old,
+                None => known.and_then(|known| known.entry),
+            };
+            let is_staged = |differences: &Differences| differences.get(*name).is_some_and(|found| found.new.is_some());
+            let is_left_out =
+                known.is_none() && (is_staged(&since_base) || is_staged(&since_head)) && index.leaves_out(name);
+            let (base, head) = (stored(&since_base), stored(&since_head));
+            let places = Places { base, head, index: known, is_left_out };
+            let there = (look.present[number].as_ref(), digests[number].as_ref());
+            if let Some(change) = self.compare(&mut objects, &mut comparison, name, &places, there)? {
                 bases.insert(change.path.clone(), places.base);
                 changes.push(change);
             }
@@ -130,12 +137,12 @@ impl Live<'_> {
             changes.push(whole_file(path(name)?, ChangeState::Untracked));
         }
         let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        for (name, is_repository) in &known {
+        for (number, name) in known.paths.iter().enumerate() {
+            let present = look.present[number].as_ref();
             let is_below = name.starts_with(start.as_bytes()) || *name == folder.as_bytes();
-            let is_present = look.present.contains_key(*name)
-                || is_below && str::from_utf8(name).is_ok_and(|name| self.is_behind_link(name, *is_repository));
-            if is_below && is_present {
-                changes.push(whole_file(path(name)?, ChangeState::Committed));
+            let is_behind_link = |name| self.is_behind_link(name, known.is_repository[number]);
+            if present.is_some() || is_below && str::from_utf8(name).is_ok_and(is_behind_link) {
+                changes.push(Change { size: size_of(present), ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
         Ok(changes)
@@ -156,6 +163,7 @@ impl Live<'_> {
         for (folder, id) in std::mem::take(&mut index.sparse) {
             let is_absent = str::from_utf8(&folder).is_ok_and(|folder| !is_there(self.work, folder, true));
             if is_absent {
+                index.left_out.push(folder);
                 continue;
             }
             for (name, entry) in tree::files(objects, id)? {
@@ -168,16 +176,15 @@ impl Live<'_> {
     }
 
     /// The change of a path that is known; `None` where it is the same everywhere.
-    fn compare(
+    fn compare<'p>(
         &self,
         objects: &mut Objects<'_>,
-        comparison: &mut Comparison<'_>,
-        name: &[u8],
+        comparison: &mut Comparison<'_, 'p>,
+        name: &'p [u8],
         places: &Places,
-        present: Option<&Present>,
-        digests: Option<&Digests>,
+        (present, digests): (Option<&Present>, Option<&Digests>),
     ) -> Result<Option<Change>, Error> {
-        let Places { base, head, index } = *places;
+        let Places { base, head, index, is_left_out } = *places;
         let staged = index.and_then(|known| known.entry);
         let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
         let mut is = |stored: Option<Entry>| match (stored, present) {
@@ -194,7 +201,7 @@ impl Live<'_> {
         }
         let is_staged = if staged == base { is_base } else { is(staged)? };
         let is_repository = [base, head, staged].into_iter().flatten().any(|entry| entry.mode == Mode::Repository);
-        let is_skipped = is_settled && index.is_some_and(|known| known.is_skipped);
+        let is_skipped = is_left_out || index.is_some_and(|known| known.is_skipped && known.entry.is_some());
         let is_there = match (present, str::from_utf8(name)) {
             (Some(_), _) => true,
             // Behind a link in the place of one of its folders, for one.
@@ -202,7 +209,8 @@ impl Live<'_> {
             (None, Err(_)) => false,
         };
         if !is_there && is_skipped {
-            return Ok(None);
+            // It is not deleted, and what it is now is not in the working tree.
+            return if is_settled { Ok(None) } else { Err(Error::LeftOut(path(name)?)) };
         }
         let kind = match base {
             _ if !is_there => ChangeKind::Deleted,
@@ -217,7 +225,7 @@ impl Live<'_> {
             Some(_) if staged != head => ChangeState::Staged,
             Some(_) => ChangeState::Committed,
         };
-        Ok(Some(Change { kind, ..whole_file(path(name)?, state) }))
+        Ok(Some(Change { kind, size: size_of(present), ..whole_file(path(name)?, state) }))
     }
 
     /// Whether the repository at a path has this commit checked out. Where there is no repository, nothing is said of
@@ -274,6 +282,11 @@ impl Live<'_> {
     }
 }
 
+/// The size of a regular file.
+fn size_of(present: Option<&Present>) -> Option<u64> {
+    present.filter(|present| present.kind == Kind::File).map(|present| present.size)
+}
+
 /// As a checkout writes it that is asked for CRLF. What has one already stays as it is.
 fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
     if bytes.contains(&b'\r') {
@@ -292,25 +305,26 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
 
 /// Every path that the index or a commit has, and whether one of them has another repository there.
 fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> look::Known<'a> {
-    let mut known: HashMap<&[u8], bool> =
+    let mut known: BTreeMap<&[u8], bool> =
         index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
     for (path, difference) in differences.into_iter().flatten() {
         if let Some(old) = difference.old {
             *known.entry(path).or_default() |= old.mode == Mode::Repository;
         }
     }
-    known
+    look::Known::new(known)
 }
 
 /// Whether the file system tells which files may be run. It does not where every file may be run, and there are many
 /// that are stored as ones that may not.
-fn has_modes(look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
+fn has_modes(known: &look::Known<'_>, look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
     const MANY: usize = 8;
-    let plain = |(path, present): &(&Vec<u8>, &Present)| {
-        present.kind == Kind::File && base(path).is_some_and(|entry| entry.mode == Mode::File)
+    let plain = |(path, present): (&&[u8], &Option<Present>)| {
+        let present = present.filter(|present| present.kind == Kind::File)?;
+        base(path).filter(|entry| entry.mode == Mode::File).map(|_| present)
     };
     let mut count = 0;
-    look.present.iter().filter(plain).any(|(_, present)| {
+    known.paths.iter().zip(&look.present).filter_map(plain).any(|present| {
         count += 1;
         !present.is_program
     }) || count < MANY

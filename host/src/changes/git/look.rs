@@ -11,7 +11,7 @@ use crate::submission::Change;
 use crate::workspace::{self, Kind, Mark, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use rustix::io::Errno;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// What is at a path that is known to git.
@@ -27,21 +27,35 @@ pub(super) struct Present {
 /// What is in the working tree.
 #[derive(Debug, Default)]
 pub(super) struct Look {
-    /// What is at paths that are known. A folder is among them only where git knows another repository there.
-    pub(super) present: HashMap<Vec<u8>, Present>,
+    /// What is at each path that is known, by its number. A folder is there only where git knows another repository.
+    pub(super) present: Vec<Option<Present>>,
     /// Files that are not known and not ignored. A repository that git does not know is one of them.
     pub(super) untracked: Vec<Vec<u8>>,
     /// Files where git expects another repository and there is none.
     pub(super) loose: Vec<Change>,
 }
 
-/// A path that is known to git, and whether as another repository.
-pub(super) type Known<'a> = HashMap<&'a [u8], bool>;
+/// The paths that are known to git.
+pub(super) struct Known<'a> {
+    /// In order. The place of a path is its number.
+    pub(super) paths: Vec<&'a [u8]>,
+    /// Whether it is another repository.
+    pub(super) is_repository: Vec<bool>,
+    numbers: HashMap<&'a [u8], usize>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn new(paths: BTreeMap<&'a [u8], bool>) -> Self {
+        let (paths, is_repository): (Vec<&[u8]>, Vec<bool>) = paths.into_iter().unzip();
+        let numbers = paths.iter().enumerate().map(|(number, path)| (*path, number)).collect();
+        Self { paths, is_repository, numbers }
+    }
+}
 
 /// Looks at everything below the folder `start`.
 pub(super) fn look(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, start: &str) -> Result<Look, Error> {
     let mut folders = HashSet::new();
-    for path in known.keys() {
+    for path in &known.paths {
         for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
             // The folders above it are there already.
             if !folders.insert(&path[..end]) {
@@ -49,7 +63,8 @@ pub(super) fn look(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
             }
         }
     }
-    let mut walk = Walk { root, work, known, folders, found: Look::default(), ahead: Vec::new(), doubtful: Vec::new() };
+    let found = Look { present: vec![None; known.paths.len()], ..Look::default() };
+    let mut walk = Walk { root, work, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
     // The folders above count too: git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         walk.refuse_unbounded_above(&start[..end])?;
@@ -112,20 +127,23 @@ impl Walk<'_> {
             Err(error) => return Err(unreadable(error.to_string())),
         };
         let mut listing = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
+        let mut path = folder.clone();
+        if !folder.is_empty() {
+            path.push(b'/');
+        }
+        let start = path.len();
         while let Some(item) = listing.read() {
             let item = item.map_err(|error| unreadable(error.to_string()))?;
             let name = item.file_name();
             if matches!(name.to_bytes(), b"." | b".." | b".git") {
                 continue;
             }
-            let path = match folder.is_empty() {
-                true => name.to_bytes().to_vec(),
-                false => [folder.as_slice(), b"/", name.to_bytes()].concat(),
-            };
-            let known = self.known.get(path.as_slice()).copied();
+            path.truncate(start);
+            path.extend_from_slice(name.to_bytes());
+            let number = self.known.numbers.get(path.as_slice()).copied();
             let mut kind = item.file_type();
             let is_patterns = name.to_bytes() == b".gitignore";
-            if known.is_some() || is_patterns || kind == FileType::Unknown {
+            if number.is_some() || is_patterns || kind == FileType::Unknown {
                 let directory = listing.fd().map_err(|error| unreadable(error.to_string()))?;
                 let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => stat,
@@ -137,25 +155,22 @@ impl Walk<'_> {
                 if is_patterns {
                     refuse_unbounded(&path, kind, size)?;
                 }
-                let is_there = match (known, kind) {
-                    (None, _) => false,
-                    (Some(true), FileType::Directory) => {
+                if let Some(number) = number
+                    && (kind != FileType::Directory || self.known.is_repository[number])
+                {
+                    if kind == FileType::Directory {
                         self.repository(&path)?;
-                        true
                     }
-                    (Some(_), kind) => kind != FileType::Directory,
-                };
-                if is_there {
                     let is_program = stat.st_mode & 0o100 != 0;
                     let present = Present { kind: workspace::kind(&stat), is_program, size, mark: Mark::of(&stat) };
-                    self.found.present.insert(path, present);
+                    self.found.present[number] = Some(present);
                     continue;
                 }
             }
             match kind {
-                FileType::Directory if self.folders.contains(path.as_slice()) => self.ahead.push(path),
-                FileType::Directory => self.doubtful.push((path, true)),
-                FileType::RegularFile | FileType::Symlink => self.doubtful.push((path, false)),
+                FileType::Directory if self.folders.contains(path.as_slice()) => self.ahead.push(path.clone()),
+                FileType::Directory => self.doubtful.push((path.clone(), true)),
+                FileType::RegularFile | FileType::Symlink => self.doubtful.push((path.clone(), false)),
                 // A pipe, a socket, a device: nothing that could be committed.
                 _ => {}
             }

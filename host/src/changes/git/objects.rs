@@ -8,6 +8,7 @@ use super::program::{Git, failed};
 use crate::changes::{Error, shown_text};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub(super) struct Objects<'g> {
 type Take<'f, O> = dyn FnMut(&mut O, usize, &Id, u64) -> Result<(), Error> + 'f;
 
 /// A running `git cat-file`.
-struct Talk {
+pub(super) struct Talk {
     child: Child,
     stdin: Option<ChildStdin>,
     pieces: Receiver<io::Result<Piece>>,
@@ -62,7 +63,7 @@ pub(super) struct Object {
 
 impl<'g> Objects<'g> {
     pub(super) fn new(git: &'g Git) -> Self {
-        Self { git, talk: None }
+        Self { git, talk: git.reader.lock().unwrap_or_else(PoisonError::into_inner).take() }
     }
 
     pub(super) fn git_format(&self) -> Format {
@@ -208,7 +209,7 @@ fn append(to: &mut Vec<u8>, piece: &[u8], most: u64) -> io::Result<()> {
 }
 
 impl Talk {
-    fn start(git: &Git) -> Result<Self, Error> {
+    pub(super) fn start(git: &Git) -> Result<Self, Error> {
         let mut child = git.spawn(QUESTION)?;
         let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

@@ -16,6 +16,7 @@
 use super::attend::{Said, attend};
 use super::id::{Format, Id};
 use super::layout::Layout;
+use super::objects::Talk;
 use crate::changes::{Error, shown};
 use crate::{search_path, text};
 use std::env;
@@ -24,6 +25,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// For an answer of git's. A large repository on a cold disk takes a while; a pipe in place of a file, for ever.
@@ -75,7 +77,7 @@ const INHERITED: &[&str] = &[
 
 /// Git, in a working tree that it agrees is one.
 pub(super) struct Git {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     program: PathBuf,
     /// The search path, without folders of the work.
     path: OsString,
@@ -83,6 +85,8 @@ pub(super) struct Git {
     pub(super) format: Format,
     pub(super) is_shallow: bool,
     pub(super) layout: Layout,
+    /// Reads objects. Started ahead, while the first question is answered.
+    pub(super) reader: Mutex<Option<Talk>>,
 }
 
 impl Git {
@@ -96,6 +100,8 @@ impl Git {
     pub(super) fn open(root: &Path) -> Result<Self, Error> {
         let mut git = Self::unknowing(root)?;
         git.layout.refuse_unbounded()?;
+        let reader = Talk::start(&git)?;
+        git.reader = Mutex::new(Some(reader));
         let answer = git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"])?;
         let lines: Vec<&[u8]> = answer.split(|&byte| byte == b'\n').collect();
         let [format, shallow, top, b""] = lines[..] else {
@@ -115,7 +121,8 @@ impl Git {
         let program = search_path::find_program("git", &path, root).ok_or(Error::NoGit)?;
         let path = search_path::outside(&path, root);
         let layout = Layout::of(root);
-        Ok(Self { root: root.to_owned(), program, path, format: Format::Sha1, is_shallow: false, layout })
+        let (root, reader) = (root.to_owned(), Mutex::new(None));
+        Ok(Self { root, program, path, format: Format::Sha1, is_shallow: false, layout, reader })
     }
 
     /// What git says, where it succeeds.

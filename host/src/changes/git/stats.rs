@@ -6,7 +6,7 @@
 use super::id::{Format, Id};
 use crate::vault::{Kind, Vault};
 use crate::workspace::{MARK_BYTES, Mark};
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,18 +33,18 @@ pub(super) enum Conversion {
     Pointer,
 }
 
-/// What was known of each path, and under which mark.
-type Kept = HashMap<Vec<u8>, ([u8; MARK_BYTES], Digests)>;
-
 /// The ids of one working tree.
-pub(super) struct Stats {
+pub(super) struct Stats<'p> {
     store: Option<(Arc<Vault>, blake3::Hash)>,
-    before: Kept,
-    now: Vec<(Vec<u8>, [u8; MARK_BYTES], Digests)>,
+    /// What was kept, in the order of the paths.
+    kept: Vec<u8>,
+    /// Where the next entry of it begins.
+    at: usize,
+    now: Vec<(&'p [u8], [u8; MARK_BYTES], Digests)>,
     is_new: bool,
 }
 
-impl Stats {
+impl<'p> Stats<'p> {
     /// Those that were kept for the working tree `root`; without a store, none.
     pub(super) fn open(store: Option<&Arc<Vault>>, root: &Path, format: Format) -> Self {
         let store = store.filter(|_| keeps_time(root)).map(|store| {
@@ -53,31 +53,44 @@ impl Stats {
             (Arc::clone(store), key.finalize())
         });
         let kept = store.as_ref().and_then(|(store, key)| store.get(Kind::Stats, key)).unwrap_or_default();
-        let before = read(&kept).unwrap_or_default();
-        Self { store, before, now: Vec::new(), is_new: false }
+        Self { store, kept, at: 0, now: Vec::new(), is_new: false }
     }
 
-    /// What is known of a file that has this mark.
-    pub(super) fn get(&mut self, path: &[u8], mark: &Mark) -> Option<Digests> {
-        let (before, digests) = self.before.get(path)?;
-        let digests = (*before == mark.to_bytes()).then_some(*digests)?;
-        self.now.push((path.to_vec(), *before, digests));
-        Some(digests)
+    /// What is known of a file that has this mark. Paths are asked for in order.
+    pub(super) fn get(&mut self, path: &'p [u8], mark: &Mark) -> Option<Digests> {
+        loop {
+            let mut rest = &self.kept[self.at..];
+            let (before, known, digests) = read(&mut rest)?;
+            match before.cmp(path) {
+                Ordering::Greater => return None,
+                order => {
+                    self.at = self.kept.len() - rest.len();
+                    if order == Ordering::Equal {
+                        let digests = (known == mark.to_bytes()).then_some(digests)?;
+                        self.now.push((path, mark.to_bytes(), digests));
+                        return Some(digests);
+                    }
+                }
+            }
+        }
     }
 
     /// Remembers the digests of a file that had this mark before and after it was read.
-    pub(super) fn learn(&mut self, path: &[u8], mark: &Mark, digests: Digests) {
+    pub(super) fn learn(&mut self, path: &'p [u8], mark: &Mark, digests: Digests) {
         if self.store.is_some() && mark.is_older_than(SETTLED) {
-            self.now.push((path.to_vec(), mark.to_bytes(), digests));
+            self.now.push((path, mark.to_bytes(), digests));
             self.is_new = true;
         }
     }
 
     /// Keeps what was learned. A failure costs time and nothing else, so it is not reported.
-    pub(super) fn keep(self) {
+    pub(super) fn keep(mut self) {
         let Some((store, key)) = self.store.filter(|_| self.is_new) else { return };
-        let mut bytes = Vec::new();
         // Of several about one path, the last counts.
+        self.now.reverse();
+        self.now.sort_by_key(|(path, ..)| *path);
+        self.now.dedup_by_key(|(path, ..)| *path);
+        let mut bytes = Vec::new();
         for (path, mark, digests) in &self.now {
             let Ok(length) = u16::try_from(path.len()) else { continue };
             bytes.extend_from_slice(&length.to_le_bytes());
@@ -94,25 +107,23 @@ impl Stats {
     }
 }
 
-fn read(mut kept: &[u8]) -> Option<Kept> {
-    let mut found = HashMap::with_capacity(kept.len() / 128);
+/// Reads one entry from the front of what was kept: the path, its mark, and what was known under it.
+fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], Digests)> {
     let mut take = |count: usize| {
         let (taken, rest) = kept.split_at_checked(count)?;
-        kept = rest;
+        *kept = rest;
         Some(taken)
     };
-    while let Some(length) = take(2) {
-        let path = take(usize::from(u16::from_le_bytes(length.try_into().ok()?)))?.to_vec();
-        let mark: [u8; MARK_BYTES] = take(MARK_BYTES)?.try_into().ok()?;
-        let mut ids = [None; 2];
-        for id in &mut ids {
-            let length = usize::from(*take(1)?.first()?);
-            *id = Id::from_bytes(take(length)?);
-        }
-        let conversion = if take(1)? == [1] { Conversion::Pointer } else { Conversion::LineEnds };
-        found.insert(path, (mark, Digests { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }));
+    let length = u16::from_le_bytes(take(2)?.try_into().ok()?);
+    let path = take(usize::from(length))?;
+    let mark = take(MARK_BYTES)?.try_into().ok()?;
+    let mut ids = [None; 2];
+    for id in &mut ids {
+        let length = usize::from(*take(1)?.first()?);
+        *id = Id::from_bytes(take(length)?);
     }
-    Some(found)
+    let conversion = if take(1)? == [1] { Conversion::Pointer } else { Conversion::LineEnds };
+    Some((path, mark, Digests { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }))
 }
 
 /// Whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
@@ -154,11 +165,15 @@ mod tests {
         // Too new to be believed later.
         stats.learn(b"a", &first, digests);
         assert!(!stats.is_new);
-        stats.now.push((b"a".to_vec(), first.to_bytes(), digests));
+        let other = Digests { other: None, ..digests };
+        for (path, digests) in [(&b"c"[..], other), (b"a", other), (b"a", digests)] {
+            stats.now.push((path, first.to_bytes(), digests));
+        }
         stats.is_new = true;
         stats.keep();
-        assert_eq!(open().get(b"a", &first), Some(digests));
-        assert_eq!(open().get(b"b", &first), None);
+        let mut stats = open();
+        let found = [&b"0"[..], b"a", b"b", b"c", b"d"].map(|path| stats.get(path, &first));
+        assert_eq!(found, [None, Some(digests), None, Some(other), None]);
         fs::write(folder.path().join("a"), "22").expect("a file");
         assert_eq!(open().get(b"a", &mark("a")), None);
     }

@@ -101,16 +101,21 @@ impl Folder {
         Self { id: hash(format, ObjectKind::Tree, &stored), count: entries.len(), children }
     }
 
-    /// The folder inside this one; itself for an empty path.
-    pub(super) fn below(&self, path: &[u8]) -> Option<&Self> {
+    /// The id of a folder inside this one, and how many entries of the index are in it; its own for an empty path.
+    pub(super) fn below(&self, path: &[u8]) -> Option<(Id, usize)> {
         let mut folder = self;
-        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
-            match folder.children.get(name) {
-                Some(Child::Folder(inner)) => folder = inner,
-                _ => return None,
+        let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
+        while let Some(name) = names.next() {
+            match folder.children.get(name)? {
+                Child::Folder(inner) => folder = inner,
+                // One that a sparse index does not expand.
+                Child::Entry(entry) if entry.mode == Mode::Folder && names.peek().is_none() => {
+                    return Some((entry.id, 1));
+                }
+                Child::Entry(_) => return None,
             }
         }
-        Some(folder)
+        Some((folder.id, folder.count))
     }
 }
 
@@ -273,7 +278,7 @@ mod tests {
         // Made by `git write-tree`.
         assert_eq!(folder.id.to_string(), "0420112b8f8ca7ef0485e751e26ef60965018fcf");
         assert_eq!(
-            folder.below(b"a").map(|inner| (inner.id.to_string(), inner.count)),
+            folder.below(b"a").map(|(id, count)| (id.to_string(), count)),
             Some(("ded4166f25553924c5021197931d3e861609d905".to_owned(), 2))
         );
         assert!(folder.below(b"a/b").is_some() && folder.below(b"a/d").is_none() && folder.below(b"x").is_none());

@@ -49,9 +49,8 @@ fn file(connection: &Connection) -> Vec<Damage> {
         }
         Ok(damages)
     };
-    found().unwrap_or_else(|error| {
-        vec![Damage::new(None, DamageKind::File, format!("the file cannot be read: {error}"))]
-    })
+    found()
+        .unwrap_or_else(|error| vec![Damage::new(None, DamageKind::File, format!("the file cannot be read: {error}"))])
 }
 
 /// Go from entry to entry. The last one that is there is returned.
@@ -113,7 +112,10 @@ fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, damages: &
         damaged(DamageKind::Altered, "was altered: its content is not what was appended");
     }
     if *prev != before.hash && *seq == before.seq + 1 {
-        damaged(DamageKind::Unlinked, "does not follow the one before it: an entry was altered, removed, inserted or moved");
+        damaged(
+            DamageKind::Unlinked,
+            "does not follow the one before it: an entry was altered, removed, inserted or moved",
+        );
     }
 }
 

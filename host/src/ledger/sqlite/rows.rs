@@ -144,9 +144,8 @@ pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Ent
     let mut entries = Vec::new();
     while let Some(row) = rows.next().map_err(unreadable)? {
         let seq = number(row, 0).map_err(unreadable)?;
-        let damaged = |why: &str| {
-            LedgerError::Damaged(Damage::new(seq, DamageKind::Altered, format!("entry {seq} {why}")))
-        };
+        let damaged =
+            |why: &str| LedgerError::Damaged(Damage::new(seq, DamageKind::Altered, format!("entry {seq} {why}")));
         let (entry, _, there) = read(row).map_err(|_| damaged("cannot be read"))?;
         if !there {
             return Err(damaged("has lost its content"));

@@ -96,7 +96,10 @@ fn a_folder_that_others_can_write_to_is_refused() {
 fn whatever_is_done_to_an_entry_is_named() {
     use DamageKind::{Altered, File, Removed, Truncated, Unlinked};
     for (what, expected) in [
-        ("UPDATE body SET bytes = CAST(replace(bytes, 'note 2', 'note 7') AS BLOB) WHERE seq = 2", vec![(Some(2), Altered)]),
+        (
+            "UPDATE body SET bytes = CAST(replace(bytes, 'note 2', 'note 7') AS BLOB) WHERE seq = 2",
+            vec![(Some(2), Altered)],
+        ),
         ("UPDATE entry SET status = 'pass' WHERE seq = 2", vec![(Some(2), Altered)]),
         ("UPDATE entry SET at = '2020' WHERE seq = 3", vec![(Some(3), Altered)]),
         ("UPDATE entry SET project = '/x' WHERE seq = 1", vec![(Some(1), Altered)]),

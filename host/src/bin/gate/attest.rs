@@ -1,0 +1,49 @@
+//! `gate attest`: a signed statement of what a run came to.
+
+use crate::args::Global;
+use crate::complaint::{Complaint, Make as _};
+use crate::{Exit, evidence};
+use anyhow::Context;
+use clap::Args;
+use gatehost::proof::dsse::{IN_TOTO, SigningKey};
+use gatehost::proof::statement;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The statement is an in-toto test-result (v0.1), in a DSSE envelope that is signed with ed25519. The key file holds the seed \
+of the key: 64 hexadecimal digits, such as `openssl rand -hex 32` prints. Without a key, the statement is printed unsigned.
+
+Examples:
+  gate attest --key gate.key > attestation.json
+  gate attest 01hx")]
+pub(crate) struct Attest {
+    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    run: Option<String>,
+    /// The file of the key
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+}
+
+pub(crate) fn run(global: &Global, command: &Attest) -> Result<Exit, Complaint> {
+    let (ledger, project) = evidence::open(global)?;
+    let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
+    let record = entry.record()?;
+    let statement = statement::of_run(&record, &entry).ok_or_else(|| {
+        Complaint::usage(format_args!("run {} has no tree digest, so nothing can be stated about it", record.run))
+    })?;
+    let mut out = io::stdout().lock();
+    let Some(file) = &command.key else {
+        writeln!(out, "{statement:#}")?;
+        return Ok(Exit::Pass);
+    };
+    let path = global.directory.join(file);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read the key `{}`", file.display()));
+    let key = SigningKey::from_text(&text.map_err(Complaint::mistake)?).ok_or_else(|| {
+        Complaint::usage(format_args!("`{}` is not a key: expected 64 hexadecimal digits", file.display()))
+    })?;
+    let envelope = key.envelope(IN_TOTO, statement.to_string().as_bytes());
+    writeln!(out, "{:#}", serde_json::to_value(&envelope).map_err(Complaint::broken)?)?;
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,122 @@
+//! `gate git-hook`: what the scripts of `gate install git` call.
+
+use crate::args::{GitHook, Global};
+use crate::complaint::{Complaint, Make as _};
+use crate::{Exit, prepare, report as reports};
+use anyhow::{Context, anyhow};
+use gatehost::changes::Selection;
+use gatehost::report::Format;
+use gatehost::session::{LedgerUse, Request, Unread, hook_settings};
+use gatehost::submission::{Claim, Submission};
+use std::fs::File;
+use std::io::{self, Read};
+use std::process::{Command, Stdio};
+
+/// The most bytes of a commit's message, and of the list of what is pushed.
+const MAX_BYTES: u64 = 4 << 20;
+
+pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint> {
+    let request = |gate: &Option<String>, selection: Selection| {
+        let mut request = Request::new(&global.directory);
+        request.gate.clone_from(gate);
+        request.selection = selection;
+        request.ledger = LedgerUse::StateFolder;
+        request.unread = Unread::Ignore;
+        request
+    };
+    let plain = request(&None, Selection::Staged);
+    let settings = hook_settings(&plain)?;
+    let requests = match command.name.as_str() {
+        "pre-commit" => vec![request(&settings.pre_commit, Selection::Staged)],
+        "commit-msg" if settings.commit_msg.is_none() => Vec::new(),
+        "commit-msg" => {
+            let claim = Some(Claim { text: message(global, command)?, report: None });
+            let mut request = request(&settings.commit_msg, Selection::Staged);
+            request.submission = Submission { claim, ..Submission::default() };
+            vec![request]
+        }
+        "pre-push" => {
+            let remote = command.arguments.first().map(String::as_str).unwrap_or_default();
+            let pushed = pushed(global, remote)?;
+            pushed.into_iter().map(|selection| request(&settings.pre_push, selection)).collect()
+        }
+        other => {
+            return Err(Complaint::mistake(anyhow!(
+                "expected `pre-commit`, `commit-msg` or `pre-push`, found `{other}`"
+            )));
+        }
+    };
+    let mut worst = Exit::Pass;
+    if requests.is_empty() {
+        return Ok(worst);
+    }
+    let host = prepare::host(global, &plain.environment)?;
+    for request in requests {
+        let record = prepare::wait(host.run(request, ()))?;
+        reports::write(global, Some(Format::Human), &[], &record)?;
+        worst = worst.max(record.status.into());
+    }
+    Ok(worst)
+}
+
+/// The message of a commit, without the comments that git drops.
+fn message(global: &Global, command: &GitHook) -> Result<String, Complaint> {
+    let path =
+        command.arguments.first().ok_or_else(|| Complaint::mistake(anyhow!("expected the file of the message")))?;
+    let mut text = String::new();
+    let read = File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+    read.with_context(|| format!("cannot read the message `{path}`")).map_err(Complaint::mistake)?;
+    let cut = text.find("# ------------------------ >8 ------------------------").unwrap_or(text.len());
+    Ok(text[..cut].lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
+}
+
+/// What is about to be pushed: for each ref, what differs from what the remote has.
+fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Complaint> {
+    let mut text = String::new();
+    let read = io::stdin().take(MAX_BYTES).read_to_string(&mut text);
+    read.context("cannot read what git pushes").map_err(Complaint::mistake)?;
+    let mut selections = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let &[_, local, _, there] = words.as_slice() else {
+            return Err(Complaint::mistake(anyhow!("expected `REF OID REF OID` from git, found another line")));
+        };
+        let is_none = |oid: &str| !oid.is_empty() && oid.bytes().all(|byte| byte == b'0');
+        if is_none(local) {
+            continue;
+        }
+        let known = !is_none(there) && git(global, &["cat-file", "-e", &format!("{there}^{{commit}}")]).is_some();
+        let from = if known { Some(there.to_owned()) } else { first_parent(global, remote, local)? };
+        match from {
+            Some(from) => selections.push(Selection::Between { from, to: local.to_owned() }),
+            // Nothing that the remote does not have.
+            None if new_commits(global, remote, local)?.is_empty() => {}
+            None => selections.push(Selection::All),
+        }
+    }
+    selections.dedup();
+    Ok(selections)
+}
+
+/// The commits that no branch of the remote has, the newest first.
+fn new_commits(global: &Global, remote: &str, local: &str) -> Result<Vec<String>, Complaint> {
+    let remotes = format!("--remotes={remote}");
+    let listed = git(global, &["rev-list", "--topo-order", local, "--not", &remotes]);
+    let listed = listed.ok_or_else(|| Complaint::broken(anyhow!("`git rev-list` failed for `{local}`")))?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+/// The commit before the first that is new to the remote; `None` where that is the first of all, or nothing is new.
+fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<String>, Complaint> {
+    let new = new_commits(global, remote, local)?;
+    let Some(oldest) = new.last() else { return Ok(None) };
+    Ok(git(global, &["rev-parse", "--verify", "--quiet", &format!("{oldest}^")]).map(|text| text.trim().to_owned()))
+}
+
+/// What git says; `None` where it fails.
+fn git(global: &Global, arguments: &[&str]) -> Option<String> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(&global.directory).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}

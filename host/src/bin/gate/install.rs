@@ -1,0 +1,90 @@
+//! `gate install` and `gate uninstall`.
+
+use crate::Exit;
+use crate::args::{Global, Install, Uninstall};
+use crate::complaint::{Complaint, Make as _};
+use crate::terminal::{self, say};
+use anyhow::{Context, anyhow};
+use gatehost::changes;
+use gatehost::install::{self, Change, Target};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Complaint> {
+    let root = root(&global.directory)?;
+    let targets = if command.targets.is_empty() { asked(&root)? } else { command.targets.clone() };
+    let gate = program()?;
+    for target in &targets {
+        show(global, &root, *target, install::install(*target, &root, &gate)?);
+    }
+    if !targets.is_empty() && !global.quiet {
+        say("`gate doctor` proves that what was installed blocks");
+    }
+    Ok(Exit::Pass)
+}
+
+pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Complaint> {
+    let root = root(&global.directory)?;
+    let all = command.targets.is_empty();
+    let targets = if all { Target::ALL } else { &command.targets };
+    for target in targets {
+        // Outside of a repository there are no git hooks to remove.
+        if all && *target == Target::Git && !target.is_used(&root) {
+            continue;
+        }
+        show(global, &root, *target, install::uninstall(*target, &root)?);
+    }
+    Ok(Exit::Pass)
+}
+
+/// The root of the repository, or the folder.
+pub(crate) fn root(directory: &Path) -> Result<PathBuf, Complaint> {
+    let real = directory.canonicalize().with_context(|| format!("cannot open the folder `{}`", directory.display()));
+    let real = real.map_err(Complaint::mistake)?;
+    Ok(changes::repository(&real).map_err(Complaint::from)?.unwrap_or(real))
+}
+
+/// The absolute path of this program, as it was called: a link to the current version stays one.
+pub(crate) fn program() -> Result<PathBuf, Complaint> {
+    std::env::current_exe().context("cannot tell where `gate` is").map_err(Complaint::broken)
+}
+
+/// Find what is used here, and ask.
+fn asked(root: &Path) -> Result<Vec<Target>, Complaint> {
+    let used: Vec<Target> = Target::ALL.iter().copied().filter(|target| target.is_used(root)).collect();
+    let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();
+    if used.is_empty() {
+        let every: Vec<&str> = Target::ALL.iter().map(|target| target.as_str()).collect();
+        let none = anyhow!("nothing that `gate` can be installed in was found here");
+        return Err(Complaint::mistake(none).hint(format!("name it: {}", every.join(", "))));
+    }
+    if !io::stdin().is_terminal() {
+        let nobody = anyhow!("there is nobody to ask; found here: {}", names.join(", "));
+        return Err(Complaint::mistake(nobody).hint(format!("name what you want: `gate install {}`", names.join(" "))));
+    }
+    let mut chosen = Vec::new();
+    for target in used {
+        let _ = write!(io::stderr(), "install into {}? [y/N] ", target.as_str());
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).map_err(Complaint::broken)?;
+        if matches!(line.trim(), "y" | "Y" | "yes") {
+            chosen.push(target);
+        }
+    }
+    Ok(chosen)
+}
+
+fn show(global: &Global, root: &Path, target: Target, changes: Vec<Change>) {
+    if global.quiet {
+        return;
+    }
+    let inside = |path: &Path| terminal::path(path.strip_prefix(root).unwrap_or(path));
+    for change in changes {
+        say(match change {
+            Change::Written(path) => format!("{}: wrote {}", target.as_str(), inside(&path)),
+            Change::Kept(path) => format!("{}: {} is as it should be", target.as_str(), inside(&path)),
+            Change::Removed(path) => format!("{}: removed {}", target.as_str(), inside(&path)),
+            Change::Note(note) => format!("{}: note: {note}", target.as_str()),
+        });
+    }
+}

@@ -1,0 +1,238 @@
+//! `gate log`: the entries of the ledger.
+
+use crate::args::{Format, Global};
+use crate::complaint::Complaint;
+use crate::{Exit, evidence};
+use clap::Args;
+use gatehost::ledger::body::{Bounce, CutOff, Escalation, Note, Override, Pruned, Resume, Started};
+use gatehost::ledger::history;
+use gatehost::ledger::{Entry, EntryKind, Filter, Head, Ledger, LedgerError, Project};
+use gatehost::text::clean_line;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The ledger is in $GATE_STATE_DIR, else in `gatehost` under $XDG_STATE_HOME or ~/.local/state. Keep what `--head` prints \
+somewhere else: against it, `--verify` names entries that were cut off at the end.
+
+Examples:
+  gate log                            the last entries of this project
+  gate log --task t7 --format json    everything about a task
+  gate log --head                     the number and hash of the last entry
+  gate log --verify --anchor 12:ab…   is every entry what was appended?
+  gate log --prune 30d                drop what is older than 30 days")]
+pub(crate) struct Log {
+    /// Print the number and the hash of the last entry
+    #[arg(long, conflicts_with_all = ["verify", "prune", "follow"])]
+    head: bool,
+    /// Check every entry and the chain, and name what was altered, removed, inserted, moved or cut off
+    #[arg(long, conflicts_with_all = ["prune", "follow"])]
+    verify: bool,
+    /// What `--head` printed earlier, which must be part of the chain
+    #[arg(long, value_name = "HEAD", requires = "verify")]
+    anchor: Option<Head>,
+    /// Drop entries that are older than this, such as `30d`; an entry says what was dropped
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    prune: Option<Duration>,
+    /// Go on printing as entries are appended
+    #[arg(long, short)]
+    follow: bool,
+    /// Only entries of this kind
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<EntryKind>,
+    /// Only entries of this run
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Only entries of this task
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// Only entries of this gate
+    #[arg(long, value_name = "GATE")]
+    gate: Option<String>,
+    /// Only runs that came to this
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+    /// Only entries of this session of an agent
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Entries of every project
+    #[arg(long)]
+    all_projects: bool,
+    /// At most so many, the newest
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    last: u32,
+    /// How to print them
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// `30d`, `12h`, `90m` or `10s`.
+pub(crate) fn age(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let seconds = match &text[number.len()..] {
+        "d" => 86_400,
+        "h" => 3_600,
+        "m" => 60,
+        "s" => 1,
+        _ => return Err("expected a number and `d`, `h`, `m` or `s`, such as `30d`".to_owned()),
+    };
+    let number: u64 = number.parse().map_err(|_| "expected a whole number before the unit".to_owned())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
+}
+
+pub(crate) fn run(global: &Global, command: &Log) -> Result<Exit, Complaint> {
+    let (ledger, project) = evidence::open(global)?;
+    let mut out = io::stdout().lock();
+    if command.head {
+        writeln!(out, "{}", ledger.head()?)?;
+        return Ok(Exit::Pass);
+    }
+    if command.verify {
+        return verify(&mut out, &ledger, command);
+    }
+    if let Some(age) = command.prune {
+        return prune(&mut out, &ledger, &project, age);
+    }
+    let mut filter = Filter {
+        project: (!command.all_projects).then_some(project),
+        kinds: command.kind.clone(),
+        run: command.run.clone(),
+        task: command.task.clone(),
+        group: None,
+        session: command.session.clone(),
+        gate: command.gate.clone(),
+        status: command.status.clone(),
+        tree: None,
+        after: 0,
+        last: Some(command.last),
+    };
+    loop {
+        let entries = ledger.entries(&filter)?;
+        if let Some(last) = entries.last() {
+            filter.after = last.seq;
+        }
+        show(&mut out, &entries, command)?;
+        if !command.follow {
+            return Ok(Exit::Pass);
+        }
+        out.flush()?;
+        filter.last = None;
+        std::thread::sleep(Duration::from_millis(300));
+    }
+}
+
+fn show(out: &mut impl Write, entries: &[Entry], command: &Log) -> Result<(), Complaint> {
+    for entry in entries {
+        match command.format {
+            Format::Json => writeln!(out, "{}", document(entry)?)?,
+            Format::Human => {
+                let Labels { gate, task, run } = labels(entry);
+                let line =
+                    format!("{:>6}  {}  {:<12}  {}{gate}{task}{run}", entry.seq, entry.at, entry.kind, says(entry)?);
+                writeln!(out, "{}", clean_line(line.trim_end(), 1_000))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Labels {
+    gate: String,
+    task: String,
+    run: String,
+}
+
+fn labels(entry: &Entry) -> Labels {
+    let label = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!("  {name} {value}") };
+    let labels = &entry.labels;
+    Labels { gate: label("gate", &labels.gate), task: label("task", &labels.task), run: label("run", &labels.run) }
+}
+
+/// What an entry says, in a few words.
+pub(crate) fn says(entry: &Entry) -> Result<String, LedgerError> {
+    let quoted = |text: &str| clean_line(text, 120);
+    Ok(match entry.kind {
+        EntryKind::Run => {
+            let class = &entry.labels.class;
+            if class.is_empty() { entry.labels.status.clone() } else { format!("{} ({class})", entry.labels.status) }
+        }
+        EntryKind::StepStarted => entry.read::<Started>()?.step,
+        EntryKind::CutOff => quoted(&entry.read::<CutOff>()?.why),
+        EntryKind::Bounce => format!("number {}", entry.read::<Bounce>()?.number),
+        EntryKind::Escalation => {
+            let said: Escalation = entry.read()?;
+            format!("{}: {}", said.level, quoted(&said.why))
+        }
+        EntryKind::Resume => {
+            let said: Resume = entry.read()?;
+            format!("{} by {}", said.choice, quoted(&said.by))
+        }
+        EntryKind::Override => {
+            let said: Override = entry.read()?;
+            format!("{} by {}: {}", said.kind, quoted(&said.by), quoted(&said.reason))
+        }
+        EntryKind::Prune => {
+            let said: Pruned = entry.read()?;
+            format!("entries {} to {} were dropped", said.first, said.last)
+        }
+        EntryKind::Note => quoted(&entry.read::<Note>()?.text),
+        _ => entry.labels.status.clone(),
+    })
+}
+
+fn document(entry: &Entry) -> Result<Value, LedgerError> {
+    let body: Value = entry.read()?;
+    Ok(json!({
+        "seq": entry.seq,
+        "at": entry.at,
+        "project": entry.project,
+        "kind": entry.kind,
+        "labels": entry.labels,
+        "prev": entry.prev,
+        "hash": entry.hash,
+        "body": body,
+    }))
+}
+
+fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Exit, Complaint> {
+    let damages = ledger.verify(command.anchor)?;
+    let head = ledger.head();
+    if command.format == Format::Json {
+        let head = head.ok().map(|head| head.to_string());
+        writeln!(out, "{:#}", json!({ "version": 1, "intact": damages.is_empty(), "head": head, "damages": damages }))?;
+    } else if damages.is_empty() {
+        writeln!(out, "intact: every entry up to {} is what was appended", head?)?;
+    } else {
+        for damage in &damages {
+            writeln!(out, "damaged: {damage}")?;
+        }
+    }
+    Ok(if damages.is_empty() { Exit::Pass } else { Exit::Fail })
+}
+
+fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Duration) -> Result<Exit, Complaint> {
+    let oldest = std::time::SystemTime::now().checked_sub(age).unwrap_or(std::time::UNIX_EPOCH);
+    let oldest = gatehost::text::timestamp(oldest);
+    // What a person is still waited for, and what is still let through, stays.
+    let waiting = history::waiting(ledger, project)?.first().map(|waiting| waiting.entry.seq);
+    let mut up_to = 0;
+    for entry in ledger.entries(&Filter::default())? {
+        let holds = entry.kind == EntryKind::Override && entry.read::<Override>()?.expires > evidence::now();
+        if entry.at >= oldest || holds || waiting == Some(entry.seq) {
+            break;
+        }
+        up_to = entry.seq;
+    }
+    let head = ledger.head()?.seq;
+    let up_to = up_to.min(head.saturating_sub(1));
+    let first = ledger.entries(&Filter::default())?.first().map_or(0, |entry| entry.seq);
+    if up_to < first || up_to == 0 {
+        writeln!(out, "nothing is older, or what is older is still needed")?;
+        return Ok(Exit::Pass);
+    }
+    let entry = ledger.prune(project, up_to)?;
+    writeln!(out, "dropped entries {first} to {up_to}; entry {} says so", entry.seq)?;
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,37 @@
+//! Whether a person is here, who it is, and asking.
+
+use crate::complaint::Complaint;
+use gatehost::ledger::body::Note;
+use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry, Project};
+use gatehost::text::clean_line;
+use std::io::{self, BufRead, IsTerminal, Write};
+
+/// Whether somebody can be asked: both what is asked and what is answered goes through a terminal.
+pub(crate) fn is_here() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// The name of the user, with the number that the system knows it by.
+pub(crate) fn name() -> String {
+    let name = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    let user = rustix::process::getuid().as_raw();
+    clean_line(&name.map_or_else(|| format!("user {user}"), |name| format!("{name} (user {user})")), 200)
+}
+
+/// Ask for a word, and whether it was given.
+pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{question}\nType `{word}` to confirm: ")?;
+    stderr.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(line.trim_end_matches(['\r', '\n']) == word)
+}
+
+/// Note that something was refused: an attempt at it is worth knowing.
+pub(crate) fn note_refusal(ledger: &dyn Ledger, project: &Project, what: &str, why: &str) -> Result<(), Complaint> {
+    let text = format!("`gate {what}` was refused: {why}");
+    let labels = Labels { status: "refused".to_owned(), ..Labels::default() };
+    ledger.append_one(project, NewEntry::new(EntryKind::Note, labels, &Note { text, ..Note::default() })?)?;
+    Ok(())
+}

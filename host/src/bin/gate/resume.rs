@@ -1,0 +1,78 @@
+//! `gate resume`: a person's answer to an escalation.
+
+use crate::args::Global;
+use crate::complaint::Complaint;
+use crate::{Exit, evidence, person};
+use clap::Args;
+use gatehost::ledger::body::Resume as Answer;
+use gatehost::ledger::history;
+use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry};
+use std::io::{self, Write};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+While a project is halted, every gate of it ends with exit code 3. `--retry` and `--skip` end that; with `--investigate`, \
+somebody looks at it, and it stays halted.
+
+Examples:
+  gate resume --retry --reason 'the registry is back'
+  gate resume --skip --reason 'task t7 is no longer needed'")]
+#[group(skip)]
+pub(crate) struct Resume {
+    /// Try again: attempts are counted anew
+    #[arg(long, required_unless_present_any = ["skip", "investigate"], conflicts_with_all = ["skip", "investigate"])]
+    retry: bool,
+    /// Go on without it; the task stays without a pass
+    #[arg(long, conflicts_with = "investigate")]
+    skip: bool,
+    /// Look into it; the project stays as it is
+    #[arg(long)]
+    investigate: bool,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    reason: String,
+    /// The number of the entry of the escalation; without it, all that wait
+    #[arg(long, value_name = "N")]
+    entry: Option<u64>,
+}
+
+pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Complaint> {
+    let (ledger, project) = evidence::open(global)?;
+    let mut waiting = history::waiting(&ledger, &project)?;
+    waiting.retain(|waiting| command.entry.is_none_or(|entry| entry == waiting.entry.seq));
+    if waiting.is_empty() {
+        return Err(Complaint::usage("nothing waits for a person in this project"));
+    }
+    let choice = match (command.retry, command.skip) {
+        (true, _) => "retry",
+        (_, true) => "skip",
+        _ => "investigate",
+    };
+    if !person::is_here() {
+        person::note_refusal(&ledger, &project, "resume", "there is no terminal")?;
+        return Err(Complaint::usage("an escalation is answered by a person at a terminal"));
+    }
+    let mut out = io::stdout().lock();
+    for waiting in waiting {
+        let labels = Labels { status: choice.to_owned(), ..waiting.entry.labels.clone() };
+        let seq = waiting.entry.seq;
+        let answer = Answer {
+            escalation: if choice == "investigate" { 0 } else { seq },
+            choice: choice.to_owned(),
+            by: person::name(),
+            reason: command.reason.clone(),
+        };
+        // Looking into something answers nothing, and does not count attempts anew.
+        let kind = if choice == "investigate" { EntryKind::Note } else { EntryKind::Resume };
+        let entry = match kind {
+            EntryKind::Note => {
+                let text = format!("{} looks into the escalation of entry {seq}: {}", answer.by, answer.reason);
+                NewEntry::new(kind, labels, &gatehost::ledger::body::Note { text, ..Default::default() })?
+            }
+            _ => NewEntry::new(kind, labels, &answer)?,
+        };
+        let entry = ledger.append_one(&project, entry)?;
+        writeln!(out, "entry {}: {choice} of the escalation of entry {seq}", entry.seq)?;
+    }
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,164 @@
+//! `gate skip` and `gate force`: a person lets something through without a pass.
+
+use crate::args::Global;
+use crate::complaint::Complaint;
+use crate::run::Watcher;
+use crate::{Exit, evidence, log, person, prepare};
+use clap::{Args, ValueEnum};
+use gatehost::config::Overrides;
+use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};
+use gatehost::overrides::{self, Condition, Refused};
+use gatehost::session::Request;
+use gatehost::text::clean_line;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It holds for what the last run of the task judged, and for what that run found; any other change needs another decision. \
+The task is reported as `complete (unverified)`, never as a pass. Slow tests and \"looks good\" are no reasons.
+
+Without a terminal, a signature is needed of a key that `[overrides] signers` lists:
+  gate skip --task t7 --condition user-risk --reason '…' --until 1790000000 --request > request
+  ssh-keygen -Y sign -n gatehost-override -f ~/.ssh/id_ed25519 request
+  gate skip --task t7 --condition user-risk --reason '…' --until 1790000000 --signature request.sig")]
+pub(crate) struct Skip {
+    #[command(flatten)]
+    common: Common,
+    /// Why the gate may be skipped
+    #[arg(long, value_enum)]
+    condition: ConditionOf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+For emergencies. The task is reported as `complete (forced)`, never as a pass. At a terminal, the word OVERRIDE must be \
+typed; elsewhere, a signature is needed, as for `gate skip`.")]
+pub(crate) struct Force {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// The task
+    #[arg(long, value_name = "ID", required_unless_present = "run")]
+    task: Option<String>,
+    /// The run that did not pass, instead of the last one of the task
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Why, in words
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// For how long it holds, such as `8h`
+    #[arg(long = "for", value_name = "TIME", value_parser = log::age, default_value = "8h", conflicts_with = "until")]
+    holds: Duration,
+    /// Until when it holds, in seconds since 1970
+    #[arg(long, value_name = "SECONDS")]
+    until: Option<u64>,
+    /// Print what is to be signed, and record nothing
+    #[arg(long, requires = "until")]
+    request: bool,
+    /// A signature of that by a key that the configuration lists
+    #[arg(long, value_name = "FILE", requires = "until", conflicts_with = "request")]
+    signature: Option<PathBuf>,
+}
+
+/// Why a gate may be skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ConditionOf {
+    /// What verifies is not available, such as a service that is down
+    VerifyUnavailable,
+    /// The check is wrong, and not the work
+    KnownFalseNegative,
+    /// You take the risk
+    UserRisk,
+}
+
+impl From<ConditionOf> for Condition {
+    fn from(condition: ConditionOf) -> Self {
+        match condition {
+            ConditionOf::VerifyUnavailable => Self::VerifyUnavailable,
+            ConditionOf::KnownFalseNegative => Self::KnownFalseNegative,
+            ConditionOf::UserRisk => Self::UserRisk,
+        }
+    }
+}
+
+pub(crate) fn skip(global: &Global, command: &Skip) -> Result<Exit, Complaint> {
+    let what = What { kind: "skip", word: "skip", condition: Some(command.condition.into()) };
+    decide(global, &command.common, &what)
+}
+
+pub(crate) fn force(global: &Global, command: &Force) -> Result<Exit, Complaint> {
+    decide(global, &command.common, &What { kind: "force", word: "OVERRIDE", condition: None })
+}
+
+struct What {
+    kind: &'static str,
+    /// What is typed.
+    word: &'static str,
+    condition: Option<Condition>,
+}
+
+fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Complaint> {
+    let (ledger, project) = evidence::open(global)?;
+    let entry = match (&common.run, &common.task) {
+        (Some(run), _) => evidence::find(&ledger, &project, Some(run))?,
+        (None, task) => {
+            let filter = Filter { task: task.clone(), last: Some(1), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
+            let task = task.as_deref().unwrap_or_default();
+            ledger.entries(&filter)?.pop().ok_or_else(|| {
+                Complaint::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
+                    .hint("an override is bound to what a run judged: `gate run` first".to_owned())
+            })?
+        }
+    };
+    let record = entry.record()?;
+    let policy = policy(global)?;
+    let now = evidence::now();
+    let holds = common.until.map_or(common.holds, |until| Duration::from_secs(until.saturating_sub(now)));
+    let refused = |why: Refused| -> Complaint {
+        match person::note_refusal(&ledger, &project, what.kind, &why.to_string()) {
+            Ok(()) => Complaint::usage(&why),
+            Err(unrecorded) => unrecorded,
+        }
+    };
+    let proposed = overrides::propose(what.kind, &record, what.condition, &common.reason, holds, now, &policy);
+    let mut granted = proposed.map_err(&refused)?;
+    granted.expires = common.until.unwrap_or(granted.expires);
+    let mut out = io::stdout().lock();
+    if common.request {
+        write!(out, "{}", granted.request())?;
+        return Ok(Exit::Pass);
+    }
+    (granted.by, granted.proof) = match &common.signature {
+        Some(file) => {
+            let file = global.directory.join(file);
+            let signer = overrides::check_signature(&granted, &file, &policy).map_err(&refused)?;
+            granted.signature = std::fs::read_to_string(&file).unwrap_or_default();
+            (signer, "signature".to_owned())
+        }
+        None if !person::is_here() => return Err(refused(Refused::NoTerminal)),
+        None => {
+            let question = format!("This bypasses quality checks.\n\n{}", granted.request());
+            if !person::confirms(&question, what.word)? {
+                person::note_refusal(&ledger, &project, what.kind, "it was not confirmed")?;
+                return Err(Complaint::usage("it was not confirmed, so nothing was let through"));
+            }
+            (person::name(), "terminal".to_owned())
+        }
+    };
+    let labels = Labels { status: granted.word().to_owned(), ..entry.labels.clone() };
+    let appended = ledger.append_one(&project, NewEntry::new(EntryKind::Override, labels, &granted)?)?;
+    writeln!(out, "{}: run {} (entry {})", granted.word(), granted.run, appended.seq)?;
+    Ok(Exit::Pass)
+}
+
+/// Who may let something through, by the configuration of this folder.
+pub(crate) fn policy(global: &Global) -> Result<Overrides, Complaint> {
+    let request = Request::new(&global.directory);
+    let host = prepare::host(global, &request.environment)?;
+    Ok(prepare::wait(host.plan(request, Watcher::silent(global)))?.overrides)
+}

@@ -1,0 +1,87 @@
+//! `gate stats`: totals over the runs of a project.
+
+use crate::args::{Format, Global};
+use crate::complaint::Complaint;
+use crate::{Exit, evidence};
+use clap::Args;
+use gatehost::ledger::stats::Stats;
+use gatehost::text::clean_line;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+#[derive(Debug, Args)]
+#[command(name = "stats")]
+pub(crate) struct Command {
+    /// Print a digest of everything but times, by which a CI job can tell whether something changed
+    #[arg(long, conflicts_with = "format")]
+    fingerprint: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(global: &Global, command: &Command) -> Result<Exit, Complaint> {
+    let (ledger, project) = evidence::open(global)?;
+    let stats = Stats::read(&ledger, &project)?;
+    let mut out = io::stdout().lock();
+    if command.fingerprint {
+        writeln!(out, "{}", stats.fingerprint())?;
+    } else if command.format == Format::Json {
+        writeln!(out, "{:#}", json!({ "version": 1, "stats": stats }))?;
+    } else {
+        human(&mut out, &stats)?;
+    }
+    Ok(Exit::Pass)
+}
+
+fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
+    let Stats { runs, passed, failed, undecided, interrupted, in_progress, .. } = stats;
+    writeln!(
+        out,
+        "runs          {runs}: {passed} passed, {failed} failed, {undecided} without a verdict, {interrupted} interrupted, {in_progress} running"
+    )?;
+    if let Some(rate) = stats.pass_rate {
+        writeln!(out, "pass rate     {rate:.0}%")?;
+    }
+    writeln!(out, "tasks         {} of {} passed", stats.tasks_passed, stats.total_tasks)?;
+    if let Some(average) = stats.avg_attempts {
+        writeln!(out, "attempts      {average} on average, of the tasks that passed")?;
+    }
+    writeln!(out, "weak passes   {}; {} relaxed", stats.weak_passes, stats.relaxed_passes)?;
+    writeln!(out, "people        {} overrides, {} escalations", stats.overrides, stats.escalations)?;
+    for (title, counts) in
+        [("failures", &stats.classes), ("flaky", &stats.flaky), ("shadow", &stats.would_have_blocked)]
+    {
+        list(out, title, counts)?;
+    }
+    if stats.models.questions > 0 {
+        let models = &stats.models;
+        writeln!(
+            out,
+            "models        {} questions, {} tokens in, {} tokens out, cost {:.4}",
+            models.questions, models.input_tokens, models.output_tokens, models.cost
+        )?;
+    }
+    for (name, verifier) in &stats.verifiers {
+        let name = clean_line(name, 60);
+        writeln!(
+            out,
+            "verifier      {name}: {} runs, {} failed, {:.1} ms",
+            verifier.runs, verifier.failed, verifier.total_ms
+        )?;
+    }
+    for failure in &stats.recent_failures {
+        let after = if failure.resolution.is_empty() { "open" } else { &failure.resolution };
+        writeln!(out, "failure       {}: {} ({after})", failure.run, clean_line(&failure.error, 160))?;
+    }
+    Ok(())
+}
+
+fn list(out: &mut impl Write, title: &str, counts: &BTreeMap<String, u64>) -> io::Result<()> {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{} {count}", clean_line(name, 60))).collect();
+    writeln!(out, "{title:<12}  {}", counts.join(", "))
+}

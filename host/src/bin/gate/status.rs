@@ -1,0 +1,221 @@
+//! `gate status`: where each task is.
+
+use crate::args::{Format, Global};
+use crate::complaint::{Complaint, Make as _};
+use crate::{Exit, evidence};
+use anyhow::Context;
+use clap::Args;
+use gatehost::ledger::history::{self, Waiting};
+use gatehost::ledger::stats::Stats;
+use gatehost::ledger::status::{self, State, TaskStatus};
+use gatehost::text::clean_line;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const BEGIN: &str = "<!-- gate status: begin -->";
+const END: &str = "<!-- gate status: end -->";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What `--write` puts into the file is between two marks; the rest of the file stays. It is never read back: the ledger \
+alone decides.
+
+Examples:
+  gate status
+  gate status --write STATE.md")]
+pub(crate) struct Status {
+    /// Write it into this file, between marks, instead of printing it
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    write: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Complaint> {
+    let (ledger, project) = evidence::open(global)?;
+    let tasks = status::of_project(&ledger, &project)?;
+    let waiting = history::waiting(&ledger, &project)?;
+    let stats = Stats::read(&ledger, &project)?;
+    if let Some(file) = &command.write {
+        let text = markdown(&tasks, &waiting, &stats);
+        return write(&global.directory.join(file), &text).map_err(Complaint::broken).map(|()| Exit::Pass);
+    }
+    let mut out = io::stdout().lock();
+    match command.format {
+        Format::Json => {
+            let waiting: Vec<_> = waiting.iter().map(|waiting| json!({ "entry": waiting.entry.seq, "task": waiting.entry.labels.task, "escalation": waiting.escalation })).collect();
+            writeln!(
+                out,
+                "{:#}",
+                json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting })
+            )?;
+        }
+        Format::Human => write!(out, "{}", human(&tasks, &waiting))?,
+    }
+    Ok(Exit::Pass)
+}
+
+fn human(tasks: &[TaskStatus], waiting: &[Waiting]) -> String {
+    let mut text = String::new();
+    if let Some(current) = tasks.first() {
+        text.push_str(&bar(current));
+    } else {
+        text.push_str("nothing has run yet\n");
+    }
+    if tasks.len() > 1 {
+        text.push('\n');
+        for task in tasks {
+            let word = task.overridden.as_deref().unwrap_or(task.gate_status.as_str());
+            let _ = writeln!(text, "{:<10}  {}  attempt {}", word, name(task), task.attempt);
+        }
+    }
+    for waiting in waiting {
+        let said = &waiting.escalation;
+        let _ = writeln!(
+            text,
+            "\nwaiting for a person since entry {}: {} ({})",
+            waiting.entry.seq,
+            clean_line(&said.why, 300),
+            said.level
+        );
+        text.push_str("answer with `gate resume --retry`, `--skip` or `--investigate`\n");
+    }
+    text
+}
+
+fn name(task: &TaskStatus) -> String {
+    let name = match (task.task.as_str(), task.name.as_str()) {
+        ("", _) => "work without a task".to_owned(),
+        (id, "") => id.to_owned(),
+        (id, title) => format!("{id}: {title}"),
+    };
+    clean_line(&name, 120)
+}
+
+/// The progress of a task, as the gate protocol draws it.
+fn bar(task: &TaskStatus) -> String {
+    let done = match task.gate_status {
+        State::Pending => 0,
+        State::Approved => 8,
+        _ => usize::from(task.gate_step) * 8 / 3 - 1,
+    };
+    let mark = |status: &str| match status {
+        "success" | "passed" | "approved" => 'x',
+        "running" | "reviewing" => '~',
+        "failure" | "failed" | "rejected" | "blocked" => '!',
+        "skipped" => '-',
+        _ => ' ',
+    };
+    let mut text = format!(
+        "Current task: {}\n\nGate progress: [{}{}] Step {}/3\n\n",
+        name(task),
+        "#".repeat(done),
+        "-".repeat(8 - done),
+        task.gate_step
+    );
+    for (number, step, status) in [
+        (1, "Executor", task.executor_status),
+        (2, "Verify", task.verify_status),
+        (3, "Architect", task.architect_status),
+    ] {
+        let _ = writeln!(text, "[{}] Step {number}: {step:<10} - {}", mark(status), status.to_uppercase());
+    }
+    let status = task.overridden.as_deref().unwrap_or(task.gate_status.as_str());
+    let _ = writeln!(text, "\nStatus: {status}");
+    let allowed = task.max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
+    let _ = writeln!(text, "Attempt: {}{allowed}", task.attempt);
+    for failure in &task.previous_failures {
+        let _ = writeln!(text, "Failed before: {}", clean_line(failure, 200));
+    }
+    text
+}
+
+/// The same with the names of the gate protocol, for a file that people read.
+fn markdown(tasks: &[TaskStatus], waiting: &[Waiting], stats: &Stats) -> String {
+    let mut text = String::from("## Gate status\n\n```text\n");
+    text.push_str(&human(tasks, waiting));
+    text.push_str("```\n\n```yaml\n");
+    if let Some(task) = tasks.first() {
+        text.push_str("current_task:\n");
+        for (key, value) in [
+            ("name", quoted(&name(task))),
+            ("phase", task.phase.as_deref().map_or("null".to_owned(), quoted)),
+            ("gate_status", task.gate_status.as_str().to_owned()),
+            ("gate_step", task.gate_step.to_string()),
+            ("executor_status", task.executor_status.to_owned()),
+            ("verify_status", task.verify_status.to_owned()),
+            ("architect_status", task.architect_status.to_owned()),
+            ("started_at", quoted(&task.started_at)),
+            ("last_step_at", quoted(&task.last_step_at)),
+            ("attempt", task.attempt.to_string()),
+            ("max_attempts", task.max_attempts.map_or("null".to_owned(), |most| most.to_string())),
+            ("previous_failures", json!(task.previous_failures).to_string()),
+        ] {
+            let _ = writeln!(text, "  {key}: {value}");
+        }
+    }
+    let _ = writeln!(
+        text,
+        "gate_stats:\n  total_tasks: {}\n  passed: {}\n  failed: {}\n  in_progress: {}\n  pass_rate: {}\n  avg_attempts: {}",
+        stats.total_tasks,
+        stats.passed,
+        stats.failed,
+        stats.in_progress,
+        stats.pass_rate.map_or("null".to_owned(), |rate| format!("\"{rate:.0}%\"")),
+        stats.avg_attempts.map_or("null".to_owned(), |average| average.to_string())
+    );
+    text.push_str("recent_failures:");
+    if stats.recent_failures.is_empty() {
+        text.push_str(" []");
+    }
+    text.push('\n');
+    for failure in &stats.recent_failures {
+        let _ = writeln!(
+            text,
+            "  - task: {}\n    failure_type: {}\n    error: {}\n    recovered: {}\n    resolution: {}",
+            quoted(&failure.task),
+            failure.failure_type.to_uppercase().replace('-', "_"),
+            quoted(&failure.error),
+            failure.recovered,
+            quoted(&failure.resolution)
+        );
+    }
+    text.push_str("```\n");
+    text
+}
+
+fn quoted(text: &str) -> String {
+    json!(clean_line(text, 300)).to_string()
+}
+
+/// Put the text between the marks, or at the end. The file is replaced as a whole or not at all.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let before = match std::fs::read_to_string(path) {
+        Ok(before) => before,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
+    };
+    let block = format!("{BEGIN}\n{text}{END}\n");
+    let after = match (before.find(BEGIN), before.find(END)) {
+        (Some(begin), Some(end)) if begin < end => {
+            let rest = &before[end + END.len()..];
+            format!("{}{block}{}", &before[..begin], rest.strip_prefix('\n').unwrap_or(rest))
+        }
+        _ if before.is_empty() => block,
+        _ => format!("{}\n\n{block}", before.trim_end()),
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(after.as_bytes())?;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().with_context(|| format!("cannot write `{}`", path.display()))
+}

@@ -1,0 +1,113 @@
+//! `gate verify`: was this tree passed by this policy? Nothing runs.
+
+use crate::args::{Format, Global};
+use crate::complaint::Complaint;
+use crate::run::Watcher;
+use crate::{Exit, evidence, prepare};
+use clap::Args;
+use gatehost::changes::Selection;
+use gatehost::ledger::{Head, Ledger};
+use gatehost::proof::{self, Answer, Question};
+use gatehost::session::{self, Policy, Request};
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without REV, what differs from the last commit is looked up; where nothing does, the last commit. It exits with 0 only if a \
+run of the same gate passed the same change on the same base, and every entry of the ledger is what was appended.
+
+Examples:
+  gate verify                     may this be committed?
+  gate verify HEAD                was the last commit passed?
+  gate verify --anchor 12:ab…     and is the ledger the one that was anchored?")]
+pub(crate) struct Verify {
+    /// The commit
+    rev: Option<String>,
+    /// The gate that must have passed it; chosen as `gate run` does
+    #[arg(long, value_name = "GATE")]
+    gate: Option<String>,
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What `gate log --head` printed earlier, which must be part of the chain
+    #[arg(long, value_name = "HEAD")]
+    anchor: Option<Head>,
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> {
+    let (ledger, _) = evidence::open(global)?;
+    let damages = ledger.verify(command.anchor)?;
+    let mut out = io::stdout().lock();
+    if !damages.is_empty() {
+        if command.format == Format::Json {
+            writeln!(
+                out,
+                "{:#}",
+                json!({ "version": 1, "verified": false, "why": "the ledger is damaged", "damages": damages })
+            )?;
+        } else {
+            writeln!(out, "not verified: the ledger is damaged")?;
+            for damage in &damages {
+                writeln!(out, "  {damage}")?;
+            }
+        }
+        return Ok(Exit::NoVerdict);
+    }
+    let (tree, base) = subject(global, command)?;
+    let tree = tree.ok_or_else(|| Complaint::input("what is to be looked up cannot be read in full"))?;
+    let mut request = Request::new(&global.directory);
+    request.gate.clone_from(&command.gate);
+    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    let host = prepare::host(global, &request.environment)?;
+    let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
+    let question = Question {
+        tree: tree.clone(),
+        base: base.clone(),
+        plan: planned.plan.digest(),
+        accept_overrides: planned.overrides.accept,
+        now: evidence::now(),
+    };
+    let answer = proof::answer(&ledger, &question)?;
+    let (verified, line, entry) = match &answer {
+        Answer::Passed(entry) => {
+            (true, format!("verified: run {} passed it (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
+        }
+        Answer::Overridden(entry, granted) => {
+            (true, format!("{}: let through by {} (entry {})", granted.word(), granted.by, entry.seq), Some(entry.seq))
+        }
+        Answer::NotPassed { why, nearest } => {
+            (false, format!("not verified: {why}"), nearest.as_ref().map(|entry| entry.seq))
+        }
+    };
+    if command.format == Format::Json {
+        let overridden = matches!(answer, Answer::Overridden(..));
+        writeln!(
+            out,
+            "{:#}",
+            json!({
+                "version": 1, "verified": verified, "overridden": overridden, "why": line, "entry": entry,
+                "tree": tree, "base": base, "plan": question.plan, "head": ledger.head()?.to_string(),
+            })
+        )?;
+    } else {
+        writeln!(out, "{line}")?;
+    }
+    Ok(if verified { Exit::Pass } else { Exit::Fail })
+}
+
+/// The digest of what is looked up, and its base.
+fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Complaint> {
+    let folder = &global.directory;
+    let commit =
+        |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
+    match &command.rev {
+        Some(rev) => commit(rev),
+        None if session::is_unchanged(folder)? => commit("HEAD"),
+        None => session::digest_of(folder, &Selection::Changed),
+    }
+}

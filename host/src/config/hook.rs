@@ -1,0 +1,47 @@
+//! `[hook]`: which gate is run when a coding agent wants to stop, and by the hooks of git.
+
+use super::Gate;
+use super::problem::nearest;
+use super::read::{Table, Value};
+use std::collections::BTreeMap;
+
+/// What `[hook]` says. Where it says nothing, the gate is chosen as `gate run` does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hook {
+    /// The gate for an agent that wants to stop.
+    pub stop: Option<String>,
+    /// The gate for a task that is declared complete; without one, that of `stop`.
+    pub task_completed: Option<String>,
+    /// The gate for the file that a tool changed; without one, nothing is run.
+    pub post_tool_use: Option<String>,
+    /// How often an agent is sent back.
+    pub bounces: Option<u32>,
+    /// The gate for what is about to be committed.
+    pub pre_commit: Option<String>,
+    /// The gate for the message of a commit, which it gets as the claim; without one, nothing is run.
+    pub commit_msg: Option<String>,
+    /// The gate for what is about to be pushed.
+    pub pre_push: Option<String>,
+}
+
+pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, Gate>) -> Hook {
+    let gate = |value: Value<'_>| {
+        let name = value.text("the name of a gate")?;
+        if !gates.contains_key(&name) {
+            let shown = crate::text::clean_line(&name, 60);
+            value.problem_with(format!("no gate `{shown}`"), nearest(&name, gates.keys().map(String::as_str)));
+        }
+        Some(name)
+    };
+    let hook = Hook {
+        stop: table.get("stop").and_then(gate),
+        task_completed: table.get("task_completed").and_then(gate),
+        post_tool_use: table.get("post_tool_use").and_then(gate),
+        pre_commit: table.get("pre_commit").and_then(gate),
+        commit_msg: table.get("commit_msg").and_then(gate),
+        pre_push: table.get("pre_push").and_then(gate),
+        bounces: table.get("bounces").and_then(|value| value.small(0..=20)),
+    };
+    table.finish();
+    hook
+}

@@ -1,0 +1,94 @@
+//! `[retry]`, `[escalation]` and `[overrides]`: what happens after a failure, and who may let something through.
+
+use super::read::{Table, Value};
+use crate::retry::{EscalationPolicy, Retries, RetryPolicy};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The most retries, and the largest threshold.
+const MOST: u32 = 100;
+/// The longest wait before a retry.
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+/// How long an override may hold, and how long if nothing else is said.
+const EXPIRY: (Duration, Duration) = (Duration::from_secs(24 * 60 * 60), Duration::from_secs(90 * 24 * 60 * 60));
+
+/// Who may let something through without a pass, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Overrides {
+    /// Lines as in an `allowed_signers` file of SSH: a name, then the type and the text of a public key.
+    pub signers: Vec<String>,
+    /// Whether `gate verify` accepts what was let through.
+    pub accept: bool,
+    /// How long an override holds at most.
+    #[serde(rename = "longest_ms", serialize_with = "crate::config::milliseconds")]
+    pub longest: Duration,
+}
+
+impl Default for Overrides {
+    fn default() -> Self {
+        Self { signers: Vec::new(), accept: false, longest: EXPIRY.0 }
+    }
+}
+
+pub(super) fn retry(mut table: Table<'_>) -> RetryPolicy {
+    let default = RetryPolicy::default();
+    let mut of = |key, default| table.get(key).and_then(|value| retries(&value, default)).unwrap_or(default);
+    let policy = RetryPolicy {
+        execution_failure: of("execution-failure", default.execution_failure),
+        verify_failure: of("verify-failure", default.verify_failure),
+        review_rejection: of("review-rejection", default.review_rejection),
+        timeout: of("timeout", default.timeout),
+        malformed: of("malformed", default.malformed),
+        infra: of("infra", default.infra),
+    };
+    table.finish();
+    policy
+}
+
+/// A number, or a table of a number and a time.
+fn retries(value: &Value<'_>, default: Retries) -> Option<Retries> {
+    if let Some(most) = value.as_number(0..=u64::from(MOST)) {
+        return Some(Retries { most: u32::try_from(most).unwrap_or(MOST), ..default });
+    }
+    let mut table =
+        value.table(&format!("a number of retries from 0 to {MOST}, or `{{ times = 1, after = \"30s\" }}`"))?;
+    let most = table.get("times").and_then(|value| value.small(0..=MOST)).unwrap_or(default.most);
+    let after = table.get("after").and_then(|value| value.duration_up_to(LONGEST_WAIT));
+    table.finish();
+    Some(Retries { most, after_seconds: after.map_or(default.after_seconds, |after| after.as_secs()) })
+}
+
+pub(super) fn escalation(mut table: Table<'_>) -> EscalationPolicy {
+    let default = EscalationPolicy::default();
+    let mut of = |key, default| table.get(key).and_then(|value| value.small(0..=MOST)).unwrap_or(default);
+    let policy = EscalationPolicy {
+        same_task: of("same_task", default.same_task),
+        rejections: of("rejections", default.rejections),
+        timeouts: of("timeouts", default.timeouts),
+        group: of("group", default.group),
+    };
+    table.finish();
+    policy
+}
+
+pub(super) fn overrides(mut table: Table<'_>) -> Overrides {
+    let signer = |value: &Value<'_>| {
+        let text = value.text("a name and an SSH public key")?;
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let is_key = |word: &&str| word.starts_with("ssh-") || word.starts_with("ecdsa-") || word.starts_with("sk-");
+        match words.as_slice() {
+            [_, kind, _, ..] if is_key(kind) && !text.contains('\n') => Some(text),
+            _ => value.expected("a line such as `alice@example.com ssh-ed25519 AAAA…`"),
+        }
+    };
+    let signers = table
+        .get("signers")
+        .and_then(|value| Some(value.list_or_empty("a list of signers")?.iter().filter_map(signer).collect()));
+    let overrides = Overrides {
+        signers: signers.unwrap_or_default(),
+        accept: table.get("accept").and_then(|value| value.flag()).unwrap_or(false),
+        longest: table.get("longest").and_then(|value| value.duration_up_to(EXPIRY.1)).unwrap_or(EXPIRY.0),
+    };
+    table.finish();
+    overrides
+}

@@ -1,0 +1,202 @@
+//! `gate hook`: what a coding agent's host calls when the agent wants to stop.
+//!
+//! Each host has one small file: what it sends is read into a [`Call`], and what was decided becomes an [`Answer`] in its
+//! dialect. Everything else is common: which host calls ([`detect`]), how often an agent is sent back ([`budget`]), what the
+//! child process does ([`job`]) and how it is watched ([`supervise`]).
+//!
+//! Every agent takes a hook that crashes, hangs or is missing for leave to stop. So the run happens in a child process, and
+//! the hook itself only watches: whatever becomes of the child, the host gets an answer in its dialect and in time.
+
+mod answer;
+pub mod budget;
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod detect;
+pub mod evidence;
+mod fields;
+mod gemini;
+pub mod job;
+mod qwen;
+pub mod sample;
+pub mod sessions;
+pub mod supervise;
+#[cfg(test)]
+mod tests;
+mod transcript;
+
+pub use answer::Answer;
+pub use detect::detect;
+
+use fields::Fields;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The most bytes of a call that are read. What a host sends is a few kilobytes.
+pub const MAX_BYTES: usize = 16 << 20;
+
+/// A program that runs coding agents and calls hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Host {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// Qwen Code.
+    Qwen,
+    /// GitHub Copilot: its command line and its cloud agent.
+    Copilot,
+    /// Cursor.
+    Cursor,
+}
+
+impl Host {
+    /// Every host.
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Copilot, Self::Cursor];
+
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Qwen => "qwen",
+            Self::Copilot => "copilot",
+            Self::Cursor => "cursor",
+        }
+    }
+
+    /// The host of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|host| host.as_str() == name)
+    }
+
+    /// How long the host waits for a hook if its configuration says nothing, less the time to answer in.
+    pub fn deadline(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Claude | Self::Codex => 570,
+            Self::Gemini | Self::Qwen => 54,
+            Self::Copilot | Self::Cursor => 26,
+        })
+    }
+}
+
+/// What happened at the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A session began: the base of its changes is taken.
+    Start,
+    /// The user asked for something: the agent has its whole budget again.
+    Prompt,
+    /// The agent, or one of its helpers, wants to stop.
+    Stop,
+    /// A task is declared to be complete.
+    Task,
+    /// A tool was used.
+    Tool,
+    /// Something at which nothing is verified.
+    Other,
+}
+
+/// What a host says when it calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Who calls.
+    pub host: Host,
+    /// What happened.
+    pub event: Event,
+    /// What the host calls it.
+    pub name: String,
+    /// The session; for a helper of the agent, also the helper.
+    pub session: Option<String>,
+    /// What tells one request of the user from the next, where the host says it.
+    pub turn: Option<String>,
+    /// Where the agent works.
+    pub folder: Option<PathBuf>,
+    /// What the agent said and did so far.
+    pub transcript: Option<PathBuf>,
+    /// What the agent said last.
+    pub claim: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The identifier and the subject of a task.
+    pub task: Option<(String, String)>,
+    /// What the agent is asked, where it begins with something.
+    pub prompt: Option<String>,
+    /// The files that a tool changed.
+    pub files: Vec<PathBuf>,
+    /// Whether the host says that the agent was sent back already. A hint: Gemini forgets it, Qwen always says so.
+    pub active: bool,
+    /// Whether work goes on in the background, so that this is a pause and not an end.
+    pub paused: bool,
+    /// Whether the agent was interrupted or failed, so that it cannot be sent back.
+    pub aborted: bool,
+}
+
+impl Call {
+    /// A call of which nothing is known but who calls: of an unreadable input, as if the agent wanted to stop.
+    pub fn of(host: Host) -> Self {
+        Self {
+            host,
+            event: Event::Stop,
+            name: String::new(),
+            session: None,
+            turn: None,
+            folder: None,
+            transcript: None,
+            claim: None,
+            model: None,
+            task: None,
+            prompt: None,
+            files: Vec::new(),
+            active: false,
+            paused: false,
+            aborted: false,
+        }
+    }
+
+    /// Read what a host sent. `None` where neither the caller nor the input says which host it is.
+    pub fn read(bytes: &[u8], host: Option<Host>) -> Option<Self> {
+        let bounded = bytes.get(..bytes.len().min(MAX_BYTES + 1)).unwrap_or_default();
+        let value = if bounded.len() > MAX_BYTES { None } else { serde_json::from_slice(bounded).ok() };
+        let Some(fields) = value.as_ref().and_then(Fields::new) else { return host.map(Self::of) };
+        let host = host.or_else(|| detect(&fields))?;
+        Some(match host {
+            Host::Claude => claude::read(&fields),
+            Host::Codex => codex::read(&fields),
+            Host::Gemini => gemini::read(&fields),
+            Host::Qwen => qwen::read(&fields),
+            Host::Copilot => copilot::read(&fields),
+            Host::Cursor => cursor::read(&fields),
+        })
+    }
+
+    /// Say in the host's dialect what was decided.
+    pub fn answer(&self, decision: &Decision) -> Answer {
+        match self.host {
+            Host::Claude => claude::answer(self, decision),
+            Host::Codex => codex::answer(self, decision),
+            Host::Gemini => gemini::answer(self, decision),
+            Host::Qwen => qwen::answer(self, decision),
+            Host::Copilot => copilot::answer(self, decision),
+            Host::Cursor => cursor::answer(self, decision),
+        }
+    }
+}
+
+/// What the agent is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may go on.
+    Allow,
+    /// It must not stop yet, for this reason.
+    Block(String),
+    /// It may stop, and nothing is verified; the user is told this.
+    Release(String),
+}

@@ -1,0 +1,58 @@
+//! Claude Code: `decision` and `reason` in JSON; for tasks and teammates, only exit code 2 blocks.
+
+use super::answer::{Answer, bounded};
+use super::fields::Fields;
+use super::{Call, Decision, Event, Host};
+use serde_json::{Value, json};
+
+/// The events at which nothing is verified.
+const OTHER: &[&str] = &[
+    "ConfigChange",
+    "Notification",
+    "PermissionRequest",
+    "PostCompact",
+    "PostToolBatch",
+    "PostToolUseFailure",
+    "PreCompact",
+    "PreToolUse",
+    "SessionEnd",
+    "StopFailure",
+    "SubagentStart",
+    "TaskCreated",
+    "WorktreeCreate",
+    "WorktreeRemove",
+];
+
+pub(super) fn read(fields: &Fields<'_>) -> Call {
+    let name = fields.name(&["hook_event_name"]).unwrap_or_default();
+    let mut call = fields.call(Host::Claude, event(&name), name);
+    // Where the agent was sent back, nobody promises that the identifier of the prompt is still the same.
+    call.turn = fields.name(&["prompt_id"]).filter(|_| !call.active);
+    let runs = |task: &&Value| !matches!(task["status"].as_str(), Some("completed" | "failed" | "killed" | "stopped"));
+    call.paused = fields.list("background_tasks").iter().any(|task| runs(&task));
+    if let Some(id) = fields.name(&["task_id"]) {
+        call.task = Some((id, fields.text(&["task_subject"]).unwrap_or_default()));
+    }
+    call
+}
+
+pub(super) fn event(name: &str) -> Event {
+    match name {
+        "SessionStart" => Event::Start,
+        "UserPromptSubmit" => Event::Prompt,
+        "TaskCompleted" | "TeammateIdle" => Event::Task,
+        "PostToolUse" => Event::Tool,
+        name if OTHER.contains(&name) => Event::Other,
+        // What is not known is treated as the event that matters.
+        _ => Event::Stop,
+    }
+}
+
+pub(super) fn answer(call: &Call, decision: &Decision) -> Answer {
+    match decision {
+        Decision::Allow => Answer::silent(),
+        Decision::Block(reason) if call.event == Event::Task => Answer::refuse(reason),
+        Decision::Block(reason) => Answer::json(&json!({ "decision": "block", "reason": bounded(reason) })),
+        Decision::Release(message) => Answer::json(&json!({ "systemMessage": bounded(message) })),
+    }
+}

@@ -1,0 +1,75 @@
+//! Work that must be blocked, and how each host would ask about it: what `gate doctor` sends through a hook to prove that
+//! it blocks.
+
+use super::{Answer, Host};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The name and the text of a file that no gate of syntax passes.
+pub const BAD: (&str, &str) = ("sample.json", "{\"a\": 1,}\n");
+/// What the reason of the block must name.
+pub const CODE: &str = "trailing-comma";
+
+/// What a host sends when its agent wants to stop in this folder.
+pub fn message(host: Host, event: &str, folder: &Path, session: &str) -> String {
+    let folder = folder.display().to_string();
+    let message = match host {
+        Host::Claude => json!({
+            "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "permission_mode": "default",
+            "hook_event_name": event, "stop_hook_active": false, "last_assistant_message": "done",
+            "task_id": "sample", "task_subject": "sample",
+        }),
+        Host::Codex => json!({
+            "session_id": session, "turn_id": "sample", "transcript_path": null, "cwd": folder, "model": "sample",
+            "hook_event_name": event, "permission_mode": "default", "stop_hook_active": false,
+            "last_assistant_message": null,
+        }),
+        Host::Gemini => json!({
+            "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "hook_event_name": event,
+            "timestamp": "2026-01-01T00:00:00Z", "prompt": "sample", "prompt_response": "done",
+            "stop_hook_active": false,
+        }),
+        Host::Qwen => json!({
+            "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "hook_event_name": event,
+            "timestamp": "2026-01-01T00:00:00Z", "stop_hook_active": true, "last_assistant_message": "done",
+        }),
+        Host::Copilot => json!({
+            "sessionId": session, "timestamp": 1, "cwd": folder, "transcriptPath": "/nonexistent",
+            "stopReason": "end_turn", "stop_hook_active": false,
+        }),
+        Host::Cursor => json!({
+            "conversation_id": session, "generation_id": "sample", "hook_event_name": event,
+            "workspace_roots": [folder], "status": "completed", "loop_count": 0,
+        }),
+    };
+    message.to_string()
+}
+
+/// Whether a host takes an answer for a block, and the block names the sample; else, why not.
+pub fn proves(host: Host, answer: &Answer) -> Result<(), String> {
+    let reason = match (answer.exit, serde_json::from_str::<Value>(&answer.stdout)) {
+        (2, _) if host == Host::Claude => answer.stderr.clone(),
+        (0, Ok(value)) => {
+            let word = value["decision"].as_str().unwrap_or_default();
+            let blocks = match host {
+                Host::Cursor => value["followup_message"].is_string(),
+                Host::Gemini => matches!(word, "deny" | "block"),
+                _ => word == "block",
+            };
+            if !blocks {
+                return Err(format!("it did not block: it printed `{}`", crate::text::clean_line(&answer.stdout, 300)));
+            }
+            value["followup_message"].as_str().or(value["reason"].as_str()).unwrap_or_default().to_owned()
+        }
+        (code, _) => {
+            let said = crate::text::clean_line(&format!("{} {}", answer.stdout, answer.stderr), 300);
+            return Err(format!("exit code {code}, and it said `{}`", said.trim()));
+        }
+    };
+    if reason.contains(CODE) {
+        Ok(())
+    } else {
+        let reason = crate::text::clean_line(&reason, 300);
+        Err(format!("it blocks, but did not find the mistake in the sample: `{reason}`"))
+    }
+}

@@ -1,0 +1,76 @@
+//! Where sessions are remembered between calls: a small file each, in the state folder, outside of every workspace.
+
+use super::budget::Session;
+use crate::text::hex;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// The most bytes of a session.
+const MAX_BYTES: u64 = 64 << 10;
+/// Sessions that nobody used for so long are forgotten.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// A session that is locked until it is dropped, so that two calls at the same time count as two.
+#[derive(Debug)]
+pub struct Remembered {
+    file: File,
+    /// What is known about it.
+    pub session: Session,
+}
+
+impl Remembered {
+    /// Open the session of this key in a folder, which is made where it is missing.
+    pub fn open(folder: &Path, key: &str) -> io::Result<Self> {
+        let folder = folder.join("sessions");
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let name = hex(&Sha256::digest(key))[..32].to_owned() + ".json";
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(folder.join(&name), flags, Mode::from_raw_mode(0o600))?;
+        let mut file = File::from(opened);
+        lock(&file)?;
+        let mut bytes = Vec::new();
+        (&mut file).take(MAX_BYTES).read_to_end(&mut bytes)?;
+        // A session that cannot be read again begins anew: that costs a few bounces, and lets nothing through.
+        let session = serde_json::from_slice(&bytes).unwrap_or_default();
+        if bytes.is_empty() {
+            forget_old(&folder);
+        }
+        Ok(Self { file, session })
+    }
+
+    /// Write it back.
+    pub fn save(&mut self) -> io::Result<()> {
+        let bytes = serde_json::to_vec(&self.session)?;
+        self.file.rewind()?;
+        self.file.set_len(0)?;
+        self.file.write_all(&bytes)
+    }
+}
+
+/// Wait a moment for another call of the same session, and no longer: a hook must answer.
+fn lock(file: &File) -> io::Result<()> {
+    for _ in 0..200 {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::WouldBlock, "another hook of this session is still running"))
+}
+
+fn forget_old(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+        if age.is_some_and(|age| age > MAX_AGE) {
+            // Another call may have forgotten it already.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The golden vectors: what each host sends, and what it must get back.
+
+use super::budget::{BOUNCES, Judged, Session};
+use super::{Call, Decision, Event, Host};
+use serde_json::Value;
+
+const CLAUDE: &str = r#"{"session_id":"s","transcript_path":"/t","cwd":"/w","permission_mode":"default","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done","background_tasks":[],"session_crons":[]}"#;
+const CODEX: &str = r#"{"session_id":"s","turn_id":"u","transcript_path":null,"cwd":"/w","hook_event_name":"Stop","model":"m","permission_mode":"default","stop_hook_active":false,"last_assistant_message":null}"#;
+const GEMINI: &str = r#"{"session_id":"s","transcript_path":"/t","cwd":"/w","hook_event_name":"AfterAgent","timestamp":"2026-01-01T00:00:00Z","prompt":"p","prompt_response":"done","stop_hook_active":false}"#;
+const QWEN: &str = r#"{"session_id":"s","transcript_path":"/t","cwd":"/w","hook_event_name":"Stop","timestamp":"2026-11-16T16:44:13.084Z","stop_hook_active":true,"last_assistant_message":"done"}"#;
+const COPILOT: &str = r#"{"sessionId":"s","timestamp":1,"cwd":"/w","transcriptPath":"/t","stopReason":"end_turn","stop_hook_active":false}"#;
+const COPILOT_PASCAL: &str = r#"{"hook_event_name":"Stop","session_id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/w","transcript_path":"/t","stop_reason":"end_turn","stop_hook_active":false}"#;
+const CURSOR: &str = r#"{"conversation_id":"c","generation_id":"g","hook_event_name":"stop","workspace_roots":["/w"],"status":"completed","loop_count":0}"#;
+
+fn fail() -> Judged {
+    Judged::Fail { digest: "d".to_owned(), reason: "R".to_owned(), unfinished: false }
+}
+
+/// What comes of one call, in a session that was called before with these.
+fn answered(stdin: &str, session: &mut Session, judged: &Judged) -> (u8, String, String) {
+    let call = Call::read(stdin.as_bytes(), None).expect("a host");
+    session.note(&call);
+    let decision = if call.aborted { Decision::Allow } else { session.decide(&call, judged, BOUNCES) };
+    let answer = call.answer(&decision);
+    (answer.exit, answer.stdout, answer.stderr)
+}
+
+#[test]
+fn each_host_is_blocked_and_let_go_in_its_dialect() {
+    let task = CLAUDE
+        .replace("\"Stop\"", "\"TaskCompleted\"")
+        .replace("\"stop_hook_active\":false", "\"task_id\":\"t1\",\"task_subject\":\"x\"");
+    let idle = CLAUDE.replace("\"Stop\"", "\"TeammateIdle\"");
+    let aborted = CURSOR.replace("completed", "aborted");
+    let block = r#"{"decision":"block","reason":"R"}"#;
+    for (name, stdin, judged, exit, stdout, stderr) in [
+        ("C1", CLAUDE, fail(), 0, block, ""),
+        ("C2", CLAUDE, Judged::Pass, 0, "", ""),
+        ("C5", task.as_str(), fail(), 2, "", "R"),
+        ("C5 pass", task.as_str(), Judged::Pass, 0, "", ""),
+        ("idle", idle.as_str(), fail(), 2, "", "R"),
+        ("X1", CODEX, fail(), 0, block, ""),
+        ("X2", CODEX, Judged::Pass, 0, "{}", ""),
+        ("G1", GEMINI, fail(), 0, r#"{"decision":"deny","reason":"R"}"#, ""),
+        ("G2", GEMINI, Judged::Pass, 0, "{}", ""),
+        ("Q1", QWEN, fail(), 0, block, ""),
+        ("Q2", QWEN, Judged::Pass, 0, "{}", ""),
+        ("P1", COPILOT, fail(), 0, block, ""),
+        ("P1 pascal", COPILOT_PASCAL, fail(), 0, block, ""),
+        ("P2", COPILOT, Judged::Pass, 0, "{}", ""),
+        ("U1", CURSOR, fail(), 0, r#"{"followup_message":"R"}"#, ""),
+        ("U2", aborted.as_str(), fail(), 0, "{}", ""),
+        ("U3", CURSOR, Judged::Pass, 0, "{}", ""),
+    ] {
+        let expected = (exit, stdout.to_owned(), stderr.to_owned());
+        assert_eq!(answered(stdin, &mut Session::default(), &judged), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_host_is_recognised_by_what_it_sends() {
+    for (stdin, host) in [
+        (CLAUDE, Host::Claude),
+        (CODEX, Host::Codex),
+        (GEMINI, Host::Gemini),
+        (QWEN, Host::Qwen),
+        (COPILOT, Host::Copilot),
+        (COPILOT_PASCAL, Host::Copilot),
+        (CURSOR, Host::Cursor),
+    ] {
+        let call = Call::read(stdin.as_bytes(), None).expect("a host");
+        assert_eq!((call.host, call.event), (host, Event::Stop), "{stdin}");
+        assert_eq!(call.folder.as_deref(), Some(std::path::Path::new("/w")), "{stdin}");
+    }
+    for other in ["", "{}", "[]", "null", "3", "{\"session_id\":\"s\"}", "not json", "{\"hook_event_name\":\"Stop\"}"] {
+        assert_eq!(Call::read(other.as_bytes(), None), None, "{other}");
+        assert_eq!(
+            Call::read(other.as_bytes(), Some(Host::Claude)).map(|call| call.event),
+            Some(Event::Stop),
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn the_budget_is_ours_and_is_spent_once() {
+    let active = CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
+    let failed = |digest: &str| Judged::Fail { digest: digest.into(), reason: "R".into(), unfinished: false };
+    let mut session = Session::default();
+    assert!(answered(CLAUDE, &mut session, &failed("1")).1.contains("\"block\""));
+    // C3: the host says that the agent was sent back already, and there is budget left.
+    assert!(answered(&active, &mut session, &failed("2")).1.contains("\"block\""));
+    // C4: the budget is spent.
+    let (exit, stdout, _) = answered(&active, &mut session, &failed("3"));
+    assert!(exit == 0 && stdout.contains("systemMessage") && stdout.contains("verification_failed"), "{stdout}");
+    assert!(!stdout.contains("decision"), "{stdout}");
+    assert_eq!(session.state.as_deref(), Some("verification_failed"));
+    // A new request of the user has a budget of its own.
+    assert!(answered(CLAUDE, &mut session, &failed("4")).1.contains("\"block\""));
+}
+
+#[test]
+fn the_same_failure_twice_ends_the_bounces() {
+    let mut session = Session::default();
+    assert!(answered(CODEX, &mut session, &fail()).1.contains("\"block\""));
+    assert!(answered(CODEX, &mut session, &fail()).1.contains("same failures remain"));
+}
+
+#[test]
+fn gemini_is_counted_although_it_forgets_and_qwen_although_it_never_does() {
+    for stdin in [GEMINI, QWEN] {
+        let mut session = Session::default();
+        let blocked = |round: u32, session: &mut Session| {
+            let judged = Judged::Fail { digest: round.to_string(), reason: "R".into(), unfinished: false };
+            answered(stdin, session, &judged).1.contains("\"reason\"")
+        };
+        let rounds: Vec<bool> = (0..5).map(|round| blocked(round, &mut session)).collect();
+        assert_eq!(rounds, [true, true, false, false, false], "{stdin}");
+    }
+}
+
+#[test]
+fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
+    let prompt = |text: &str| {
+        let message = serde_json::json!({
+            "session_id": "s", "cwd": "/w", "hook_event_name": "UserPromptSubmit", "timestamp": "t", "prompt": text,
+        });
+        Call::read(message.to_string().as_bytes(), Some(Host::Qwen)).expect("a call")
+    };
+    let failed = |digest: &str| Judged::Fail {
+        digest: digest.into(),
+        reason: "The gate failed.\n- x".into(),
+        unfinished: false,
+    };
+    let mut session = Session::default();
+    for round in 0..2 {
+        session.note(&prompt("Stop hook: The gate failed.\n- x"));
+        assert!(answered(QWEN, &mut session, &failed(&round.to_string())).1.contains("\"block\""));
+    }
+    session.note(&prompt("The gate failed.\n- x"));
+    assert!(answered(QWEN, &mut session, &failed("2")).1.contains("verification_failed"));
+    session.note(&prompt("Please try once more."));
+    assert!(answered(QWEN, &mut session, &failed("3")).1.contains("\"block\""));
+}
+
+#[test]
+fn a_fault_of_the_gate_is_told_once() {
+    // E1 and E3: a hang, a broken configuration.
+    let fault = Judged::Fault { reason: "`slow` did not answer".to_owned() };
+    let mut session = Session::default();
+    assert!(answered(CLAUDE, &mut session, &fault).1.contains("\"block\""));
+    let (_, stdout, _) = answered(CLAUDE, &mut session, &fault);
+    assert!(stdout.contains("verification_failed") && !stdout.contains("decision"), "{stdout}");
+    // Whoever says that it is blocked may stop at once, and nothing is verified.
+    let blocked = Judged::Blocked { reason: "no access".to_owned() };
+    assert!(answered(CLAUDE, &mut Session::default(), &blocked).1.contains("verification_failed"));
+}
+
+#[test]
+fn unfinished_work_may_pause_while_something_runs_in_the_background() {
+    // C6.
+    let running = CLAUDE.replace(
+        "\"background_tasks\":[]",
+        r#""background_tasks":[{"id":"b","type":"shell","status":"running","description":"d"}]"#,
+    );
+    let unfinished = Judged::Fail { digest: "d".into(), reason: "R".into(), unfinished: true };
+    assert_eq!(answered(&running, &mut Session::default(), &unfinished), (0, String::new(), String::new()));
+    assert!(answered(&running, &mut Session::default(), &fail()).1.contains("\"block\""));
+    assert!(answered(CLAUDE, &mut Session::default(), &unfinished).1.contains("\"block\""));
+}
+
+#[test]
+fn a_reason_is_never_empty_too_long_or_able_to_hide_something() {
+    let long = "x".repeat(5_000) + "\u{1b}[31m";
+    for reason in ["", "  \n", "\u{1b}[31m\u{7}", long.as_str(), "ü\u{202e}\n\"quoted\""] {
+        for host in Host::ALL {
+            for decision in [Decision::Block(reason.to_owned()), Decision::Release(reason.to_owned()), Decision::Allow]
+            {
+                let answer = Call::of(*host).answer(&decision);
+                assert!(!answer.stdout.contains('\u{1b}') && !answer.stderr.contains('\u{1b}'));
+                if answer.stdout.is_empty() {
+                    continue;
+                }
+                let value: Value = serde_json::from_str(&answer.stdout).expect("one JSON object");
+                for text in value.as_object().expect("an object").values().filter_map(Value::as_str) {
+                    assert!(!text.trim().is_empty() && text.chars().count() <= 2_000);
+                    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_is_sent_is_a_call_or_nothing_and_never_a_panic() {
+    let deep = "[".repeat(100_000);
+    let long = format!("{{\"session_id\":\"{}\"}}", "s".repeat(20 << 20));
+    let wrong = r#"{"session_id":[1],"cwd":7,"hook_event_name":{"a":1},"stop_hook_active":"yes","background_tasks":"x","tool_input":[],"transcript_path":"relative","workspace_roots":[null]}"#;
+    for text in
+        [deep.as_str(), long.as_str(), wrong, "\u{0}", "{\"hook_event_name\":\"Stop\",\"hook_event_name\":\"Stop\"}"]
+    {
+        for host in Host::ALL {
+            let call = Call::read(text.as_bytes(), Some(*host)).expect("a call");
+            assert_eq!((call.event, call.session), (Event::Stop, None));
+        }
+    }
+    assert!(Call::read(&[0xff, 0xfe], Some(Host::Codex)).is_some());
+}

@@ -1,0 +1,295 @@
+//! Takes over what people have: the hooks of pre-commit and lefthook become checks of a gate.toml.
+//!
+//! Hooks that a bundled verifier can replace become that verifier. Commands that judge the whole work become confined
+//! commands. What cannot be taken over as it is, such as a hook that changes files or needs a list of them, is named with
+//! the reason, and never dropped in silence.
+
+mod lefthook;
+mod pre_commit;
+mod tools;
+
+use crate::config;
+use crate::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What became of a file of hooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// A gate.toml.
+    pub text: String,
+    /// What was taken over, and as what.
+    pub taken: Vec<String>,
+    /// What was not, and why.
+    pub left: Vec<String>,
+}
+
+/// Read a file of hooks, known by its name.
+pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut draft = Draft::default();
+    match name.trim_start_matches('.') {
+        "pre-commit-config.yaml" | "pre-commit-config.yml" => pre_commit::read(text, &mut draft)?,
+        "lefthook.yml" | "lefthook.yaml" | "lefthook-local.yml" => lefthook::read(text, &mut draft)?,
+        _ => {
+            let message = format!("expected `.pre-commit-config.yaml` or `lefthook.yml`, found `{}`", path.display());
+            return Err(Error::usage(message));
+        }
+    }
+    draft.finish(name)
+}
+
+/// A check that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Check {
+    /// A bundled verifier.
+    Bundled(&'static str),
+    /// A command.
+    Command(Vec<String>),
+}
+
+/// A gate.toml in the making.
+#[derive(Debug, Default)]
+struct Draft {
+    /// The checks of each stage, by name.
+    stages: BTreeMap<&'static str, Vec<String>>,
+    checks: BTreeMap<String, Check>,
+    taken: Vec<String>,
+    left: Vec<String>,
+}
+
+impl Draft {
+    /// Take a hook over as a check of a stage.
+    fn take(&mut self, stage: &'static str, hook: &str, check: Check) {
+        let what = match &check {
+            Check::Bundled(verifier) => format!("the bundled verifier `{verifier}`"),
+            Check::Command(command) => format!("the command `{}`", shown(&command.join(" "))),
+        };
+        self.taken.push(format!("{}: {what}", shown(hook)));
+        let wanted = match &check {
+            Check::Bundled(verifier) => (*verifier).to_owned(),
+            Check::Command(_) => plain_name(hook),
+        };
+        let known = self.checks.iter().find(|(_, known)| **known == check).map(|(name, _)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let taken = |name: &String| self.checks.contains_key(name) || STAGES.iter().any(|(stage, _)| stage == name);
+            let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+            let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(wanted);
+            self.checks.insert(name.clone(), check);
+            name
+        });
+        let members = self.stages.entry(stage).or_default();
+        if !members.contains(&name) {
+            members.push(name);
+        }
+    }
+
+    /// Say that a hook was not taken over.
+    fn leave(&mut self, hook: &str, why: &str) {
+        self.left.push(format!("{}: {why}", shown(hook)));
+    }
+
+    fn finish(self, source: &str) -> Result<Imported, Error> {
+        if self.checks.is_empty() {
+            let hooks = self.left.join("; ");
+            let message = format!("no hook of `{source}` can be taken over ({hooks})");
+            return Err(Error::input(message).hint("`gate init` writes a gate.toml without it".to_owned()));
+        }
+        let mut text =
+            format!("# Taken over from {source} by `gate init --from`. `gate plan` shows what this means.\n");
+        for left in &self.left {
+            let _ = writeln!(text, "# not taken over: {left}");
+        }
+        for (stage, members) in &self.stages {
+            let members: Vec<String> = members.iter().map(|name| string(name)).collect();
+            let _ = write!(text, "\n[gate.{stage}]\nall = [{}]\n", members.join(", "));
+        }
+        text.push_str("\n[hook]\n");
+        for (stage, key) in STAGES.iter().filter(|(stage, _)| self.stages.contains_key(stage)) {
+            let _ = writeln!(text, "{key} = {}", string(stage));
+        }
+        // An agent that wants to stop is judged by what a commit must pass.
+        let stop = if self.stages.contains_key("pre-commit") { Some(&"pre-commit") } else { self.stages.keys().next() };
+        if let Some(stop) = stop {
+            let _ = writeln!(text, "stop = {}", string(stop));
+        }
+        let mut written = BTreeSet::new();
+        for (name, check) in &self.checks {
+            match check {
+                Check::Bundled(verifier) => {
+                    let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
+                }
+                Check::Command(command) => {
+                    let words: Vec<String> = command.iter().map(|word| string(word)).collect();
+                    let grant = string(&format!("command:{name}"));
+                    let _ = write!(text, "\n[check.{name}]\nverifier = \"command\"\ngrants = [{grant}]\n");
+                    let _ = write!(text, "\n[command.{name}]\nrun = [{}]\n", words.join(", "));
+                }
+            }
+            written.insert(name);
+        }
+        // What is written must be valid, whatever the names in the file were.
+        config::parse(text.as_bytes()).map_err(|problems| Error::configuration("what was taken over", &problems))?;
+        Ok(Imported { text, taken: self.taken, left: self.left })
+    }
+}
+
+/// The stages that become gates, each with its key in `[hook]`.
+const STAGES: &[(&str, &str)] = &[("pre-commit", "pre_commit"), ("pre-push", "pre_push")];
+
+/// A name as gate.toml allows it.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = name.chars().map(plain).take(50).collect();
+    let name = name.trim_matches('-').to_owned();
+    if name.is_empty() { "hook".to_owned() } else { name }
+}
+
+/// A text in TOML: as in JSON, but for one character.
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+}
+
+fn shown(text: &str) -> String {
+    crate::text::clean_line(text, 120)
+}
+
+/// The words of a command as a shell would see them; `None` where it needs a shell.
+fn words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = line.trim().chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('\''), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (_, '\\') => word.get_or_insert_default().push(chars.next()?),
+            (_, '$' | '`') => return None,
+            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '*' | '?' | '~' | '#' | '\n') => return None,
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    (quote.is_none() && !words.is_empty()).then_some(words)
+}
+
+/// A command line as a check: its words, or a shell that runs it.
+fn command(line: &str) -> Check {
+    Check::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_words_or_are_left_to_a_shell() {
+        let of = |text: &str| words(text).map(|words| words.join("|"));
+        assert_eq!(of("cargo test --quiet").as_deref(), Some("cargo|test|--quiet"));
+        assert_eq!(of("a 'b c' \"d e\" f\\ g ''").as_deref(), Some("a|b c|d e|f g|"));
+        for shell in ["a | b", "a && b", "echo $HOME", "ls *.py", "a > b", "", "'open", "`x`"] {
+            assert_eq!(of(shell), None, "{shell}");
+        }
+    }
+
+    #[test]
+    fn hooks_of_pre_commit_become_verifiers_and_commands() {
+        let text = r#"
+repos:
+  - repo: https://github.com/pre-commit/pre-commit-hooks
+    rev: v5.0.0
+    hooks:
+      - id: check-json
+      - id: check-yaml
+        args: [--unsafe]
+      - id: trailing-whitespace
+      - id: check-merge-conflict
+  - repo: https://github.com/astral-sh/ruff-pre-commit
+    rev: v0.8.0
+    hooks:
+      - id: ruff
+        args: [--fix]
+      - id: ruff-format
+  - repo: local
+    hooks:
+      - id: tests
+        name: tests
+        entry: pytest -q
+        language: system
+        pass_filenames: false
+        stages: [pre-push]
+      - id: each file
+        entry: ./check.sh
+        language: script
+  - repo: https://example.com/unknown
+    rev: "1"
+    hooks:
+      - id: unheard-of
+"#;
+        let imported = import(Path::new(".pre-commit-config.yaml"), text).expect("imported");
+        for part in [
+            "[gate.pre-commit]\nall = [\"json-syntax\", \"yaml-syntax\", \"merge-markers\", \"ruff\", \"ruff-format\"]",
+            "[gate.pre-push]\nall = [\"tests\"]",
+            "run = [\"ruff\", \"check\", \".\"]",
+            "run = [\"pytest\", \"-q\"]",
+            "pre_commit = \"pre-commit\"",
+        ] {
+            assert!(imported.text.contains(part), "{part}: {}", imported.text);
+        }
+        assert_eq!(imported.left.len(), 3, "{:?}", imported.left);
+        assert!(imported.left.iter().any(|left| left.starts_with("each file: ")), "{:?}", imported.left);
+    }
+
+    #[test]
+    fn hooks_of_lefthook_become_commands() {
+        let text = "
+pre-commit:
+  parallel: true
+  commands:
+    lint:
+      glob: '*.py'
+      run: ruff check {staged_files}
+    types:
+      run: mypy .
+    odd:
+      run: ./x {staged_files}
+pre-push:
+  jobs:
+    - name: tests
+      run: cargo test && echo done
+commit-msg:
+  commands:
+    words:
+      run: ./words {1}
+";
+        let imported = import(Path::new("lefthook.yml"), text).expect("imported");
+        for part in [
+            "run = [\"ruff\", \"check\", \".\"]",
+            "run = [\"mypy\", \".\"]",
+            "run = [\"sh\", \"-c\", \"cargo test && echo done\"]",
+        ] {
+            assert!(imported.text.contains(part), "{part}: {}", imported.text);
+        }
+        assert_eq!(imported.left.len(), 2, "{:?}", imported.left);
+    }
+
+    #[test]
+    fn what_is_not_such_a_file_is_refused() {
+        for (path, text) in [
+            ("x.yml", "a: 1"),
+            ("lefthook.yml", "pre-commit: 3"),
+            ("lefthook.yml", ""),
+            (".pre-commit-config.yaml", "repos: []"),
+            (".pre-commit-config.yaml", "[: nonsense"),
+        ] {
+            assert!(import(Path::new(path), text).is_err(), "{path}: {text}");
+        }
+    }
+}

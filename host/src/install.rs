@@ -1,0 +1,176 @@
+//! Puts gates where work is done: in the settings of coding agents, in git hooks, in CI; and takes them out again.
+//!
+//! What is there is kept: settings are edited in place, comments included, and a git hook that was there before still runs.
+//! Installing twice changes nothing.
+
+mod ci;
+pub mod git;
+mod hosts;
+mod settings;
+mod trust;
+
+pub use hosts::{Handler, command_line, deadline, handlers, settings_file, stop_event, timeout};
+pub use settings::value as settings_value;
+pub use trust::{Trust, trust_of, trusted_line};
+
+use crate::error::Error;
+use crate::hook::Host;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Where a gate can be put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// The settings of a coding agent's host.
+    Host(Host),
+    /// The hooks of this repository.
+    Git,
+    /// A workflow of GitHub Actions.
+    Github,
+    /// A job of GitLab CI.
+    Gitlab,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: &[Self] = &[
+        Self::Host(Host::Claude),
+        Self::Host(Host::Codex),
+        Self::Host(Host::Gemini),
+        Self::Host(Host::Qwen),
+        Self::Host(Host::Copilot),
+        Self::Host(Host::Cursor),
+        Self::Git,
+        Self::Github,
+        Self::Gitlab,
+    ];
+
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Host(host) => host.as_str(),
+            Self::Git => "git",
+            Self::Github => "github",
+            Self::Gitlab => "gitlab",
+        }
+    }
+
+    /// The target of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|target| target.as_str() == name)
+    }
+
+    /// Whether it seems to be used in this folder.
+    pub fn is_used(self, root: &Path) -> bool {
+        let sign = match self {
+            Self::Host(Host::Claude) => ".claude",
+            Self::Host(Host::Codex) => ".codex",
+            Self::Host(Host::Gemini) => ".gemini",
+            Self::Host(Host::Qwen) => ".qwen",
+            Self::Host(Host::Copilot) => ".github/hooks",
+            Self::Host(Host::Cursor) => ".cursor",
+            Self::Git => ".git",
+            Self::Github => ".github/workflows",
+            Self::Gitlab => ".gitlab-ci.yml",
+        };
+        root.join(sign).exists()
+    }
+}
+
+/// What was done to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was written or edited.
+    Written(PathBuf),
+    /// It was as it should be.
+    Kept(PathBuf),
+    /// It was removed.
+    Removed(PathBuf),
+    /// Something that the user has to know or do.
+    Note(String),
+}
+
+/// Install a gate. `gate` is the absolute path of the program.
+pub fn install(target: Target, root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
+    if !gate.is_absolute() {
+        return Err(Error::host(format_args!("expected an absolute path, found `{}`", gate.display())));
+    }
+    match target {
+        Target::Host(host) => {
+            let path = root.join(settings_file(host));
+            let before = read(&path)?;
+            let after =
+                settings::merged(before.as_deref(), &hosts::entries(host, gate), hosts::root_entries(host), host)
+                    .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
+            let mut changes = vec![store(&path, before.as_deref(), &after)?];
+            changes.extend(hosts::notes(host, root).into_iter().map(Change::Note));
+            Ok(changes)
+        }
+        Target::Git => git::install(root, gate),
+        Target::Github => ci::install(root, ci::GITHUB),
+        Target::Gitlab => ci::install(root, ci::GITLAB),
+    }
+}
+
+/// Take a gate out again. What others put there stays.
+pub fn uninstall(target: Target, root: &Path) -> Result<Vec<Change>, Error> {
+    match target {
+        Target::Host(host) => {
+            let path = root.join(settings_file(host));
+            let Some(before) = read(&path)? else { return Ok(vec![Change::Kept(path)]) };
+            let after = settings::without(&before, host)
+                .map_err(|error| error.context(&format!("cannot edit `{}`", path.display())))?;
+            match after {
+                Some(after) => Ok(vec![store(&path, Some(&before), &after)?]),
+                None => remove(&path),
+            }
+        }
+        Target::Git => git::uninstall(root),
+        Target::Github => ci::uninstall(root, ci::GITHUB),
+        Target::Gitlab => ci::uninstall(root, ci::GITLAB),
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::input(format_args!("cannot read `{}`", path.display())).because(error)),
+    }
+}
+
+/// Write a file as a whole or not at all, unless it says the same already.
+fn store(path: &Path, before: Option<&str>, after: &str) -> Result<Change, Error> {
+    if before == Some(after) {
+        return Ok(Change::Kept(path.to_owned()));
+    }
+    let failed = |error: std::io::Error| Error::input(format_args!("cannot write `{}`", path.display())).because(error);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    // A link is followed: what it leads to is what the host reads.
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut file = tempfile::NamedTempFile::new_in(real.parent().unwrap_or(folder)).map_err(failed)?;
+    std::io::Write::write_all(&mut file, after.as_bytes()).map_err(failed)?;
+    let mode = fs::metadata(&real).map(|metadata| metadata.permissions());
+    let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    file.as_file().set_permissions(mode).map_err(failed)?;
+    file.persist(&real).map_err(|error| failed(error.error))?;
+    Ok(Change::Written(path.to_owned()))
+}
+
+fn remove(path: &Path) -> Result<Vec<Change>, Error> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(vec![Change::Removed(path.to_owned())]),
+        Err(error) => Err(Error::input(format_args!("cannot remove `{}`", path.display())).because(error)),
+    }
+}
+
+/// A word of a shell command.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,127 @@
+//! Hooks of git: a small script each, which runs the hook that was there before and then `gate git-hook`.
+//!
+//! A missing `gate` makes the script fail, and git then refuses. `--no-verify` skips every hook, so what counts is CI.
+
+use super::{Change, quoted, store};
+use crate::error::Error;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The hooks that are installed.
+pub const HOOKS: &[&str] = &["pre-commit", "commit-msg", "pre-push"];
+/// What a script of ours has in its second line.
+const MARK: &str = "# Written by `gate install git`";
+/// The ending of a hook that was there before.
+const BEFORE: &str = ".before-gate";
+
+/// The folder of the hooks of the repository that `root` is in.
+pub fn hooks_folder(root: &Path) -> Result<PathBuf, Error> {
+    let said = ask(root, &["rev-parse", "--git-path", "hooks"])?;
+    Ok(root.join(said))
+}
+
+fn ask(root: &Path, arguments: &[&str]) -> Result<String, Error> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(root).args(arguments).stdin(Stdio::null());
+    let output = git.output().map_err(|error| Error::host("cannot run `git`").because(error))?;
+    if !output.status.success() {
+        let said = crate::text::clean_line(&String::from_utf8_lossy(&output.stderr), 300);
+        let message = format!("`git {}` failed: {said}", arguments.join(" "));
+        return Err(Error::input(message).hint("git hooks need a git repository: `git init`".to_owned()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+fn script(name: &str, gate: &Path) -> String {
+    let gate = quoted(&gate.to_string_lossy());
+    // What git hands over on standard input is for both. Only what the shell itself knows is used: there may be no PATH.
+    let (keep, feed) = match name {
+        "pre-push" => {
+            ("refs=\nwhile IFS= read -r line; do\n  refs=\"$refs$line\n\"\ndone\n", "printf '%s' \"$refs\" | ")
+        }
+        _ => ("", ""),
+    };
+    format!(
+        "#!/bin/sh\n{MARK}. `gate uninstall git` restores what was here before.\n\
+         before=${{0%/*}}/{name}{BEFORE}\n{keep}\
+         if [ -x \"$before\" ]; then\n  {feed}\"$before\" \"$@\" || exit\nfi\n\
+         {feed}{gate} git-hook {name} \"$@\"\n"
+    )
+}
+
+fn is_ours(text: &str) -> bool {
+    text.lines().nth(1).is_some_and(|line| line.starts_with(MARK))
+}
+
+/// Whether our script is there and can be run, with the command that it runs.
+pub fn installed(root: &Path, name: &str) -> Result<Option<String>, Error> {
+    let path = hooks_folder(root)?.join(name);
+    let text = fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let executable = fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
+    Ok(Some(text).filter(|text| executable && is_ours(text)))
+}
+
+/// Install every hook.
+pub(super) fn install(root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
+    let folder = hooks_folder(root)?;
+    refuse_shared(root, &folder)?;
+    let mut changes = Vec::new();
+    for name in HOOKS {
+        let path = folder.join(name);
+        let before = fs::read(&path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if before.as_deref().is_some_and(|text| !is_ours(text)) {
+            let kept = folder.join(format!("{name}{BEFORE}"));
+            if kept.exists() {
+                let message = format!("`{}` is in the way: both it and `{}` are hooks", kept.display(), path.display());
+                return Err(Error::input(message).hint("remove the one that is not used any more".to_owned()));
+            }
+            fs::rename(&path, &kept)
+                .map_err(|error| Error::input(format_args!("cannot rename `{}`", path.display())).because(error))?;
+            changes.push(Change::Note(format!("the hook `{name}` that was there still runs first")));
+        }
+        let before = before.filter(|text| is_ours(text));
+        changes.push(store(&path, before.as_deref(), &script(name, gate))?);
+        let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
+        executable.map_err(|error| {
+            Error::input(format_args!("cannot make `{}` executable", path.display())).because(error)
+        })?;
+    }
+    Ok(changes)
+}
+
+/// A folder of hooks outside of the repository serves others too.
+fn refuse_shared(root: &Path, folder: &Path) -> Result<(), Error> {
+    let common = root.join(ask(root, &["rev-parse", "--git-common-dir"])?);
+    let top = PathBuf::from(ask(root, &["rev-parse", "--show-toplevel"])?);
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (folder, common, top) = (real(folder), real(&common), real(&top));
+    if folder.starts_with(&common) || folder.starts_with(&top) {
+        return Ok(());
+    }
+    let message = format!("`core.hooksPath` is `{}`, which is not part of this repository", folder.display());
+    Err(Error::input(message).hint("set it for this repository: `git config core.hooksPath .githooks`".to_owned()))
+}
+
+/// Remove every hook of ours, and restore what was there before.
+pub(super) fn uninstall(root: &Path) -> Result<Vec<Change>, Error> {
+    let folder = hooks_folder(root)?;
+    let mut changes = Vec::new();
+    for name in HOOKS {
+        let path = folder.join(name);
+        let ours = fs::read(&path).is_ok_and(|bytes| is_ours(&String::from_utf8_lossy(&bytes)));
+        if !ours {
+            continue;
+        }
+        let before = folder.join(format!("{name}{BEFORE}"));
+        if before.exists() {
+            fs::rename(&before, &path)
+                .map_err(|error| Error::input(format_args!("cannot restore `{}`", path.display())).because(error))?;
+            changes.push(Change::Written(path));
+        } else {
+            changes.extend(super::remove(&path)?);
+        }
+    }
+    Ok(changes)
+}

@@ -1,0 +1,163 @@
+//! What each host's settings must say so that it calls `gate hook`, and how long it then waits.
+
+use super::quoted;
+use crate::hook::Host;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// How long hosts are told to wait, in seconds.
+const TIMEOUT: u64 = 600;
+/// How long before that the hook answers.
+const MARGIN: u64 = 30;
+
+/// The file with a host's settings, relative to the root of the project.
+pub fn settings_file(host: Host) -> &'static str {
+    match host {
+        // Not the shared file: the path of the program is that of this machine.
+        Host::Claude => ".claude/settings.local.json",
+        Host::Codex => ".codex/hooks.json",
+        Host::Gemini => ".gemini/settings.json",
+        Host::Qwen => ".qwen/settings.json",
+        Host::Copilot => ".github/hooks/gate.json",
+        Host::Cursor => ".cursor/hooks.json",
+    }
+}
+
+/// What a host calls the event at which its agent wants to stop.
+pub fn stop_event(host: Host) -> &'static str {
+    match host {
+        Host::Claude | Host::Codex | Host::Qwen => "Stop",
+        Host::Gemini => "AfterAgent",
+        Host::Copilot => "agentStop",
+        Host::Cursor => "stop",
+    }
+}
+
+/// The command that a host runs.
+pub fn command_line(host: Host, gate: &Path) -> String {
+    let gate = quoted(&gate.to_string_lossy());
+    // What Cursor waits is not documented, so there the hook keeps its own short deadline.
+    let deadline = if host == Host::Cursor { String::new() } else { format!(" --deadline {}", TIMEOUT - MARGIN) };
+    format!("{gate} hook --host {}{deadline}", host.as_str())
+}
+
+/// Whether a command is one that [`command_line`] writes for this host, whatever the path of the program is.
+pub(super) fn is_ours(command: &str, host: Host) -> bool {
+    let Some((program, rest)) = command.split_once(" hook --host ") else { return false };
+    let name = program.trim_matches(['\'', '"']).rsplit('/').next().unwrap_or_default();
+    name == "gate" && rest.split(' ').next() == Some(host.as_str())
+}
+
+/// The entries of the settings: each an event and what is called at it.
+pub(super) fn entries(host: Host, gate: &Path) -> Vec<(&'static str, Value)> {
+    let command = command_line(host, gate);
+    let group = |handler: Value| json!({ "hooks": [handler] });
+    match host {
+        Host::Claude => {
+            let handler = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
+            let mut edits = group(handler.clone());
+            edits["matcher"] = json!("Edit|MultiEdit|Write");
+            let mut entries: Vec<(&str, Value)> =
+                ["SessionStart", "Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"]
+                    .into_iter()
+                    .map(|event| (event, group(handler.clone())))
+                    .collect();
+            entries.push(("PostToolUse", edits));
+            entries
+        }
+        Host::Codex => {
+            let handler = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
+            ["SessionStart", "Stop", "SubagentStop"].into_iter().map(|event| (event, group(handler.clone()))).collect()
+        }
+        Host::Gemini => {
+            let handler = json!({ "type": "command", "name": "gate", "command": command, "timeout": TIMEOUT * 1_000 });
+            ["SessionStart", "AfterAgent"].into_iter().map(|event| (event, group(handler.clone()))).collect()
+        }
+        Host::Qwen => {
+            let handler = json!({ "type": "command", "name": "gate", "command": command, "timeout": TIMEOUT * 1_000 });
+            let events = ["SessionStart", "UserPromptSubmit", "Stop"];
+            events.into_iter().map(|event| (event, group(handler.clone()))).collect()
+        }
+        Host::Copilot => {
+            let handler = json!({ "type": "command", "bash": command, "timeoutSec": TIMEOUT });
+            let events = ["sessionStart", "agentStop", "subagentStop"];
+            events.into_iter().map(|event| (event, handler.clone())).collect()
+        }
+        // The bound of the host must not be the one that is met first.
+        Host::Cursor => vec![("stop", json!({ "command": command, "loop_limit": 25 }))],
+    }
+}
+
+/// What the settings must say besides.
+pub(super) fn root_entries(host: Host) -> &'static [(&'static str, u32)] {
+    match host {
+        Host::Copilot | Host::Cursor => &[("version", 1)],
+        _ => &[],
+    }
+}
+
+/// What the user has to know or do.
+pub(super) fn notes(host: Host, root: &Path) -> Vec<String> {
+    match host {
+        Host::Codex => vec![format!(
+            "Codex runs a project's hook only after you trust it, and skips it silently until then: open Codex in `{}` and \
+             use `/hooks`; `gate doctor` says whether it is trusted",
+            root.display()
+        )],
+        Host::Gemini => vec!["Gemini CLI runs a project's hooks only in a trusted folder".to_owned()],
+        Host::Cursor => {
+            vec!["Cursor's cloud agents run no stop hooks: run `gate` in CI too (`gate install github`)".to_owned()]
+        }
+        Host::Claude | Host::Qwen | Host::Copilot => Vec::new(),
+    }
+}
+
+/// A hook of ours in the settings of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handler {
+    /// The event.
+    pub event: String,
+    /// Its number among the groups of the event, and within the group.
+    pub place: (usize, usize),
+    /// The command.
+    pub command: String,
+    /// How long the host waits, in seconds, where the settings say it.
+    pub timeout: Option<u64>,
+}
+
+/// How long a host waits for a handler, in seconds.
+pub fn timeout(host: Host, handler: &Handler) -> u64 {
+    handler.timeout.unwrap_or(match host {
+        Host::Claude | Host::Codex => 600,
+        Host::Gemini | Host::Qwen => 60,
+        Host::Copilot | Host::Cursor => 30,
+    })
+}
+
+/// The deadline that a command gives itself, in seconds.
+pub fn deadline(host: Host, command: &str) -> u64 {
+    let said = command.split_once(" --deadline ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    said.unwrap_or_else(|| host.deadline().as_secs())
+}
+
+/// The hooks of ours in settings that were read.
+pub fn handlers(host: Host, settings: &Value) -> Vec<Handler> {
+    let mut found = Vec::new();
+    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+        for (group_number, group) in groups.as_array().into_iter().flatten().enumerate() {
+            let inner = group["hooks"].as_array().map(Vec::as_slice);
+            for (number, handler) in inner.unwrap_or(std::slice::from_ref(group)).iter().enumerate() {
+                let command = [&handler["command"], &handler["bash"]].into_iter().find_map(Value::as_str);
+                let Some(command) = command.filter(|command| is_ours(command, host)) else { continue };
+                let seconds = match host {
+                    Host::Gemini | Host::Qwen => handler["timeout"].as_u64().map(|milliseconds| milliseconds / 1_000),
+                    Host::Copilot => handler["timeoutSec"].as_u64(),
+                    _ => handler["timeout"].as_u64(),
+                };
+                let place = (group_number, number);
+                found.push(Handler { event: event.clone(), place, command: command.to_owned(), timeout: seconds });
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,74 @@
+//! Whether Codex trusts a hook. It runs a project's hook only if its settings hold a hash of it, and skips it silently
+//! otherwise.
+
+use super::hosts::Handler;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// Whether a hook is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It is.
+    Trusted,
+    /// It was, and has been changed since.
+    Changed,
+    /// It never was.
+    Unknown,
+}
+
+/// The name of an event in Codex's settings.
+fn event_name(event: &str) -> String {
+    let mut name = String::new();
+    for c in event.chars() {
+        if c.is_ascii_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name
+}
+
+/// The key and the hash under which Codex keeps its trust in a hook.
+pub fn trusted_line(hooks_file: &Path, handler: &Handler) -> (String, String) {
+    let event = event_name(&handler.event);
+    let (group, number) = handler.place;
+    let key = format!("{}:{event}:{group}:{number}", hooks_file.display());
+    let timeout = handler.timeout.unwrap_or(600);
+    // Codex hashes the compact JSON with sorted keys; serde_json's objects are sorted.
+    let hook = json!({ "async": false, "command": handler.command, "timeout": timeout, "type": "command" });
+    let identity = json!({ "event_name": event, "hooks": [hook] });
+    (key, format!("sha256:{}", crate::text::hex(&Sha256::digest(identity.to_string()))))
+}
+
+/// Whether these settings of Codex (`config.toml`) trust a hook.
+pub fn trust_of(config: &str, hooks_file: &Path, handler: &Handler) -> Trust {
+    let (key, hash) = trusted_line(hooks_file, handler);
+    let Ok(config) = toml::from_str::<toml::Table>(config) else { return Trust::Unknown };
+    let state = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(|state| state.get(&key));
+    match state.and_then(|state| state.get("trusted_hash")).and_then(toml::Value::as_str) {
+        Some(known) if known == hash => Trust::Trusted,
+        Some(_) => Trust::Changed,
+        None => Trust::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_trusted_by_the_hash_of_what_it_does() {
+        let file = Path::new("/w/.codex/hooks.json");
+        let mut handler =
+            Handler { event: "Stop".into(), place: (0, 0), command: "/opt/gate hook".into(), timeout: Some(600) };
+        let (key, hash) = trusted_line(file, &handler);
+        assert_eq!(key, "/w/.codex/hooks.json:stop:0:0");
+        let config = format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"{hash}\"\n");
+        assert_eq!(trust_of(&config, file, &handler), Trust::Trusted);
+        handler.command.push_str(" --typo");
+        assert_eq!(trust_of(&config, file, &handler), Trust::Changed);
+        assert_eq!(trust_of("", file, &handler), Trust::Unknown);
+        assert_eq!(event_name("SessionStart"), "session_start");
+    }
+}

@@ -1,0 +1,381 @@
+//! Where a task is: the states of the gate protocol, and the steps between them that it knows.
+
+use super::body::{Ended, Override, Started};
+use super::history::{self, Ending, PastRun, TaskHistory};
+use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
+use crate::outcome::{Node, NodeKind, Outcome};
+use crate::record::Record;
+use crate::verdict::{Class, Status};
+use serde::Serialize;
+
+/// The state of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum State {
+    /// Nothing has begun.
+    Pending,
+    /// The executor works.
+    Executing,
+    /// Commands and rules are checked.
+    Verifying,
+    /// A reviewer looks at it.
+    Reviewing,
+    /// It passed.
+    Approved,
+    /// A reviewer rejected it.
+    Rejected,
+    /// It failed, or was interrupted.
+    Failed,
+    /// It waits for something else.
+    Blocked,
+    /// A person let it through without a pass.
+    Skipped,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 9] = [
+        Self::Pending,
+        Self::Executing,
+        Self::Verifying,
+        Self::Reviewing,
+        Self::Approved,
+        Self::Rejected,
+        Self::Failed,
+        Self::Blocked,
+        Self::Skipped,
+    ];
+
+    /// The word of the protocol.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Executing => "EXECUTING",
+            Self::Verifying => "VERIFYING",
+            Self::Reviewing => "REVIEWING",
+            Self::Approved => "APPROVED",
+            Self::Rejected => "REJECTED",
+            Self::Failed => "FAILED",
+            Self::Blocked => "BLOCKED",
+            Self::Skipped => "SKIPPED",
+        }
+    }
+
+    /// Whether the protocol knows this step. Only a review approves, and nothing is reviewed that was not verified.
+    pub fn may_become(self, next: Self) -> bool {
+        use State::{Approved, Blocked, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
+        match (self, next) {
+            (Pending, Executing) | (Executing, Verifying) | (Verifying, Reviewing) | (Reviewing, Approved) => true,
+            (Executing | Verifying | Reviewing, Failed | Blocked) | (Reviewing, Rejected) => true,
+            (Failed | Rejected | Blocked, Executing) => true,
+            // Only a person does this, and to nothing that has passed.
+            (Pending | Failed | Rejected | Blocked, Skipped) => true,
+            // A task can be taken up again.
+            (Approved | Skipped, Executing) => true,
+            _ => false,
+        }
+    }
+
+    /// The steps from here to there, each of which the protocol knows; the last of them is `to`.
+    fn on_the_way(self, to: Self) -> Vec<Self> {
+        let mut paths = vec![vec![self]];
+        for _ in 0..Self::ALL.len() {
+            let mut longer = Vec::new();
+            for path in &paths {
+                let last = path.last().copied().unwrap_or(self);
+                for next in Self::ALL.into_iter().filter(|next| last.may_become(*next) && !path.contains(next)) {
+                    let mut path = path.clone();
+                    path.push(next);
+                    if next == to {
+                        return path.split_off(1);
+                    }
+                    longer.push(path);
+                }
+            }
+            paths = longer;
+        }
+        Vec::new()
+    }
+}
+
+/// Where a task is, and how it got there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskStatus {
+    /// The task; empty for work without one.
+    pub task: String,
+    /// Its title.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Its phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Its state.
+    pub gate_status: State,
+    /// Which step: 1 the executor, 2 the commands and rules, 3 the review.
+    pub gate_step: u8,
+    /// What the executor did: `pending`, `running`, `success`, `failure` or `blocked`.
+    pub executor_status: &'static str,
+    /// What the commands and rules said: `pending`, `running`, `passed`, `failed` or `skipped`.
+    pub verify_status: &'static str,
+    /// What the reviewer said: `pending`, `reviewing`, `approved`, `rejected` or `skipped`.
+    pub architect_status: &'static str,
+    /// When the first attempt began.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub started_at: String,
+    /// When the last step was.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_step_at: String,
+    /// The number of the current attempt.
+    pub attempt: u32,
+    /// How many there may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// Why earlier attempts failed.
+    pub previous_failures: Vec<String>,
+    /// `complete (unverified)` or `complete (forced)`, where a person let it through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overridden: Option<String>,
+    /// Every state that it was in.
+    #[serde(skip)]
+    pub path: Vec<State>,
+}
+
+/// Where a task is, by its entries in the order of their numbers.
+pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError> {
+    let mut status = TaskStatus {
+        task: task.to_owned(),
+        name: String::new(),
+        phase: None,
+        gate_status: State::Pending,
+        gate_step: 1,
+        executor_status: "pending",
+        verify_status: "pending",
+        architect_status: "pending",
+        started_at: entries.first().map(|entry| entry.at.clone()).unwrap_or_default(),
+        last_step_at: entries.last().map(|entry| entry.at.clone()).unwrap_or_default(),
+        attempt: 1,
+        max_attempts: None,
+        previous_failures: Vec::new(),
+        overridden: None,
+        path: vec![State::Pending],
+    };
+    let runs = history::runs(entries)?;
+    for entry in entries {
+        match entry.kind {
+            EntryKind::StepStarted => {
+                let started: Started = entry.read()?;
+                let alive = started.process.is_alive();
+                match started.step.as_str() {
+                    "executor" => {
+                        let ended = entries.iter().any(|other| {
+                            other.seq > entry.seq
+                                && matches!(other.kind, EntryKind::StepEnded | EntryKind::CutOff)
+                                && other.labels.run == entry.labels.run
+                        });
+                        status.executor_status = if ended || !alive { "failure" } else { "running" };
+                        status.reach(State::Executing);
+                        if !ended && !alive {
+                            status.reach(State::Failed);
+                        }
+                    }
+                    "review" if alive => status.reach(State::Reviewing),
+                    "gate" => {
+                        if let Some(run) = runs.iter().find(|run| run.run == entry.labels.run) {
+                            status.take(run);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            EntryKind::StepEnded => {
+                let ended: Ended = entry.read()?;
+                if ended.step == "executor" {
+                    (status.executor_status, _) = match ended.outcome.as_str() {
+                        "success" => ("success", ()),
+                        "blocked" => ("blocked", status.reach(State::Blocked)),
+                        _ => ("failure", status.reach(State::Failed)),
+                    };
+                }
+            }
+            EntryKind::Override => {
+                let said: Override = entry.read()?;
+                status.overridden = Some(said.word().to_owned());
+                status.reach(State::Skipped);
+            }
+            _ => {}
+        }
+    }
+    let history = TaskHistory::of(entries)?;
+    status.attempt = history.attempts().max(1);
+    status.previous_failures = history.runs.iter().filter(|run| !run.passed()).map(failure).collect();
+    Ok(status)
+}
+
+/// Why a run failed, in one line.
+pub fn failure(run: &PastRun) -> String {
+    match &run.ending {
+        Ending::Interrupted => "interrupted".to_owned(),
+        Ending::Running => "still running".to_owned(),
+        Ending::Recorded(record) => {
+            let class = record.class.as_ref().map_or("", Class::as_str);
+            let summary = record.checks().filter(|check| !matches!(check.outcome, Outcome::Pass | Outcome::Skipped));
+            let summary = summary.filter_map(|check| {
+                let verdict = check.verdict.as_ref()?;
+                let first = verdict.findings.first().map(|finding| finding.message.clone());
+                let said = first.or_else(|| verdict.error.as_ref().map(|error| error.message.clone()))?;
+                Some(format!("{}: {said}", check.name))
+            });
+            let summary = summary.into_iter().next().unwrap_or_else(|| record.status.as_str().to_owned());
+            let line = if class.is_empty() { summary } else { format!("{class}: {summary}") };
+            crate::text::clean_line(&line, 200)
+        }
+    }
+}
+
+impl TaskStatus {
+    /// Go to a state by the steps that the protocol knows.
+    fn reach(&mut self, state: State) {
+        if self.gate_status == state {
+            return;
+        }
+        for step in self.gate_status.on_the_way(state) {
+            self.gate_status = step;
+            self.path.push(step);
+        }
+        self.gate_step = match self.gate_status {
+            State::Pending | State::Executing => 1,
+            State::Verifying => 2,
+            State::Reviewing | State::Approved | State::Rejected => 3,
+            State::Failed | State::Blocked | State::Skipped => self.gate_step,
+        };
+    }
+
+    /// Take over what a run came to.
+    fn take(&mut self, run: &PastRun) {
+        self.reach(State::Verifying);
+        self.overridden = None;
+        match &run.ending {
+            Ending::Running => (self.verify_status, self.architect_status) = ("running", "pending"),
+            Ending::Interrupted => {
+                (self.verify_status, self.architect_status) = ("failed", "pending");
+                self.reach(State::Failed);
+            }
+            Ending::Recorded(record) => self.take_record(record),
+        }
+    }
+
+    fn take_record(&mut self, record: &Record) {
+        if let Some(task) = &record.task {
+            self.name.clone_from(&task.title);
+            self.phase.clone_from(&task.phase);
+        }
+        self.max_attempts = record.attempts_allowed;
+        if self.executor_status != "running" {
+            self.executor_status = match &record.class {
+                Some(Class::ExecutionFailure) => "failure",
+                Some(Class::Blocked) => "blocked",
+                _ => "success",
+            };
+        }
+        let (rules, reviews): (Vec<&Node>, Vec<&Node>) = record
+            .gate
+            .walk()
+            .filter(|node| node.kind == NodeKind::Check && !node.shadow)
+            .partition(|node| !is_review(node));
+        let passed = |nodes: &[&Node]| nodes.iter().any(|node| node.outcome == Outcome::Pass);
+        let failed = |nodes: &[&Node]| {
+            nodes.iter().any(|node| matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error))
+        };
+        let (fine, rejected) = (record.status == Status::Pass, record.class == Some(Class::ReviewRejection));
+        self.verify_status = match () {
+            () if fine && !passed(&rules) => "skipped",
+            () if fine || rejected || (!failed(&rules) && failed(&reviews)) => "passed",
+            () => "failed",
+        };
+        self.architect_status = match () {
+            () if reviews.is_empty() => "skipped",
+            () if passed(&reviews) && !failed(&reviews) => "approved",
+            () if rejected || failed(&reviews) => "rejected",
+            () if fine => "skipped",
+            () => "pending",
+        };
+        self.reach(match (record.status, &record.class) {
+            (Status::Pass, _) => State::Approved,
+            (_, Some(Class::Blocked)) => State::Blocked,
+            (_, Some(Class::ReviewRejection)) => State::Rejected,
+            _ => State::Failed,
+        });
+    }
+}
+
+/// Whether a check asked somebody's opinion.
+fn is_review(node: &Node) -> bool {
+    !node.models.is_empty() || node.class == Some(Class::ReviewRejection)
+}
+
+/// Where every task of a project is, the one that moved last first.
+pub fn of_project(ledger: &dyn Ledger, project: &Project) -> Result<Vec<TaskStatus>, LedgerError> {
+    let entries = ledger.entries(&Filter::of(project))?;
+    let mut tasks: Vec<(u64, String, Vec<Entry>)> = Vec::new();
+    for entry in entries {
+        if matches!(entry.kind, EntryKind::Prune | EntryKind::Note) {
+            continue;
+        }
+        match tasks.iter_mut().find(|(_, task, _)| *task == entry.labels.task) {
+            Some((seq, _, list)) => {
+                *seq = entry.seq;
+                list.push(entry);
+            }
+            None => tasks.push((entry.seq, entry.labels.task.clone(), vec![entry])),
+        }
+    }
+    tasks.sort_by_key(|(seq, ..)| std::cmp::Reverse(*seq));
+    tasks.iter().map(|(_, task, entries)| of_task(task, entries)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_steps_of_the_protocol_are_taken() {
+        use State::{Approved, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
+        for (from, to, allowed) in [
+            (Pending, Executing, true),
+            (Pending, Approved, false),
+            (Executing, Approved, false),
+            (Verifying, Approved, false),
+            (Executing, Reviewing, false),
+            (Verifying, Rejected, false),
+            (Reviewing, Rejected, true),
+            (Approved, Skipped, false),
+            (Failed, Executing, true),
+            (Failed, Approved, false),
+            (Rejected, Verifying, false),
+        ] {
+            assert_eq!(from.may_become(to), allowed, "{from:?} → {to:?}");
+        }
+    }
+
+    #[test]
+    fn every_state_is_reached_by_steps_that_are_known() {
+        for from in State::ALL {
+            for to in State::ALL.into_iter().filter(|to| *to != from && *to != State::Pending) {
+                let path = from.on_the_way(to);
+                assert_eq!(path.last(), Some(&to), "{from:?} → {to:?}");
+                let mut before = from;
+                for step in path {
+                    assert!(before.may_become(step), "{before:?} → {step:?}");
+                    before = step;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_approved_without_having_been_reviewed() {
+        for state in State::ALL {
+            assert_eq!(state.may_become(State::Approved), state == State::Reviewing, "{state:?}");
+        }
+    }
+}

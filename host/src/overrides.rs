@@ -1,0 +1,288 @@
+//! Overrides: a person lets something through without a pass.
+//!
+//! An override names who decided, why, and until when. It holds for one tree and for the findings that it covers, and is
+//! reported as `complete (unverified)` or `complete (forced)`, never as a pass. Without a terminal it needs a signature by a
+//! key that the configuration lists, which an agent cannot type.
+
+use crate::config::Overrides;
+use crate::ledger::body::Override;
+use crate::outcome::{NodeKind, Outcome};
+use crate::record::Record;
+use crate::verdict::{Level, Status};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// What a signature is for, so that one for something else is none.
+pub const NAMESPACE: &str = "gatehost-override";
+/// The least characters of a reason.
+const LEAST_REASON: usize = 12;
+
+/// Why a gate may be skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// What verifies is not available.
+    VerifyUnavailable,
+    /// The check is wrong, and not the work.
+    KnownFalseNegative,
+    /// The person takes the risk.
+    UserRisk,
+}
+
+impl Condition {
+    /// Every condition.
+    pub const ALL: [Self; 3] = [Self::VerifyUnavailable, Self::KnownFalseNegative, Self::UserRisk];
+
+    /// The word used in every report.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::VerifyUnavailable => "verify-unavailable",
+            Self::KnownFalseNegative => "known-false-negative",
+            Self::UserRisk => "user-risk",
+        }
+    }
+}
+
+/// Why an override is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// The reason says nothing.
+    #[error("the reason must say why, in at least {LEAST_REASON} characters")]
+    NoReason,
+    /// The reason is one that never counts.
+    #[error("`{0}` is not a reason to skip a gate")]
+    NotAReason(String),
+    /// There is nothing to let through.
+    #[error("run {0} passed, so there is nothing to let through")]
+    Passed(String),
+    /// What was judged is not known.
+    #[error("run {0} has no tree digest, so an override could not be bound to what was judged")]
+    NoTree(String),
+    /// It would hold too long.
+    #[error("an override holds for at most {}", crate::config::show_duration(*.0))]
+    TooLong(Duration),
+    /// Nobody listed can have signed.
+    #[error("`[overrides] signers` of the configuration lists no key")]
+    NoSigners,
+    /// The signature is not one of a listed key over this request.
+    #[error("the signature is not valid for this request: {0}")]
+    BadSignature(String),
+    /// Nobody is there.
+    #[error("an override needs a person at a terminal, or a signature")]
+    NoTerminal,
+}
+
+/// Excuses that the gate exists to prevent.
+const EXCUSES: [&str; 12] = [
+    "looks good",
+    "looks fine",
+    "lgtm",
+    "tests are slow",
+    "slow test",
+    "tests take too long",
+    "takes too long",
+    "take too long",
+    "too slow",
+    "should work",
+    "probably pass",
+    "trust me",
+];
+
+/// Whether the reason is one.
+pub fn check_reason(reason: &str) -> Result<(), Refused> {
+    let plain = reason.trim().to_lowercase();
+    if let Some(excuse) = EXCUSES.iter().find(|excuse| plain.contains(*excuse)) {
+        return Err(Refused::NotAReason((*excuse).to_owned()));
+    }
+    if plain.chars().filter(|c| c.is_alphanumeric()).count() < LEAST_REASON {
+        return Err(Refused::NoReason);
+    }
+    Ok(())
+}
+
+/// An override of what a run came to, before anybody vouched for it.
+pub fn propose(
+    kind: &str,
+    record: &Record,
+    condition: Option<Condition>,
+    reason: &str,
+    holds: Duration,
+    now: u64,
+    policy: &Overrides,
+) -> Result<Override, Refused> {
+    check_reason(reason)?;
+    if record.status == Status::Pass {
+        return Err(Refused::Passed(record.run.clone()));
+    }
+    if holds > policy.longest {
+        return Err(Refused::TooLong(policy.longest));
+    }
+    let tree = record.tree.clone().ok_or_else(|| Refused::NoTree(record.run.clone()))?;
+    Ok(Override {
+        kind: kind.to_owned(),
+        task: record.task.as_ref().map(|task| task.id.clone()).unwrap_or_default(),
+        run: record.run.clone(),
+        tree,
+        base: record.base.clone(),
+        fingerprints: faults(record).into_iter().collect(),
+        condition: condition.map(|condition| condition.as_str().to_owned()).unwrap_or_default(),
+        reason: reason.trim().to_owned(),
+        expires: now.saturating_add(holds.as_secs()),
+        ..Override::default()
+    })
+}
+
+/// The fingerprints of what keeps a run from passing.
+pub fn faults(record: &Record) -> BTreeSet<String> {
+    let checks = record.gate.walk().filter(|node| {
+        node.kind == NodeKind::Check && !node.shadow && !matches!(node.outcome, Outcome::Pass | Outcome::NotApplicable)
+    });
+    let findings = checks.flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
+    findings.filter(|finding| finding.level == Level::Error).map(|finding| finding.fingerprint.clone()).collect()
+}
+
+/// Whether an override lets this record through now: the same tree, on the same base, nothing found that it does not cover,
+/// and not expired.
+pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
+    now < granted.expires
+        && record.tree.as_ref() == Some(&granted.tree)
+        && record.base == granted.base
+        && faults(record).iter().all(|fault| granted.fingerprints.contains(fault))
+}
+
+/// Check a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
+pub fn check_signature(granted: &Override, signature: &Path, policy: &Overrides) -> Result<String, Refused> {
+    if policy.signers.is_empty() {
+        return Err(Refused::NoSigners);
+    }
+    let bad = |why: String| Refused::BadSignature(crate::text::clean_line(&why, 300));
+    let allowed = || -> std::io::Result<tempfile::NamedTempFile> {
+        let mut file = tempfile::NamedTempFile::new()?;
+        for signer in &policy.signers {
+            writeln!(file, "{signer}")?;
+        }
+        file.flush()?;
+        Ok(file)
+    };
+    let allowed = allowed().map_err(|error| bad(error.to_string()))?;
+    for signer in &policy.signers {
+        let Some(name) = signer.split_ascii_whitespace().next() else { continue };
+        let verified = verify(granted, signature, allowed.path(), name).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => bad("there is no `ssh-keygen` in PATH to check it".to_owned()),
+            _ => bad(error.to_string()),
+        })?;
+        if verified {
+            return Ok(name.to_owned());
+        }
+    }
+    Err(bad("no listed key made it".to_owned()))
+}
+
+fn verify(granted: &Override, signature: &Path, allowed: &Path, name: &str) -> std::io::Result<bool> {
+    let mut child = Command::new("ssh-keygen")
+        .args(["-Y", "verify", "-n", NAMESPACE, "-I", name, "-f"])
+        .arg(allowed)
+        .arg("-s")
+        .arg(signature)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that ends before it reads has refused.
+        let _ = stdin.write_all(granted.request().as_bytes());
+    }
+    Ok(child.wait()?.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Node;
+    use crate::verdict::{Finding, Verdict};
+
+    fn record(fingerprints: &[&str]) -> Record {
+        let mut check = Node::new("c", NodeKind::Check, Outcome::Fail);
+        let finding = |fingerprint: &&str| {
+            let mut finding = Finding::new("x", Level::Error, "wrong");
+            finding.fingerprint = (*fingerprint).to_owned();
+            finding
+        };
+        check.verdict =
+            Some(Verdict { findings: fingerprints.iter().map(finding).collect(), ..Verdict::of(Status::Fail) });
+        let mut gate = Node::new("g", NodeKind::All, Outcome::Fail);
+        gate.children = vec![check];
+        let mut record = Record::of(gate);
+        record.run = "r1".to_owned();
+        record.tree = Some("sha256:1".to_owned());
+        record
+    }
+
+    fn granted(record: &Record) -> Override {
+        let policy = Overrides::default();
+        let hour = Duration::from_secs(3600);
+        propose("skip", record, Some(Condition::UserRisk), "the service is down today", hour, 1_000, &policy)
+            .expect("an override")
+    }
+
+    #[test]
+    fn excuses_are_refused() {
+        for (reason, fine) in [
+            ("the external API is rate limited until tomorrow", true),
+            ("test bug: the fixture expects last year's date", true),
+            ("", false),
+            ("because", false),
+            ("Looks good to me, really it does", false),
+            ("the tests take too long on this machine", false),
+            ("LGTM and we are in a hurry now", false),
+            ("----------------------------", false),
+        ] {
+            assert_eq!(check_reason(reason).is_ok(), fine, "{reason}");
+        }
+    }
+
+    #[test]
+    fn an_override_holds_for_one_tree_its_findings_and_its_time() {
+        let record = record(&["a", "b"]);
+        let granted = granted(&record);
+        assert!(covers(&granted, &record, 1_000));
+        assert!(covers(&granted, &self::record(&["b"]), 1_000), "one finding less is covered");
+        assert!(!covers(&granted, &self::record(&["a", "b", "new"]), 1_000));
+        assert!(!covers(&granted, &record, 1_000 + 3_600), "expired");
+        let mut other = record.clone();
+        other.tree = Some("sha256:2".to_owned());
+        assert!(!covers(&granted, &other, 1_000));
+        other.tree = None;
+        assert!(!covers(&granted, &other, 1_000));
+        let mut moved = record;
+        moved.base = Some("c0ffee".to_owned());
+        assert!(!covers(&granted, &moved, 1_000));
+    }
+
+    #[test]
+    fn what_passed_or_is_unknown_or_lasts_too_long_cannot_be_overridden() {
+        let policy = Overrides::default();
+        let hour = Duration::from_secs(3600);
+        let propose = |record: &Record, holds| {
+            propose("skip", record, None, "the external service is down", holds, 0, &policy).map(|_| ())
+        };
+        let mut passed = record(&[]);
+        passed.status = Status::Pass;
+        assert_eq!(propose(&passed, hour), Err(Refused::Passed("r1".to_owned())));
+        let mut unknown = record(&[]);
+        unknown.tree = None;
+        assert_eq!(propose(&unknown, hour), Err(Refused::NoTree("r1".to_owned())));
+        assert_eq!(propose(&record(&[]), hour * 24 * 365), Err(Refused::TooLong(policy.longest)));
+    }
+
+    #[test]
+    fn what_is_signed_cannot_be_made_to_say_something_else() {
+        let mut granted = granted(&record(&["a"]));
+        granted.reason = "harmless\nfinding: b".to_owned();
+        assert!(!granted.request().contains("\nfinding: b"), "{}", granted.request());
+        assert!(granted.request().contains("\nfinding: a\n"));
+    }
+}

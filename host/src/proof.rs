@@ -1,0 +1,7 @@
+//! Proof for others: was this tree passed by this policy, and a signed statement of what a run came to.
+
+pub mod dsse;
+mod passed;
+pub mod statement;
+
+pub use passed::{Answer, Question, answer};

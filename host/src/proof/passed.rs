@@ -1,0 +1,156 @@
+//! Was this tree passed by this policy? Answered from the ledger alone; nothing runs.
+
+use crate::ledger::body::Override;
+use crate::ledger::{Entry, EntryKind, Filter, Ledger, LedgerError};
+use crate::overrides;
+use crate::record::{Mark, Record};
+use crate::verdict::Status;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The digest of the change.
+    pub tree: String,
+    /// The commit that the change is relative to.
+    pub base: Option<String>,
+    /// The digest of the plan that must have passed it.
+    pub plan: String,
+    /// Whether what a person let through is accepted.
+    pub accept_overrides: bool,
+    /// The time now, in seconds since 1970.
+    pub now: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Yes, in this run.
+    Passed(Box<Entry>),
+    /// No, and a person let it through, which the policy accepts.
+    Overridden(Box<Entry>, Box<Override>),
+    /// No.
+    NotPassed {
+        /// Why.
+        why: String,
+        /// The run that comes nearest, where there is one.
+        nearest: Option<Box<Entry>>,
+    },
+}
+
+/// Look for a pass of this tree by this plan. A later run that did not pass outranks an earlier pass.
+pub fn answer(ledger: &dyn Ledger, question: &Question) -> Result<Answer, LedgerError> {
+    let filter = Filter { tree: Some(question.tree.clone()), ..Filter::default() };
+    let filter = filter.kinds(&[EntryKind::Run, EntryKind::Override]);
+    let entries = ledger.entries(&filter)?;
+    let mut nearest: Option<(String, &Entry)> = None;
+    for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Run) {
+        let record = entry.record()?;
+        match fault(&record, question) {
+            None => return Ok(Answer::Passed(Box::new(entry.clone()))),
+            Some((why, decides)) => {
+                nearest.get_or_insert((why, entry));
+                if decides {
+                    break;
+                }
+            }
+        }
+    }
+    let last = entries.iter().rev().find(|entry| entry.kind == EntryKind::Run);
+    for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Override) {
+        let granted: Override = entry.read()?;
+        let covered = match last {
+            Some(last) => overrides::covers(&granted, &last.record()?, question.now) && granted.base == question.base,
+            None => false,
+        };
+        if covered && question.accept_overrides {
+            return Ok(Answer::Overridden(Box::new(entry.clone()), Box::new(granted)));
+        }
+        if covered {
+            let why = format!("it is {}, which the policy does not accept", granted.word());
+            return Ok(Answer::NotPassed { why, nearest: Some(Box::new(entry.clone())) });
+        }
+    }
+    Ok(match nearest {
+        None => Answer::NotPassed { why: "no run has judged it".to_owned(), nearest: None },
+        Some((why, entry)) => Answer::NotPassed { why, nearest: Some(Box::new(entry.clone())) },
+    })
+}
+
+/// Why a run is no proof, and whether earlier runs no longer count.
+fn fault(record: &Record, question: &Question) -> Option<(String, bool)> {
+    let run = &record.run;
+    if record.plan != question.plan {
+        return Some((format!("run {run} judged it by another plan ({})", record.plan), false));
+    }
+    if record.base != question.base {
+        let base = record.base.as_deref().unwrap_or("no commit");
+        return Some((format!("run {run} judged it on another base ({base})"), false));
+    }
+    if record.status != Status::Pass {
+        return Some((format!("run {run} came to `{}`", record.status), true));
+    }
+    if let Some(mark) =
+        record.marks.iter().find(|mark| matches!(mark, Mark::Replayed | Mark::LeftOut | Mark::AuthorsWord))
+    {
+        return Some((format!("run {run} passed, and is marked `{}`", mark.as_str()), false));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{NewEntry, Project, SqliteLedger};
+    use crate::outcome::{Node, NodeKind};
+
+    fn record(status: Status, plan: &str, base: &str) -> Record {
+        let mut record = Record::of(Node::new("g", NodeKind::All, status.into()));
+        record.run = format!("{status}-{plan}-{base}");
+        record.tree = Some("sha256:t".to_owned());
+        record.plan = plan.to_owned();
+        record.base = Some(base.to_owned());
+        record
+    }
+
+    fn question() -> Question {
+        Question {
+            tree: "sha256:t".to_owned(),
+            base: Some("b".to_owned()),
+            plan: "p".to_owned(),
+            accept_overrides: false,
+            now: 100,
+        }
+    }
+
+    fn ask(records: &[Record], question: &Question) -> Answer {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+        let project = Project::at(std::path::Path::new("/p"));
+        for record in records {
+            ledger.append_one(&project, NewEntry::run(record, "").expect("JSON")).expect("appended");
+        }
+        answer(&ledger, question).expect("an answer")
+    }
+
+    #[test]
+    fn only_a_pass_of_this_tree_on_this_base_by_this_plan_is_one() {
+        let pass = || record(Status::Pass, "p", "b");
+        let replayed = Record { marks: vec![Mark::Replayed], ..pass() };
+        for (records, passed) in [
+            (vec![pass()], true),
+            (vec![], false),
+            (vec![record(Status::Fail, "p", "b")], false),
+            (vec![record(Status::Error, "p", "b")], false),
+            (vec![record(Status::Pass, "other", "b")], false),
+            (vec![record(Status::Pass, "p", "other")], false),
+            (vec![pass(), record(Status::Fail, "p", "b")], false),
+            (vec![record(Status::Fail, "p", "b"), pass()], true),
+            (vec![pass(), record(Status::Fail, "other", "b")], true),
+            (vec![replayed], false),
+            (vec![Record { tree: Some("sha256:u".to_owned()), ..pass() }], false),
+        ] {
+            let found = ask(&records, &question());
+            assert_eq!(matches!(found, Answer::Passed(_)), passed, "{records:#?}\n{found:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What readers of words need besides the page: letters by what they look like, and sentences that break off.
+
+/// Look-alikes of Latin letters as the letters that they look like: wide and mathematical ones, Cyrillic and Greek.
+pub fn folded(text: &str) -> String {
+    const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
+    const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
+    const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι";
+    const AS_LATIN_TOO: &str = "ABEZHIKMNOPTYXoavpi";
+    let folded = |character: char| -> char {
+        let code = u32::from(character);
+        let ascii = match code {
+            0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0),
+            // Thirteen alphabets of 52 letters, and then five times ten digits.
+            0x1D400..=0x1D6A3 => {
+                let letter = (code - 0x1D400) % 52;
+                char::from_u32(if letter < 26 { 65 + letter } else { 97 + letter - 26 })
+            }
+            0x1D7CE..=0x1D7FF => char::from_u32(48 + (code - 0x1D7CE) % 10),
+            _ => [(CYRILLIC, AS_LATIN), (GREEK, AS_LATIN_TOO)].iter().find_map(|(from, to)| {
+                from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at))
+            }),
+        };
+        ascii.unwrap_or(character)
+    };
+    text.chars().map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
+}
+
+/// Whether a text of English breaks off: its last word demands another one, as in "this is not", "far from", "I say".
+pub fn breaks_off(text: &str) -> bool {
+    const DEMANDING: &str = "not never cannot no neither nor hardly barely almost nearly half partly partially mostly is are was \
+        were be been being am will would should shall can could may might must do does did has have had a an the any some this \
+        that these those my our your its to from of for in on at by with without into onto toward towards before after until \
+        unless if when while once than but and or yet as like instead rather about call say says said print prints write writes \
+        output outputs mean means still so very too only";
+    let end = text.trim_end().trim_end_matches(['*', '_', '`', '~', '"', '”', '’', ':', '-', '–', '—', ',', ' ']);
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '\'' | '’');
+    let last = end.rsplit(|character| !is_part(character)).next().unwrap_or_default().to_lowercase().replace('’', "'");
+    last.ends_with("n't") || DEMANDING.split_whitespace().any(|word| word == last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_breaks_off_where_its_last_word_demands_another() {
+        for text in ["This is not", "It isn’t", "I say:", "far *from*", "anything but a", "- we are still"] {
+            assert!(breaks_off(text), "{text}");
+        }
+        for text in ["All tests pass", "- No lint errors", "Status:", "It is not.", "", "| a | pass |", "Done ✅"] {
+            assert!(!breaks_off(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn look_alikes_are_letters() {
+        assert_eq!(folded("ＦＡＩＬ 𝐅𝐀𝐈𝐋 FАІL öß"), "FAIL FAIL FAIL öß");
+    }
+}

@@ -1,0 +1,218 @@
+//! `gate install`, `gate uninstall` and `gate doctor` in real repositories, and what git then does.
+
+use crate::cases;
+use gatehost::hook::{Host, sample};
+use gatehost::install;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A repository, with a home above it.
+struct Work {
+    home: tempfile::TempDir,
+}
+
+impl Work {
+    fn new() -> Self {
+        let work = Self { home: tempfile::tempdir().expect("a folder") };
+        fs::create_dir(work.folder()).expect("a folder");
+        work.must("git", &["init", "-q", "."]);
+        work.must("git", &["commit", "-q", "--allow-empty", "-m", "base"]);
+        work
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.home.path().canonicalize().expect("a folder").join("work")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("written");
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.folder().join(path)).unwrap_or_default()
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
+        let program = if program == "gate" { env!("CARGO_BIN_EXE_gate") } else { program };
+        let mut command = Command::new(program);
+        cases::quiet(command.args(arguments), &self.folder(), self.home.path()).stdin(Stdio::null());
+        let output = command.env("GATE_STATE_DIR", self.home.path().join("state")).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), said)
+    }
+
+    fn must(&self, program: &str, arguments: &[&str]) -> String {
+        let (code, said) = self.run(program, arguments);
+        assert_eq!(code, Some(0), "{program} {arguments:?}: {said}");
+        said
+    }
+}
+
+#[test]
+fn every_installed_hook_blocks_through_a_shell_without_a_path() {
+    let work = Work::new();
+    for host in Host::ALL {
+        work.must("gate", &["install", host.as_str()]);
+        let once = work.read(install::settings_file(*host));
+        work.must("gate", &["install", host.as_str()]);
+        assert_eq!(work.read(install::settings_file(*host)), once, "{host:?}: installing twice changes nothing");
+        let settings = install::settings_value(&once).expect("JSON");
+        let handlers = install::handlers(*host, &settings);
+        let stop = handlers.iter().find(|handler| handler.event == install::stop_event(*host)).expect("a stop hook");
+        assert!(install::deadline(*host, &stop.command) < install::timeout(*host, stop), "{host:?}");
+        let bad = work.home.path().join(format!("bad-{}", host.as_str()));
+        fs::create_dir(&bad).expect("a folder");
+        fs::write(bad.join(sample::BAD.0), sample::BAD.1).expect("written");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &stop.command]).current_dir("/").env_clear().env("PATH", "").env("HOME", work.home.path());
+        let mut shell =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        let message = sample::message(*host, &stop.event, &bad, "test");
+        shell.stdin.take().expect("a pipe").write_all(message.as_bytes()).expect("read");
+        let output = shell.wait_with_output().expect("it ends");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        let exit = u8::try_from(output.status.code().expect("a code")).expect("small");
+        let answer = gatehost::hook::Answer { stdout: text(output.stdout), stderr: text(output.stderr), exit };
+        assert_eq!(sample::proves(*host, &answer), Ok(()), "{host:?}");
+        work.must("gate", &["uninstall", host.as_str()]);
+        assert_eq!(work.read(install::settings_file(*host)), "", "{host:?}: nothing is left");
+    }
+}
+
+#[test]
+fn git_refuses_what_the_gate_refuses_and_earlier_hooks_still_run() {
+    let work = Work::new();
+    work.write(".git/hooks/pre-commit", "#!/bin/sh\necho earlier hook\n");
+    work.must("chmod", &["+x", ".git/hooks/pre-commit"]);
+    work.must("gate", &["install", "git"]);
+    work.must("gate", &["install", "git"]);
+    // Partly staged: the index is judged, and not the working tree.
+    work.write("a.json", "{\"a\": 1,}");
+    work.must("git", &["add", "a.json"]);
+    work.write("a.json", "{}");
+    let (code, said) = work.run("git", &["commit", "-m", "bad"]);
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains("earlier hook") && said.contains("trailing-comma"), "{said}");
+    work.must("git", &["add", "a.json"]);
+    work.write("a.json", "{\"a\": 1,}");
+    work.must("git", &["commit", "-m", "good"]);
+    // `commit -a` has an index of its own.
+    assert_ne!(work.run("git", &["commit", "-am", "bad"]).0, Some(0));
+    // What was committed past the hooks is found afterwards, and is not pushed.
+    work.must("git", &["commit", "--no-verify", "-am", "past the hooks"]);
+    assert_eq!(work.run("gate", &["run", "--from-ref", "HEAD~1"]).0, Some(1));
+    let remote = work.home.path().join("remote.git");
+    let remote = remote.to_string_lossy();
+    work.must("git", &["init", "-q", "--bare", &remote]);
+    work.must("git", &["remote", "add", "origin", &remote]);
+    let (code, said) = work.run("git", &["push", "-q", "origin", "HEAD:refs/heads/new"]);
+    assert!(code != Some(0) && said.contains("trailing-comma"), "{said}");
+    work.write("a.json", "{}");
+    work.must("git", &["commit", "-am", "repaired"]);
+    work.must("git", &["push", "-q", "origin", "HEAD:refs/heads/new"]);
+    work.must("git", &["push", "-q", "origin", ":refs/heads/new"]);
+    work.must("gate", &["uninstall", "git"]);
+    assert!(work.read(".git/hooks/pre-commit").contains("earlier hook"));
+    assert_eq!(work.read(".git/hooks/pre-push"), "");
+}
+
+#[test]
+fn git_hooks_are_put_where_git_looks() {
+    let work = Work::new();
+    work.must("git", &["config", "core.hooksPath", ".githooks"]);
+    work.must("gate", &["install", "git"]);
+    assert!(work.folder().join(".githooks/pre-commit").exists());
+    // In a worktree too.
+    let tree = work.home.path().join("tree");
+    let tree_name = tree.to_string_lossy();
+    let other = Work::new();
+    other.must("gate", &["install", "git"]);
+    other.must("git", &["worktree", "add", "-q", &tree_name]);
+    fs::write(tree.join("a.json"), "{\"a\": 1,}").expect("written");
+    other.must("git", &["-C", &tree_name, "add", "."]);
+    assert_ne!(other.run("git", &["-C", &tree_name, "commit", "-m", "bad"]).0, Some(0));
+    // A folder of hooks that other repositories use too is not touched.
+    let shared = work.home.path().join("shared");
+    fs::create_dir(&shared).expect("a folder");
+    work.must("git", &["config", "core.hooksPath", &shared.to_string_lossy()]);
+    let (code, said) = work.run("gate", &["install", "git"]);
+    assert!(code == Some(2) && said.contains("not part of this repository"), "{said}");
+}
+
+#[test]
+fn a_message_is_judged_as_the_claim_where_a_gate_is_named_for_it() {
+    let work = Work::new();
+    work.write(
+        "gate.toml",
+        "[gate.default]\nall = [\"json\"]\n[gate.message]\nall = [\"words\"]\n[hook]\ncommit_msg = \"message\"\n\
+         [check.json]\nverifier = \"json-syntax\"\n[check.words]\nverifier = \"completion-signal\"\n",
+    );
+    work.must("gate", &["install", "git"]);
+    work.must("git", &["add", "."]);
+    let (code, said) = work.run("git", &["commit", "-m", "nothing is said here"]);
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains("gate message"), "{said}");
+}
+
+#[test]
+fn a_missing_gate_makes_git_refuse() {
+    let work = Work::new();
+    let copy = work.home.path().join("gate");
+    fs::hard_link(env!("CARGO_BIN_EXE_gate"), &copy)
+        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_gate"), &copy).map(|_| ()))
+        .expect("copied");
+    work.must(&copy.to_string_lossy(), &["install", "git"]);
+    fs::remove_file(copy).expect("removed");
+    work.write("a.json", "{}");
+    work.must("git", &["add", "."]);
+    assert_ne!(work.run("git", &["commit", "-m", "unverified"]).0, Some(0));
+}
+
+#[test]
+fn the_doctor_proves_what_works_and_finds_what_does_not() {
+    let work = Work::new();
+    let (code, said) = work.run("gate", &["doctor"]);
+    assert!(code == Some(1) && said.contains("no hook is installed"), "{said}");
+    work.must("gate", &["install", "claude", "git"]);
+    let said = work.must("gate", &["doctor"]);
+    for line in ["ok    claude Stop: blocks the sample", "ok    git pre-commit: refuses the sample", "ok    ledger"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    // A path that leads nowhere, a deadline that is too late, a typo.
+    let settings = install::settings_file(Host::Claude);
+    let good = work.read(settings);
+    for (old, new, expected) in [
+        (env!("CARGO_BIN_EXE_gate"), "/no/such/gate", "exit code 127"),
+        ("--deadline 570", "--deadline 900", "too late"),
+        ("--deadline 570", "--deadlin 570", "exit code 2"),
+    ] {
+        work.write(settings, &good.replace(old, new));
+        let (code, said) = work.run("gate", &["doctor"]);
+        // A mistake on the command line exits with 2, which Claude Code takes for a block without the sample's mistake.
+        let found = said.contains(expected) || said.contains("did not find the mistake");
+        assert!(code == Some(1) && found, "{new}: {said}");
+        work.must("gate", &["doctor", "--fix"]);
+        assert_eq!(work.read(settings), good, "{new}");
+    }
+    work.write(settings, "{ nonsense");
+    let (code, said) = work.run("gate", &["doctor"]);
+    assert!(code == Some(1) && said.contains("not valid JSON"), "{said}");
+    // Codex skips a hook that it does not trust.
+    work.write(settings, "{}");
+    work.must("gate", &["install", "codex"]);
+    let (code, said) = work.run("gate", &["doctor"]);
+    assert!(code == Some(1) && said.contains("skips it silently"), "{said}");
+    assert!(Path::new(env!("CARGO_BIN_EXE_gate")).is_absolute());
+}
+
+#[test]
+fn without_a_name_nothing_is_installed_unasked() {
+    let work = Work::new();
+    let (code, said) = work.run("gate", &["install"]);
+    assert!(code == Some(2) && said.contains("gate install git"), "{said}");
+    assert!(!work.folder().join(".git/hooks/pre-commit").exists());
+}

@@ -1,0 +1,112 @@
+//! `gate mcp`: a conversation, a line each way.
+
+use crate::cases;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+struct Server {
+    child: Child,
+    replies: BufReader<std::process::ChildStdout>,
+    home: tempfile::TempDir,
+}
+
+impl Server {
+    fn new() -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let work = home.path().join("work");
+        fs::create_dir(&work).expect("a folder");
+        let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
+        cases::quiet(gate.arg("mcp"), &work, home.path()).env("GATE_STATE_DIR", home.path().join("state"));
+        let mut child = gate.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gate runs");
+        let replies = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, replies, home }
+    }
+
+    fn write(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().expect("a pipe"), "{line}").expect("read");
+    }
+
+    fn ask(&mut self, line: &str) -> Value {
+        self.write(line);
+        let mut reply = String::new();
+        self.replies.read_line(&mut reply).expect("a reply");
+        serde_json::from_str(&reply).expect("JSON")
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let message = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+        self.ask(&message.to_string())
+    }
+}
+
+#[test]
+fn work_is_verified_explained_and_remembered() {
+    let mut server = Server::new();
+    let hello = server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#);
+    assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(hello["result"]["serverInfo"]["name"], "gate");
+    server.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let tools = server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    let tools = tools["result"]["tools"].as_array().expect("tools").clone();
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["verify", "explain", "status", "fix"]);
+    let output = |name: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect("a tool");
+        jsonschema::validator_for(&tool["outputSchema"]).expect("a schema")
+    };
+
+    fs::write(server.home.path().join("work/a.json"), "{\"a\": 1,}").expect("written");
+    let failed = server.call("verify", json!({}));
+    let content = &failed["result"]["structuredContent"];
+    assert_eq!((&failed["result"]["isError"], &content["verdict"]), (&json!(false), &json!("fail")), "{failed}");
+    assert_eq!(content["findings"][0]["code"], "trailing-comma");
+    assert!(output("verify").is_valid(content), "{content}");
+    let text = failed["result"]["content"][0]["text"].as_str().expect("text");
+    assert_eq!(&serde_json::from_str::<Value>(text).expect("JSON"), content);
+
+    let explained = server.call("explain", json!({ "code": "trailing-comma" }));
+    assert!(
+        explained["result"]["structuredContent"]["rules"].as_array().is_some_and(|rules| !rules.is_empty()),
+        "{explained}"
+    );
+    assert!(output("fix").is_valid(&server.call("fix", json!({}))["result"]["structuredContent"]));
+    fs::write(server.home.path().join("work/a.json"), "{}").expect("written");
+    assert_eq!(server.call("verify", json!({}))["result"]["structuredContent"]["verdict"], "pass");
+    let runs = server.call("status", json!({}));
+    assert_eq!(runs["result"]["structuredContent"]["runs"][0]["status"], "pass", "{runs}");
+
+    drop(server.child.stdin.take());
+    assert_eq!(server.child.wait().expect("ended").code(), Some(0));
+}
+
+#[test]
+fn a_gate_that_cannot_run_is_an_error_and_nonsense_is_answered() {
+    let mut server = Server::new();
+    for (tool, arguments) in [
+        ("verify", json!({ "gate": "no-such-gate" })),
+        ("verify", json!({ "files": ["/etc/passwd"] })),
+        ("verify", json!({ "unknown": 1 })),
+        ("verify", json!([])),
+        ("explain", json!({})),
+    ] {
+        let reply = server.call(tool, arguments.clone());
+        assert_eq!(reply["result"]["isError"], true, "{tool} {arguments}: {reply}");
+    }
+    assert_eq!(server.call("no-such-tool", json!({}))["error"]["code"], -32602);
+    for (line, code) in [
+        ("nonsense", -32700),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0","id":4}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"no/such"}"#, -32601),
+    ] {
+        assert_eq!(server.ask(line)["error"]["code"], code, "{line}");
+    }
+    server.write("");
+    server.write(r#"{"jsonrpc":"2.0","method":"no/such/notification"}"#);
+    assert_eq!(
+        server.ask(r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#),
+        json!({ "jsonrpc": "2.0", "id": 6, "result": {} })
+    );
+}

@@ -1,0 +1,86 @@
+//! Reports as the program writes them: several at once, into files, and again from a record.
+
+use crate::cases;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn gate(home: &Path, arguments: &str) -> (Option<i32>, String, String) {
+    let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
+    cases::quiet(gate.args(arguments.split_whitespace()), &home.join("work"), home).stdin(Stdio::null());
+    let gate = gate.env("GATE_STATE_DIR", home.join("state")).env("GITHUB_STEP_SUMMARY", home.join("summary.md"));
+    let output = gate.output().expect("gate runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn work() -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a folder");
+    fs::create_dir(home.path().join("work")).expect("a folder");
+    fs::write(home.path().join("work/a.json"), "{\"a\": 1,}").expect("written");
+    home
+}
+
+#[test]
+fn one_run_writes_several_reports_and_they_can_be_made_again_later() {
+    let home = work();
+    let (code, stdout, _) =
+        gate(home.path(), "run --output sarif=../o.sarif --output junit=../o.xml --output json=../o.json");
+    assert_eq!(code, Some(1));
+    assert!(stdout.contains("gate default: fail"), "{stdout}");
+    let read = |name: &str| fs::read_to_string(home.path().join(name)).expect("written");
+    let sarif: Value = serde_json::from_str(&read("o.sarif")).expect("JSON");
+    let rules = &sarif["runs"][0]["tool"]["driver"]["rules"][0];
+    assert_eq!(rules["id"], "json-syntax/trailing-comma");
+    assert!(rules["shortDescription"]["text"].is_string(), "the rule is explained: {rules}");
+    assert!(read("o.xml").contains("<failure"));
+    for run in ["../o.json", "last"] {
+        for (format, file) in [("sarif", "o.sarif"), ("junit", "o.xml")] {
+            let (code, stdout, stderr) = gate(home.path(), &format!("report {run} --format {format}"));
+            assert_eq!((code, stdout), (Some(0), read(file)), "{run} {format}: {stderr}");
+        }
+    }
+    let id = sarif["runs"][0]["properties"]["run"].as_str().expect("a run");
+    assert_eq!(gate(home.path(), &format!("report {id} --format junit")).1, read("o.xml"));
+}
+
+#[test]
+fn annotations_go_with_a_summary_of_the_job() {
+    let home = work();
+    let (code, stdout, _) = gate(home.path(), "run --format github");
+    assert_eq!(code, Some(1));
+    assert!(stdout.lines().any(|line| line.starts_with("::error file=a.json,line=1")), "{stdout}");
+    let summary = fs::read_to_string(home.path().join("summary.md")).expect("written");
+    assert!(summary.starts_with("### gate `default`: fail"), "{summary}");
+}
+
+#[test]
+fn no_report_of_an_earlier_run_is_left_where_there_was_none() {
+    let home = work();
+    for file in ["o.xml", "o.json"] {
+        fs::write(home.path().join(file), "of yesterday").expect("written");
+    }
+    fs::write(home.path().join("work/gate.toml"), "[gate.x]\n").expect("written");
+    let (code, _, _) = gate(home.path(), "run --output junit=../o.xml --output json=../o.json");
+    assert_eq!(code, Some(2));
+    assert!(!home.path().join("o.xml").exists());
+    let mistake: Value = serde_json::from_slice(&fs::read(home.path().join("o.json")).expect("written")).expect("JSON");
+    assert_eq!(mistake["status"], "mistake");
+}
+
+#[test]
+fn what_cannot_be_reported_is_a_mistake() {
+    let home = work();
+    for (arguments, words) in [
+        ("run --output pdf=x", "no format `pdf`"),
+        ("run --output sarif", "FORMAT=FILE"),
+        ("run --output sarif=", "FORMAT=FILE"),
+        ("run --output sarif=no/such/folder/x", "cannot write the sarif report"),
+        ("report no-such-file", "cannot read the run"),
+        ("report a.json", "not the record of a run"),
+    ] {
+        let (code, _, stderr) = gate(home.path(), arguments);
+        assert!(code == Some(2) && stderr.contains(words), "{arguments}: {code:?} {stderr}");
+    }
+}
