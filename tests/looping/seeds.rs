@@ -15,7 +15,11 @@ fn loom_a_divided_vote_needs_a_person() {
     let ran = home.script(&[], "[ $GATE_ATTEMPT = 1 ] && echo '[' > a.json || echo '[2]' > a.json");
     let (state, exit, told) = ran.told();
     assert_eq!((state.as_str(), exit), ("escalated needs-person", 3), "{}", ran.stderr);
-    assert_eq!((told[0].as_str(), told[1].ends_with("escalate")), ("success fail verify-failure retry", true), "{told:?}");
+    assert_eq!(
+        (told[0].as_str(), told[1].ends_with("escalate")),
+        ("success fail verify-failure retry", true),
+        "{told:?}"
+    );
     assert!(home.ledger().iter().any(|entry| entry == "escalation"));
     assert!(ran.stderr.contains("[loop] a person is needed (needs-person): "), "{}", ran.stderr);
 }
