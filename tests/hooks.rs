@@ -181,7 +181,7 @@ fn children(parent: u32) -> Vec<u32> {
 
 #[test]
 fn a_run_that_is_killed_is_a_block_and_not_a_crash() {
-    for signal in ["KILL", "ABRT", "SEGV", "TERM"] {
+    for signal in ["KILL", "ABRT", "TERM"] {
         let work = Work::new(Some(SLOW)).bad();
         let mut hook = work.hook(&["--host", "claude", "--deadline", "100"]).spawn().expect("gate runs");
         hook.stdin.take().expect("a pipe").write_all(work.claude().as_bytes()).expect("read");
@@ -199,7 +199,7 @@ fn a_run_that_is_killed_is_a_block_and_not_a_crash() {
         let output = hook.wait_with_output().expect("gate ends");
         let stdout = String::from_utf8(output.stdout).expect("UTF-8");
         assert_eq!(output.status.code(), Some(0), "{signal}");
-        assert!(blocks(&stdout) && stdout.contains("killed by signal"), "{signal}: {stdout}");
+        assert!(blocks(&stdout) && stdout.contains("the run ended early"), "{signal}: {stdout}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! `gate mcp`: a conversation, a line each way.
 
 use crate::cases;
+use gatehost::runtime::{BUNDLED, Bundled};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -67,10 +68,10 @@ fn work_is_verified_explained_and_remembered() {
     assert_eq!(&serde_json::from_str::<Value>(text).expect("JSON"), content);
 
     let explained = server.call("explain", json!({ "code": "trailing-comma" }));
-    assert!(
-        explained["result"]["structuredContent"]["rules"].as_array().is_some_and(|rules| !rules.is_empty()),
-        "{explained}"
-    );
+    let declares = |bundled: &&Bundled| bundled.description().rules.iter().any(|rule| rule.code == "trailing-comma");
+    let declared = BUNDLED.iter().filter(declares).count();
+    let rules = explained["result"]["structuredContent"]["rules"].as_array().expect("rules");
+    assert_eq!(rules.len(), declared, "{explained}");
     assert!(output("fix").is_valid(&server.call("fix", json!({}))["result"]["structuredContent"]));
     fs::write(server.home.path().join("work/a.json"), "{}").expect("written");
     assert_eq!(server.call("verify", json!({}))["result"]["structuredContent"]["verdict"], "pass");

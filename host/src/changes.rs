@@ -12,6 +12,7 @@ use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
 use crate::vault::Vault;
 use crate::workspace::{self, Kind, Workspace};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -279,6 +280,34 @@ pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(git::Repository::find(folder)?.map(|repository| repository.root))
 }
 
+/// Files of a commit, in a folder of their own that is deleted with this value.
+#[derive(Debug)]
+pub struct Stored {
+    snapshot: git::Snapshot,
+    commit: String,
+}
+
+impl Stored {
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.snapshot.path()
+    }
+
+    /// The commit, in full.
+    pub fn commit(&self) -> &str {
+        &self.commit
+    }
+}
+
+/// These files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
+/// repository.
+pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>) -> Result<Stored, Error> {
+    let missing = || Error::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
+    let repository = git::Repository::find(root)?.ok_or_else(missing)?;
+    let (commit, snapshot) = repository.stored(commit, paths)?;
+    Ok(Stored { snapshot, commit })
+}
+
 /// The root of the repository around the repository with the root `inner`, a real path.
 pub fn enclosing(inner: &Path) -> Option<PathBuf> {
     let above = inner.parent().into_iter().flat_map(Path::ancestors);
@@ -298,7 +327,9 @@ fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
             named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside))?
         }
         Selection::Staged => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
-        Selection::Since(_) | Selection::Base(_) => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--since`" }),
+        Selection::Since(_) | Selection::Base(_) => {
+            return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--since`" });
+        }
         Selection::Between { .. } => {
             return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }

@@ -48,8 +48,8 @@ mod tape;
 
 pub use no_result::NoResult;
 pub use script::Script;
-pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 pub use supervised::{Supervised, SupervisedEnd};
+pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;

@@ -8,8 +8,8 @@ mod command;
 mod files;
 mod gate;
 mod grant;
-mod looping;
 mod hook;
+mod looping;
 mod model;
 mod people;
 mod problem;
@@ -29,8 +29,8 @@ pub use command::{Access, Command, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
-pub use looping::Loop;
 pub use hook::Hook;
+pub use looping::Loop;
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
@@ -75,16 +75,18 @@ pub struct Config {
     pub commands: BTreeMap<String, Command>,
     /// `[model.*]`.
     pub models: BTreeMap<String, Model>,
-    /// `[loop]`.
-    pub looping: Loop,
     /// `[retry]`: how often a failure is tried again.
     pub retry: RetryPolicy,
     /// `[escalation]`: when a person is needed.
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
+    /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
+    pub protected: Vec<String>,
     /// `[hook]`.
     pub hook: Hook,
+    /// `[loop]`.
+    pub looping: Loop,
     pub(crate) places: Places,
 }
 
@@ -139,6 +141,7 @@ fn read(mut root: Table<'_>) -> Config {
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let places = Places::default();
@@ -152,6 +155,7 @@ fn read(mut root: Table<'_>) -> Config {
         retry,
         escalation,
         overrides,
+        protected,
         hook,
         looping,
         places,

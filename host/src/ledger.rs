@@ -386,6 +386,15 @@ impl From<LedgerError> for Error {
     }
 }
 
+/// What a look at the chain came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Survey {
+    /// What is wrong; empty: nothing.
+    pub damages: Vec<Damage>,
+    /// The entries about the tree, in the order of their numbers.
+    pub entries: Vec<Entry>,
+}
+
 /// A store of entries.
 pub trait Ledger: Send + Sync + fmt::Debug {
     /// Append entries of a project, all or none, one after the other.
@@ -404,6 +413,10 @@ pub trait Ledger: Send + Sync + fmt::Debug {
 
     /// Check every entry and the chain, and that `anchor`, where it is given, is part of it. Empty: nothing is wrong.
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError>;
+
+    /// Check the chain without reading every content, and find what is labelled with a tree: in time that grows little with
+    /// the number of entries. What is found is checked in full; nothing that was hidden from an index is missed.
+    fn survey(&self, anchor: Option<Head>, tree: &str) -> Result<Survey, LedgerError>;
 
     /// Drop every entry up to this number, and append one that says so. The chain stays verifiable from there.
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError>;

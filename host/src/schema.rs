@@ -117,11 +117,15 @@ pub fn gate_toml() -> Value {
             "check": named("Checks: uses of verifiers.", "#/$defs/check"),
             "command": named("Commands that checks can be granted.", "#/$defs/command"),
             "model": named("Models that checks can be granted.", "#/$defs/model"),
-            "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
+            "protected": {
+                "description": "Files, such as tests, that a change may not touch without a person; checked where the configuration comes from a commit.",
+                "$ref": "#/$defs/globs",
+            },
             "hook": hook(),
+            "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
         }),
         &["gate"],
     );

@@ -22,6 +22,7 @@ mod history;
 mod policy;
 mod recorder;
 mod subject;
+mod trusted;
 
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
@@ -408,8 +409,8 @@ impl Session {
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
+        circumstances.left_out = self.request.checks.left_out(&plan)?;
         circumstances.nothing_done = self.request.work == Work::NotDone;
-        circumstances.left_out = self.request.checks.left_out(plan)?;
 
         let digest = plan.digest();
         let attempt = subject.submission.attempt.max(1);
@@ -427,7 +428,8 @@ impl Session {
         };
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
-        let services = Services::new(plan, &subject, tape, self.request.commands.clone(), found.path.clone(), environment);
+        let services =
+            Services::new(plan, &subject, tape, self.request.commands.clone(), found.path.clone(), environment);
         let told = subject.clone();
         let observe = |event: gate::Event<'_>| emitter.gate_event(event);
         let done = {
@@ -444,7 +446,10 @@ impl Session {
         }
         let mut gate = gate::run(plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
-        explain(&mut gate, verifiers);
+        let (known, folder, selection) =
+            (Arc::clone(&found), self.request.folder.clone(), self.request.selection.clone());
+        trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
+        explain(&mut gate, &verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
         let mut record = Record::of(gate);

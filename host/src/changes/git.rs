@@ -32,6 +32,7 @@ use objects::Objects;
 use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,6 +127,20 @@ impl Repository {
         let stored = stored::Stored { state: ChangeState::Staged, needs };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(Found { base: head.map(|(id, _)| id.to_string()), ..found })
+    }
+
+    /// These files of a commit, and its full name. Where one is a link, all files are there: it may lead to any.
+    pub(super) fn stored(&self, name: &str, paths: &BTreeSet<&str>) -> Result<(String, Snapshot), Error> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let commit = commits::named(git, &mut objects, name)?;
+        let tree = commits::read(&mut objects, &commit)?.tree;
+        let mut files = tree::files(&mut objects, tree)?;
+        let wanted = |name: &[u8]| str::from_utf8(name).is_ok_and(|name| paths.contains(name));
+        if !files.iter().any(|(name, entry)| wanted(name) && entry.mode == tree::Mode::Link) {
+            files.retain(|name, _| wanted(name));
+        }
+        Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
     }
 
     /// What differs between two commits, from where they parted.

@@ -126,7 +126,18 @@ impl Run {
         };
         let argv = self.command.run.clone();
         let duration = start.elapsed();
-        Ok(Ran { name: self.name.clone(), argv, ending, stdout, stderr, started, duration, sandbox, advice, replayed: false })
+        Ok(Ran {
+            name: self.name.clone(),
+            argv,
+            ending,
+            stdout,
+            stderr,
+            started,
+            duration,
+            sandbox,
+            advice,
+            replayed: false,
+        })
     }
 
     fn prepare(&self) -> Result<Prepared, NoResult> {

@@ -40,11 +40,12 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         checks,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
-        looping: Loop::default(),
         retry: RetryPolicy::default(),
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
+        protected: Vec::new(),
         hook: Hook::default(),
+        looping: Loop::default(),
         places: Places::default(),
     }
 }

@@ -46,10 +46,10 @@ pub struct Circumstances {
     pub changed: Option<Vec<String>>,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
-    /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
-    pub nothing_done: bool,
     /// The checks that the caller left out, by name.
     pub left_out: BTreeSet<String>,
+    /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
+    pub nothing_done: bool,
 }
 
 impl Circumstances {
@@ -61,8 +61,8 @@ impl Circumstances {
             facts: submission.task.as_ref().map(Facts::from).unwrap_or_default(),
             changed: (!submission.changes.is_empty()).then(|| paths.collect()),
             fail_fast: false,
-            nothing_done: false,
             left_out: BTreeSet::new(),
+            nothing_done: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The chain: what the hash of an entry covers, and what can be wrong with it.
 
-use super::{Entry, EntryKind, Labels, Project};
+use super::{Entry, Labels};
 use crate::text::hex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -65,28 +65,34 @@ pub(super) struct Link<'a> {
     pub(super) prev: &'a Hash,
     pub(super) seq: u64,
     pub(super) at: &'a str,
-    pub(super) project: &'a Project,
-    pub(super) kind: EntryKind,
-    pub(super) labels: &'a Labels,
+    pub(super) project: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) labels: [&'a str; 9],
     /// SHA-256 of the body, so that the chain can be checked without reading every body.
     pub(super) body: &'a Hash,
 }
 
 impl Link<'_> {
     pub(super) fn hash(&self) -> Hash {
-        let Labels { run, task, group, session, gate, status, class, tree, plan } = self.labels;
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
         hash.update(self.prev.0);
         hash.update(self.seq.to_be_bytes());
-        let labels = [run, task, group, session, gate, status, class, tree, plan].map(String::as_str);
         // Each with its length before it, so that no two entries are the same bytes.
-        for part in [self.at, self.project.as_str(), self.kind.as_str()].into_iter().chain(labels) {
+        for part in [self.at, self.project, self.kind].into_iter().chain(self.labels) {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
         hash.update(self.body.0);
         Hash(hash.finalize().into())
+    }
+}
+
+impl Labels {
+    /// All of them, in the order in which they are hashed.
+    pub(super) fn parts(&self) -> [&str; 9] {
+        let Self { run, task, group, session, gate, status, class, tree, plan } = self;
+        [run, task, group, session, gate, status, class, tree, plan].map(String::as_str)
     }
 }
 
@@ -100,7 +106,8 @@ impl Entry {
     pub fn is_intact(&self) -> bool {
         let Self { seq, at, project, kind, labels, prev, hash, body } = self;
         let body = digest(body);
-        Link { prev, seq: *seq, at, project, kind: *kind, labels, body: &body }.hash() == *hash
+        let (project, kind, labels) = (project.as_str(), kind.as_str(), labels.parts());
+        Link { prev, seq: *seq, at, project, kind, labels, body: &body }.hash() == *hash
     }
 }
 

@@ -9,7 +9,9 @@ mod folder;
 mod rows;
 
 use super::chain::{self, Damage, DamageKind, Hash, Link};
-use super::{Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, body::Pruned};
+use super::{
+    Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey, body::Pruned,
+};
 use crate::text;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
@@ -162,6 +164,16 @@ impl Ledger for SqliteLedger {
         })
     }
 
+    fn survey(&self, anchor: Option<Head>, tree: &str) -> Result<Survey, LedgerError> {
+        self.read(|connection| {
+            let view = connection.unchecked_transaction().map_err(unreadable)?;
+            let anchors = [folder::anchor(&self.folder), anchor];
+            let (damages, found) = check::chain(&view, &anchors.into_iter().flatten().collect::<Vec<_>>(), tree);
+            let entries = if damages.is_empty() { rows::at(&view, &found)? } else { Vec::new() };
+            Ok(Survey { damages, entries })
+        })
+    }
+
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError> {
         let pruned = self.write(Durability::Power, |transaction| {
             let Tail { head, base } = self.tail(transaction)?;
@@ -187,7 +199,8 @@ fn next(head: Head, project: &Project, entry: NewEntry) -> Entry {
     let NewEntry { kind, labels, body } = entry;
     let (seq, prev, at) = (head.seq + 1, head.hash, text::timestamp(SystemTime::now()));
     let digest = chain::digest(&body);
-    let hash = Link { prev: &prev, seq, at: &at, project, kind, labels: &labels, body: &digest }.hash();
+    let (name, word, parts) = (project.as_str(), kind.as_str(), labels.parts());
+    let hash = Link { prev: &prev, seq, at: &at, project: name, kind: word, labels: parts, body: &digest }.hash();
     Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }
 }
 

@@ -313,9 +313,12 @@ fn is_review(node: &Node) -> bool {
     !node.models.is_empty() || node.class == Some(Class::ReviewRejection)
 }
 
-/// Where every task of a project is, the one that moved last first.
+/// How many of the last entries are looked at for a list of tasks, so that looking costs the same in a long ledger.
+const WINDOW: u32 = 200;
+
+/// Where the tasks are that moved last, the last one first; that one with its whole history.
 pub fn of_project(ledger: &dyn Ledger, project: &Project) -> Result<Vec<TaskStatus>, LedgerError> {
-    let entries = ledger.entries(&Filter::of(project))?;
+    let entries = ledger.entries(&Filter { last: Some(WINDOW), ..Filter::of(project) })?;
     let mut tasks: Vec<(u64, String, Vec<Entry>)> = Vec::new();
     for entry in entries {
         if matches!(entry.kind, EntryKind::Prune | EntryKind::Note) {
@@ -330,6 +333,9 @@ pub fn of_project(ledger: &dyn Ledger, project: &Project) -> Result<Vec<TaskStat
         }
     }
     tasks.sort_by_key(|(seq, ..)| std::cmp::Reverse(*seq));
+    if let Some((_, task, entries)) = tasks.first_mut().filter(|(_, task, _)| !task.is_empty()) {
+        *entries = ledger.entries(&Filter { task: Some(task.clone()), ..Filter::of(project) })?;
+    }
     tasks.iter().map(|(_, task, entries)| of_task(task, entries)).collect()
 }
 

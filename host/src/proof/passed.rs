@@ -1,7 +1,7 @@
 //! Was this tree passed by this policy? Answered from the ledger alone; nothing runs.
 
 use crate::ledger::body::Override;
-use crate::ledger::{Entry, EntryKind, Filter, Ledger, LedgerError};
+use crate::ledger::{Entry, EntryKind, LedgerError};
 use crate::overrides;
 use crate::record::{Mark, Record};
 use crate::verdict::Status;
@@ -37,11 +37,9 @@ pub enum Answer {
     },
 }
 
-/// Look for a pass of this tree by this plan. A later run that did not pass outranks an earlier pass.
-pub fn answer(ledger: &dyn Ledger, question: &Question) -> Result<Answer, LedgerError> {
-    let filter = Filter { tree: Some(question.tree.clone()), ..Filter::default() };
-    let filter = filter.kinds(&[EntryKind::Run, EntryKind::Override]);
-    let entries = ledger.entries(&filter)?;
+/// Look for a pass of this tree by this plan among the entries about it, in the order of their numbers. A later run that
+/// did not pass outranks an earlier pass.
+pub fn answer(entries: &[Entry], question: &Question) -> Result<Answer, LedgerError> {
     let mut nearest: Option<(String, &Entry)> = None;
     for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Run) {
         let record = entry.record()?;
@@ -100,7 +98,7 @@ fn fault(record: &Record, question: &Question) -> Option<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::{NewEntry, Project, SqliteLedger};
+    use crate::ledger::{Ledger, NewEntry, Project, SqliteLedger};
     use crate::outcome::{Node, NodeKind};
 
     fn record(status: Status, plan: &str, base: &str) -> Record {
@@ -129,7 +127,9 @@ mod tests {
         for record in records {
             ledger.append_one(&project, NewEntry::run(record, "").expect("JSON")).expect("appended");
         }
-        answer(&ledger, question).expect("an answer")
+        let survey = ledger.survey(None, &question.tree).expect("looked at");
+        assert_eq!(survey.damages, []);
+        answer(&survey.entries, question).expect("an answer")
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The type of the predicate.
 pub const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
 /// Where the names of fields that only gate writes begin.
-const OWN: &str = "https://gatehost.dev/attestation/v1";
+const OWN: &str = "urn:gatehost:attestation:v1";
 
 /// The statement of a run, or nothing where what was judged is not known. The predicate knows no error: whatever is not a
 /// pass is `FAILED`, and the status says the rest.
@@ -51,12 +51,12 @@ pub fn of_run(record: &Record, entry: &Entry) -> Option<Value> {
             "passedTests": names(&|outcome| outcome == Outcome::Pass),
             "warnedTests": [],
             "failedTests": names(&|outcome| matches!(outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error)),
-            (format!("{OWN}/run")): record.run,
-            (format!("{OWN}/status")): record.status,
-            (format!("{OWN}/marks")): record.marks,
-            (format!("{OWN}/started")): record.started,
-            (format!("{OWN}/host")): record.host,
-            (format!("{OWN}/ledger")): { "seq": entry.seq, "hash": entry.hash },
+            (format!("{OWN}:run")): record.run,
+            (format!("{OWN}:status")): record.status,
+            (format!("{OWN}:marks")): record.marks,
+            (format!("{OWN}:started")): record.started,
+            (format!("{OWN}:host")): record.host,
+            (format!("{OWN}:ledger")): { "seq": entry.seq, "hash": entry.hash },
         },
     }))
 }

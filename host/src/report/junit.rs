@@ -14,7 +14,7 @@ pub(super) fn junit(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     cases.extend(view::blockers(record).into_iter().filter(|member| member.node.kind != NodeKind::Check));
     let count = |is: fn(&Member<'_>) -> bool| cases.iter().filter(|case| is(case)).count();
     let (failures, errors) = (count(is_failure), count(is_error));
-    let skipped = count(|case| is_skipped(case));
+    let skipped = count(is_skipped);
     let gate = escape(&record.gate.name);
     let time = seconds(record.duration);
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;

@@ -2,6 +2,7 @@
 //! gate.
 
 use super::Request;
+use super::trusted::{self, Trusted};
 use crate::changes;
 use crate::config::{self, Config, Grant};
 use crate::environment::Environment;
@@ -26,6 +27,9 @@ pub enum Policy {
     Nearest,
     /// This file, relative to the folder of the request.
     File(PathBuf),
+    /// The gate.toml in the folder or above it, with everything that it names, as this commit has it. A change that touches
+    /// any of it is judged by it all the same, and needs a person.
+    Commit(String),
     /// No file: this command, which must end with exit code 0. It may write to the work, and has no network.
     Command(Vec<String>),
     /// No file: these verifiers, all of which must pass.
@@ -50,6 +54,8 @@ pub enum PolicyOrigin {
     Default,
     /// The caller named verifiers instead.
     Flags,
+    /// It is that of a commit that the caller trusts.
+    Commit,
 }
 
 impl PolicyOrigin {
@@ -60,6 +66,7 @@ impl PolicyOrigin {
             Self::Above => "above",
             Self::Default => "default",
             Self::Flags => "flags",
+            Self::Commit => "base",
         }
     }
 }
@@ -76,6 +83,8 @@ pub(super) struct Found {
     pub(super) folder: PathBuf,
     origin: PolicyOrigin,
     digest: Option<String>,
+    /// The commit that it was read from, if it was.
+    pub(super) trusted: Option<Trusted>,
 }
 
 impl Found {
@@ -93,6 +102,7 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
             let folder = path.parent().unwrap_or(&request.folder).to_owned();
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
+        Policy::Commit(name) => trusted::find(&request.folder, name),
         Policy::Command(argv) => Ok(Found {
             config: config::of_command(argv),
             name: "the command line".to_owned(),
@@ -100,6 +110,7 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
             folder: request.folder.clone(),
             origin: PolicyOrigin::Flags,
             digest: None,
+            trusted: None,
         }),
         Policy::Verifiers { verifiers, settings, grants } => of_verifiers(request, verifiers, settings, grants),
     }
@@ -109,7 +120,7 @@ fn nearest(folder: &Path, environment: &Environment) -> Result<Found, Error> {
     let Some(Entry { path, above, owner }) = nearest_entry(folder)? else {
         let config = config::of_verifiers(&default_verifiers(), &serde_json::json!({}), &[]).named("default");
         let (name, origin) = ("the default gate".to_owned(), PolicyOrigin::Default);
-        return Ok(Found { config, name, path: None, folder: folder.to_owned(), origin, digest: None });
+        return Ok(Found { config, name, path: None, folder: folder.to_owned(), origin, digest: None, trusted: None });
     };
     let name = format!("{}{FILE}", "../".repeat(above));
     let file = open(&path, &name)?;
@@ -144,7 +155,12 @@ fn read(file: File, name: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-fn written(
+/// Read a file of a configuration. `name` is its name in messages.
+pub(super) fn read_named(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
+    read(open(path, name)?, name)
+}
+
+pub(super) fn written(
     bytes: Vec<u8>,
     name: String,
     path: Option<PathBuf>,
@@ -154,7 +170,7 @@ fn written(
     let mut config = config::parse(&bytes).map_err(|problems| Error::configuration(&name, &problems))?;
     config.read_settings_files(&folder).map_err(|problems| Error::configuration(&name, &problems))?;
     let digest = Some(format!("sha256:{}", hex(&Sha256::digest(&bytes))));
-    Ok(Found { config, name, path, folder, origin, digest })
+    Ok(Found { config, name, path, folder, origin, digest, trusted: None })
 }
 
 /// A gate.toml that nobody named.
@@ -244,6 +260,7 @@ fn of_verifiers(
         folder: request.folder.clone(),
         origin: PolicyOrigin::Flags,
         digest: None,
+        trusted: None,
     })
 }
 

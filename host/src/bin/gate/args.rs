@@ -157,6 +157,9 @@ pub(crate) struct Run {
     /// Use this configuration instead of the gate.toml in this folder or above it in its repository
     #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
     pub(crate) config: Option<PathBuf>,
+    /// Use the configuration of this commit, with everything that it names; a change that touches it needs a person
+    #[arg(long, value_name = "REF", conflicts_with_all = ["config", "verifier"])]
+    pub(crate) policy_from: Option<String>,
     /// Judge these files or folders; of a folder in a repository, what git tracks or would track
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "since", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,

@@ -4,11 +4,12 @@ use crate::args::{Format, Global};
 use crate::complaint::Complaint;
 use crate::{Exit, evidence, log, terminal};
 use clap::Args;
-use gatehost::ledger::{Entry, Filter, Ledger};
-use gatehost::outcome::{Node, NodeKind};
+use gatehost::ledger::{Entry, EntryKind, Filter, Ledger};
+use gatehost::outcome::{JudgedFile, Node, NodeKind};
 use gatehost::record::Record;
 use gatehost::report::{self, Style};
 use gatehost::text::clean_line;
+use gatehost::verdict::Status;
 use std::io::{self, Write};
 
 #[derive(Debug, Args)]
@@ -39,8 +40,13 @@ pub(crate) fn run(global: &Global, command: &Explain) -> Result<Exit, Complaint>
     let color = terminal::color(global.color, &out);
     report::human(&mut out, &record, Style { color, verbose: true, quiet: false })?;
     writeln!(out)?;
-    for check in record.gate.walk().filter(|node| node.kind == NodeKind::Check) {
-        self::check(&mut out, check)?;
+    let reused = record.gate.walk().any(|node| node.cached() > 0);
+    let earlier = Filter::of(&entry.project).kinds(&[EntryKind::Run]);
+    let mut earlier = if reused { ledger.entries(&earlier)? } else { Vec::new() };
+    earlier.retain(|other| other.seq < entry.seq);
+    let earlier = earlier.iter().rev().map(Entry::record).collect::<Result<Vec<Record>, _>>()?;
+    for check in record.gate.walk().filter(|node| node.kind == NodeKind::Check && node.verdict.is_some()) {
+        self::check(&mut out, check, &earlier)?;
     }
     let besides = ledger.entries(&Filter { run: Some(record.run.clone()), ..Filter::default() })?;
     writeln!(out, "entries of the run")?;
@@ -82,7 +88,7 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
 }
 
 /// What a check rests on.
-fn check(out: &mut impl Write, node: &Node) -> io::Result<()> {
+fn check(out: &mut impl Write, node: &Node, earlier: &[Record]) -> io::Result<()> {
     let Some(verifier) = &node.verifier else { return Ok(()) };
     writeln!(out, "check {}: {} {}", node.name, clean_line(&verifier.name, 200), verifier.digest)?;
     if !verifier.settings.is_empty() {
@@ -92,13 +98,18 @@ fn check(out: &mut impl Write, node: &Node) -> io::Result<()> {
         writeln!(out, "  granted {}", verifier.grants.join(", "))?;
     }
     if let Some(files) = node.files.as_ref().filter(|files| !files.is_empty()) {
-        let (cached, all) = (node.cached(), files.len());
+        let (cached, all) = (node.cached(), terminal::count(files.len(), "file"));
         match cached {
-            0 => writeln!(out, "  judged {all} files; no verdict was reused: no pass of the same bytes was cached")?,
+            0 => writeln!(out, "  judged {all}; no verdict was reused: no pass of the same bytes was cached")?,
             _ => writeln!(
                 out,
-                "  judged {all} files; {cached} verdicts were reused: the same verifier passed the same bytes with the same settings"
+                "  judged {all}; {} reused: the same verifier passed the same bytes with the same settings",
+                terminal::count(cached, "verdict")
             )?,
+        }
+        for file in files.iter().filter(|file| file.cached) {
+            let run = established(node, file, earlier).unwrap_or("a run that is not in the ledger of this project");
+            writeln!(out, "    {}: established by {run}", clean_line(&file.path, 200))?;
         }
     }
     for command in &node.commands {
@@ -109,4 +120,25 @@ fn check(out: &mut impl Write, node: &Node) -> io::Result<()> {
         writeln!(out, "  asked {}: {}, question {}{replayed}", model.name, model.ended, model.question_sha256)?;
     }
     Ok(())
+}
+
+/// The run in which a verdict was given that was reused: the last one before in which the same verifier, with the same
+/// settings, was called for the same bytes.
+fn established<'r>(node: &Node, file: &JudgedFile, earlier: &'r [Record]) -> Option<&'r str> {
+    let verifier = node.verifier.as_ref()?;
+    let same = |other: &&Node| {
+        other
+            .verifier
+            .as_ref()
+            .is_some_and(|other| other.digest == verifier.digest && other.settings == verifier.settings)
+    };
+    let judged = |record: &&Record| {
+        record
+            .gate
+            .walk()
+            .filter(same)
+            .flat_map(|node| node.files.iter().flatten())
+            .any(|other| !other.cached && other.digest == file.digest && other.status == Status::Pass)
+    };
+    earlier.iter().find(judged).map(|record| record.run.as_str())
 }

@@ -63,16 +63,29 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
         Some(session) => format!("{} {session}", call.host.as_str()),
         None => format!("{} in {}", call.host.as_str(), folder.display()),
     };
+    // The session is locked only while it is read and while it is written: a run takes long, and hosts call in parallel.
+    let known = remember(&key).map(|remembered| remembered.session.clone()).unwrap_or_default();
+    let root = match &known.root {
+        Some(first) if *first != folder && !is_worktree_of(&folder, first) && first.is_dir() => first.clone(),
+        _ => folder,
+    };
+    let done =
+        if call.event == Event::Prompt { Ok(Done::Idle) } else { ask(&job(&known, call, &root, &key), deadline) };
     let mut remembered = remember(&key);
     let mut session = remembered.as_ref().map(|remembered| remembered.session.clone()).unwrap_or_default();
     session.note(call);
-    let decision =
-        if call.event == Event::Prompt { Decision::Allow } else { judge(&mut session, call, folder, &key, deadline) };
-    if let Some(remembered) = &mut remembered {
-        remembered.session = session;
-        if remembered.save().is_ok() {
-            return decision;
-        }
+    session.root.get_or_insert_with(|| root.clone());
+    let (decision, gate, bounces) = conclude(&mut session, call, done);
+    let saved = remembered.as_mut().is_some_and(|remembered| {
+        remembered.session = session.clone();
+        remembered.save().is_ok()
+    });
+    drop(remembered);
+    if saved {
+        // The run itself is recorded, or it is a fault; that the agent was told is a courtesy to whoever reads.
+        let environment = Environment::of_process();
+        let _ = evidence::record(&environment, &root, &key, gate.as_deref(), &session, &decision, bounces);
+        return decision;
     }
     // Nobody could count the bounces. The host's own word is all there is, so that the agent is not sent back for ever.
     match decision {
@@ -83,21 +96,16 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
     }
 }
 
-fn judge(session: &mut Session, call: &Call, folder: PathBuf, key: &str, deadline: Duration) -> Decision {
-    let root = match &session.root {
-        Some(first) if *first != folder && !is_worktree_of(&folder, first) && first.is_dir() => first.clone(),
-        _ => folder,
-    };
-    session.root.get_or_insert_with(|| root.clone());
-    let job = Job {
+fn job(known: &Session, call: &Call, root: &Path, key: &str) -> Job {
+    Job {
         event: call.event,
-        folder: root.clone(),
-        base: session.base.clone(),
+        folder: root.to_owned(),
+        base: known.base.clone(),
         files: call.files.clone(),
         transcript: call.transcript.clone(),
         claim: call.claim.clone(),
         task: call.task.clone(),
-        attempt: session.bounces + 1,
+        attempt: known.bounces + 1,
         executor: Executor {
             name: Some(call.host.as_str().to_owned()),
             model: call.model.clone(),
@@ -105,29 +113,30 @@ fn judge(session: &mut Session, call: &Call, folder: PathBuf, key: &str, deadlin
             ..Executor::default()
         },
         session: key.to_owned(),
-    };
-    match ask(&job, deadline) {
-        Ok(Done::Idle) => Decision::Allow,
+    }
+}
+
+/// What the agent is told, by which gate, and how often it may be sent back.
+fn conclude(session: &mut Session, call: &Call, done: Result<Done, String>) -> (Decision, Option<String>, u32) {
+    match done {
+        Ok(Done::Idle) => (Decision::Allow, None, BOUNCES),
         Ok(Done::Started { base }) => {
             session.base = session.base.take().or(base);
-            Decision::Allow
+            (Decision::Allow, None, BOUNCES)
         }
         Ok(Done::Ran { judged, base, run, gate, bounces }) => {
             session.base = session.base.take().or(base);
             session.run = run;
-            let decision = session.decide(call, &judged, bounces);
-            // The run itself is recorded, or it is a fault; that the agent was told is a courtesy to whoever reads.
-            let environment = Environment::of_process();
-            let _ = evidence::record(&environment, &root, key, gate.as_deref(), session, &decision, bounces);
-            decision
+            (session.decide(call, &judged, bounces), gate, bounces)
         }
         // Nothing is judged when a session begins, so there is nothing to block; the base is taken at the next event.
-        Err(_) if call.event == Event::Start => Decision::Allow,
+        Err(_) if call.event == Event::Start => (Decision::Allow, None, BOUNCES),
         Err(why) => {
             let reason = format!(
                 "The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n"
             );
-            session.decide(call, &Judged::Fault { reason }, BOUNCES)
+            session.run = None;
+            (session.decide(call, &Judged::Fault { reason }, BOUNCES), None, BOUNCES)
         }
     }
 }

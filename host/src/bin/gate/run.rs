@@ -52,11 +52,12 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
 
 fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
     let mut request = Request::new(&global.directory);
-    request.policy = match (command.verifier.as_slice(), &command.config) {
-        ([], None) if command.verify.is_some() => verify(command.verify.as_deref())?,
-        ([], None) => Policy::Nearest,
-        ([], Some(path)) => Policy::File(path.clone()),
-        (verifiers, _) => Policy::Verifiers {
+    request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
+        ([], None, None) if command.verify.is_some() => verify(command.verify.as_deref())?,
+        ([], None, None) => Policy::Nearest,
+        ([], None, Some(commit)) => Policy::Commit(commit.clone()),
+        ([], Some(path), _) => Policy::File(path.clone()),
+        (verifiers, ..) => Policy::Verifiers {
             verifiers: verifiers.to_vec(),
             settings: settings(command.settings.as_deref())?,
             grants: command.grant.clone(),
@@ -70,12 +71,12 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         (None, Some(path)) => Recording::Replay(path.clone()),
         (None, None) => Recording::Off,
     };
-    request.commands = command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
         (true, true) => Checks::All,
         (false, _) => Checks::Only(command.only.iter().cloned().collect()),
         (true, false) => Checks::Except(command.skip.iter().cloned().collect()),
     };
+    request.commands = command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.use_cache = !command.no_cache;
     request.fail_fast = command.fail_fast;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };

@@ -39,8 +39,8 @@ pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Complaint> 
     let (ledger, project) = evidence::open(global)?;
     let tasks = status::of_project(&ledger, &project)?;
     let waiting = history::waiting(&ledger, &project)?;
-    let stats = Stats::read(&ledger, &project)?;
     if let Some(file) = &command.write {
+        let stats = Stats::read(&ledger, &project)?;
         let text = markdown(&tasks, &waiting, &stats);
         return write(&global.directory.join(file), &text).map_err(Complaint::broken).map(|()| Exit::Pass);
     }

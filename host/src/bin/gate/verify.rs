@@ -6,7 +6,7 @@ use crate::run::Watcher;
 use crate::{Exit, evidence, prepare};
 use clap::Args;
 use gatehost::changes::Selection;
-use gatehost::ledger::{Head, Ledger};
+use gatehost::ledger::{Head, Ledger, Survey};
 use gatehost::proof::{self, Answer, Question};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
@@ -16,7 +16,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without REV, what differs from the last commit is looked up; where nothing does, the last commit. It exits with 0 only if a \
-run of the same gate passed the same change on the same base, and every entry of the ledger is what was appended.
+run of the same gate passed the same change on the same base, and the chain of the ledger is intact. `gate log --verify` \
+reads every content besides.
 
 Examples:
   gate verify                     may this be committed?
@@ -31,6 +32,9 @@ pub(crate) struct Verify {
     /// Use this configuration instead of the gate.toml that `gate run` would take
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Use the configuration of this commit, as `gate run --policy-from` does
+    #[arg(long, value_name = "REF", conflicts_with = "config")]
+    policy_from: Option<String>,
     /// What `gate log --head` printed earlier, which must be part of the chain
     #[arg(long, value_name = "HEAD")]
     anchor: Option<Head>,
@@ -41,15 +45,14 @@ pub(crate) struct Verify {
 
 pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> {
     let (ledger, _) = evidence::open(global)?;
-    let damages = ledger.verify(command.anchor)?;
+    let (tree, base) = subject(global, command)?;
+    let tree = tree.ok_or_else(|| Complaint::input("what is to be looked up cannot be read in full"))?;
+    let Survey { damages, entries } = ledger.survey(command.anchor, &tree)?;
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
         if command.format == Format::Json {
-            writeln!(
-                out,
-                "{:#}",
-                json!({ "version": 1, "verified": false, "why": "the ledger is damaged", "damages": damages })
-            )?;
+            let why = "the ledger is damaged";
+            writeln!(out, "{:#}", json!({ "version": 1, "verified": false, "why": why, "damages": damages }))?;
         } else {
             writeln!(out, "not verified: the ledger is damaged")?;
             for damage in &damages {
@@ -58,11 +61,13 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
         }
         return Ok(Exit::NoVerdict);
     }
-    let (tree, base) = subject(global, command)?;
-    let tree = tree.ok_or_else(|| Complaint::input("what is to be looked up cannot be read in full"))?;
     let mut request = Request::new(&global.directory);
     request.gate.clone_from(&command.gate);
-    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    request.policy = match (&command.config, &command.policy_from) {
+        (Some(file), _) => Policy::File(file.clone()),
+        (None, Some(commit)) => Policy::Commit(commit.clone()),
+        (None, None) => Policy::Nearest,
+    };
     let host = prepare::host(global, &request.environment)?;
     let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
     let question = Question {
@@ -72,7 +77,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
         accept_overrides: planned.overrides.accept,
         now: evidence::now(),
     };
-    let answer = proof::answer(&ledger, &question)?;
+    let answer = proof::answer(&entries, &question)?;
     let (verified, line, entry) = match &answer {
         Answer::Passed(entry) => {
             (true, format!("verified: run {} passed it (entry {})", entry.labels.run, entry.seq), Some(entry.seq))

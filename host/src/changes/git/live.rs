@@ -65,7 +65,9 @@ impl Live<'_> {
             (Some(Since { name, exactly }), head) => {
                 let first = commits::named(self.git, &mut objects, name)?;
                 let base = match head {
-                    Some((head, _)) if !exactly => commits::merge_base(self.git, &mut objects, (name, &first), ("HEAD", head))?,
+                    Some((head, _)) if !exactly => {
+                        commits::merge_base(self.git, &mut objects, (name, &first), ("HEAD", head))?
+                    }
                     _ => first,
                 };
                 (Some(base), Some(commits::read(&mut objects, &base)?.tree))

@@ -1,13 +1,15 @@
 //! Looking at the whole ledger: which entries are not what was appended.
 
-use super::rows::{self, COLUMNS};
+use super::rows::{self, COLUMNS, LINKS};
 use super::{SCHEMA, Tail};
 use crate::ledger::body::Pruned;
-use crate::ledger::chain::{self, Damage, DamageKind, Link};
+use crate::ledger::chain::{self, Damage, DamageKind, Hash, Link};
 use crate::ledger::{Entry, EntryKind, Head};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
+/// Where the tree is among the labels.
+const TREE: usize = 7;
 /// The most that is told of a damaged file.
 const MOST: u32 = 20;
 
@@ -26,6 +28,49 @@ pub(super) fn all(connection: &Connection, anchors: &[Head]) -> Vec<Damage> {
     }
     damages.dedup();
     damages
+}
+
+/// The same without contents, and without looking at the file beyond the list of entries. Besides, the numbers of the entries
+/// that are labelled with this tree: they come from the list itself, and not from an index.
+pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (Vec<Damage>, Vec<u64>) {
+    let (mut damages, mut found) = (Vec::new(), Vec::new());
+    let mut look = || -> Result<(), String> {
+        let tail = Tail::read(connection).map_err(|error| error.to_string())?;
+        let text = |error: rusqlite::Error| error.to_string();
+        let mut statement =
+            connection.prepare(&format!("SELECT {LINKS} FROM entry NOT INDEXED ORDER BY seq")).map_err(text)?;
+        let mut rows = statement.query([]).map_err(text)?;
+        let mut before = tail.base;
+        while let Some(row) = rows.next().map_err(text)? {
+            // Borrowed from the row: nothing is copied for an entry that nobody asks for.
+            let column = |index| row.get_ref(index).and_then(|value| Ok(value.as_str()?));
+            let seq = rows::number(row, 0).map_err(text)?;
+            let (prev, hash, digest) = (row.get(13), row.get(14), row.get(15));
+            let (prev, hash, digest) =
+                (Hash(prev.map_err(text)?), Hash(hash.map_err(text)?), Hash(digest.map_err(text)?));
+            let mut labels = [""; 9];
+            for (index, label) in labels.iter_mut().enumerate() {
+                *label = column(4 + index).map_err(text)?;
+            }
+            let (at, project, kind) = (column(1), column(2), column(3));
+            let (at, project, kind) = (at.map_err(text)?, project.map_err(text)?, kind.map_err(text)?);
+            if seq > before.seq + 1 {
+                damages.push(removed(before.seq + 1, seq - 1));
+            }
+            let link = Link { prev: &prev, seq, at, project, kind, labels, body: &digest };
+            linked(&link, hash, before, &mut damages);
+            if labels[TREE] == tree {
+                found.push(seq);
+            }
+            before = Head { seq, hash };
+        }
+        ends(connection, &tail, before, anchors, &mut damages);
+        Ok(())
+    };
+    if let Err(error) = look() {
+        damages.push(Damage::new(None, DamageKind::File, format!("the list of entries cannot be read: {error}")));
+    }
+    (damages, found)
 }
 
 /// Whether the file is as SQLite wrote it, with our tables and nothing else.
@@ -99,23 +144,29 @@ fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusq
     Ok(before)
 }
 
-/// One entry: is it what was appended, and does it follow the one before it?
-fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, damages: &mut Vec<Damage>) {
-    let Entry { seq, at, project, kind, labels, prev, hash, body } = entry;
-    let link = Link { prev, seq: *seq, at, project, kind: *kind, labels, body: &digest };
-    let mut damaged = |kind, why: &str| damages.push(Damage::new(*seq, kind, format!("entry {seq} {why}")));
-    if link.hash() != *hash {
-        damaged(DamageKind::Altered, "was altered");
-    } else if !there {
-        damaged(DamageKind::Altered, "was altered: its content is missing");
-    } else if chain::digest(body) != digest {
-        damaged(DamageKind::Altered, "was altered: its content is not what was appended");
+/// Whether an entry, but for its content, is what was appended, and follows the one before it.
+fn linked(link: &Link<'_>, hash: Hash, before: Head, damages: &mut Vec<Damage>) {
+    let seq = link.seq;
+    if link.hash() != hash {
+        damages.push(Damage::new(seq, DamageKind::Altered, format!("entry {seq} was altered")));
     }
-    if *prev != before.hash && *seq == before.seq + 1 {
-        damaged(
-            DamageKind::Unlinked,
-            "does not follow the one before it: an entry was altered, removed, inserted or moved",
-        );
+    if *link.prev != before.hash && seq == before.seq + 1 {
+        let why = "does not follow the one before it: an entry was altered, removed, inserted or moved";
+        damages.push(Damage::new(seq, DamageKind::Unlinked, format!("entry {seq} {why}")));
+    }
+}
+
+/// One entry with its content.
+fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, damages: &mut Vec<Damage>) {
+    let Entry { seq, at, project, kind, labels, prev, hash, .. } = entry;
+    let (seq, project, kind, labels) = (*seq, project.as_str(), kind.as_str(), labels.parts());
+    linked(&Link { prev, seq, at, project, kind, labels, body: &digest }, *hash, before, damages);
+    let mut altered =
+        |why: &str| damages.push(Damage::new(seq, DamageKind::Altered, format!("entry {seq} was altered: {why}")));
+    if !there {
+        altered("its content is missing");
+    } else if chain::digest(&entry.body) != digest {
+        altered("its content is not what was appended");
     }
 }
 

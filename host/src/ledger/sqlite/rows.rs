@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 pub(super) const COLUMNS: &str = "entry.seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, \
                                   plan, prev, hash, digest, body.bytes";
 
+/// The same without the body, which is most of what is stored.
+pub(super) const LINKS: &str = "seq, at, project, kind, run, task, \"group\", session, gate, status, class, tree, plan, prev, \
+                                hash, digest, NULL";
+
 pub(super) fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(index)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, number))
@@ -143,22 +147,40 @@ pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Ent
     let mut rows = statement.query(params_from_iter(values)).map_err(unreadable)?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next().map_err(unreadable)? {
-        let seq = number(row, 0).map_err(unreadable)?;
-        let damaged =
-            |why: &str| LedgerError::Damaged(Damage::new(seq, DamageKind::Altered, format!("entry {seq} {why}")));
-        let (entry, _, there) = read(row).map_err(|_| damaged("cannot be read"))?;
-        if !there {
-            return Err(damaged("has lost its content"));
-        }
-        if !entry.is_intact() {
-            return Err(damaged("was altered"));
-        }
-        entries.push(entry);
+        entries.push(intact(row)?);
     }
     if filter.last.is_some() {
         entries.reverse();
     }
     Ok(entries)
+}
+
+/// The entries with these numbers, each checked against its own hash.
+pub(super) fn at(connection: &Connection, numbers: &[u64]) -> Result<Vec<Entry>, LedgerError> {
+    let sql = format!("SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq WHERE entry.seq = ?1");
+    let mut statement = connection.prepare(&sql).map_err(unreadable)?;
+    let mut entries = Vec::new();
+    for seq in numbers {
+        let mut rows = statement.query([stored(*seq)]).map_err(unreadable)?;
+        if let Some(row) = rows.next().map_err(unreadable)? {
+            entries.push(intact(row)?);
+        }
+    }
+    Ok(entries)
+}
+
+/// An entry that is what was appended.
+fn intact(row: &Row<'_>) -> Result<Entry, LedgerError> {
+    let seq = number(row, 0).map_err(unreadable)?;
+    let damaged = |why: &str| LedgerError::Damaged(Damage::new(seq, DamageKind::Altered, format!("entry {seq} {why}")));
+    let (entry, _, there) = read(row).map_err(|_| damaged("cannot be read"))?;
+    if !there {
+        return Err(damaged("has lost its content"));
+    }
+    if !entry.is_intact() {
+        return Err(damaged("was altered"));
+    }
+    Ok(entry)
 }
 
 /// What is about to be dropped: the hash of the last entry, how many there are of each kind, and what the runs came to.

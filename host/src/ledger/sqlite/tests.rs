@@ -150,6 +150,36 @@ fn whatever_is_done_to_an_entry_is_named() {
 }
 
 #[test]
+fn a_survey_finds_what_an_index_hides() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let labels = Labels { tree: "sha256:t".to_owned(), ..Labels::default() };
+    let ledger = filled(folder.path(), 3);
+    let entry = NewEntry::new(EntryKind::Note, labels, &Note::default()).expect("JSON");
+    ledger.append_one(&project(), entry).expect("appended");
+    let survey = ledger.survey(None, "sha256:t").expect("looked at");
+    assert_eq!((survey.damages.len(), survey.entries.len(), survey.entries[0].seq), (0, 1, 4));
+    assert_eq!(ledger.survey(None, "sha256:u").expect("looked at").entries, []);
+    written_back(ledger);
+    let root = "(SELECT rootpage FROM sqlite_schema WHERE name = 'entry_tree')";
+    let connection = Connection::open(folder.path().join(FILE)).expect("open");
+    let page: i64 = connection.query_row(&format!("SELECT {root}"), [], |row| row.get(0)).expect("a page");
+    drop(connection);
+    // An index that forgot everything: a leaf without cells.
+    let path = folder.path().join(FILE);
+    let mut bytes = fs::read(&path).expect("the file");
+    let start = usize::try_from(page - 1).expect("a page") * 4096;
+    bytes[start..start + 4096].fill(0);
+    bytes[start] = 10;
+    bytes[start + 5..start + 7].copy_from_slice(&4096u16.to_be_bytes());
+    fs::write(&path, bytes).expect("written");
+    let ledger = SqliteLedger::open(folder.path()).expect("open");
+    let by_index = Filter { tree: Some("sha256:t".to_owned()), ..Filter::default() };
+    assert_eq!(ledger.entries(&by_index).expect("entries"), []);
+    assert_eq!(ledger.survey(None, "sha256:t").expect("looked at").entries.len(), 1);
+    assert!(!ledger.verify(None).expect("looked at").is_empty());
+}
+
+#[test]
 fn nothing_is_appended_where_the_end_was_cut_off() {
     for what in [
         "DELETE FROM entry WHERE seq = 5",
