@@ -128,7 +128,8 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
     let ended = match book.halted()? {
         Some(why) => Ended::new(State::Halted, why, Some("halted")),
         None => {
-            let rules = Rules::new(&budgets);
+            let config = pinned.config();
+            let rules = Rules::new(&budgets, config.retry.clone(), config.escalation.clone());
             Driver { host, wanted, request, pinned, budgets, rules, book: &book, emitter: &emitter }
                 .drive(&mut record)?
         }

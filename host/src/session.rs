@@ -474,7 +474,7 @@ impl Session {
         record.feedback = feedback;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder.take() {
-            let found = Arc::clone(&found);
+            let found = Arc::clone(found);
             record = blocking(move || recorder.end(&record, &found.config).map(|()| record)).await?;
         }
         emitter.run_ended(record.status);

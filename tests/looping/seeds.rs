@@ -13,12 +13,14 @@ fn loom_a_divided_vote_needs_a_person() {
     let home = Home::new(gate);
     // The first tier fails, and the executor is sent back; the second is reached at the second attempt.
     let ran = home.script(&[], "[ $GATE_ATTEMPT = 1 ] && echo '[' > a.json || echo '[2]' > a.json");
-    let attempts =
-        vec!["success fail verify-failure retry".to_owned(), "success abstain verify-failure escalate".to_owned()];
     let (state, exit, told) = ran.told();
     assert_eq!((state.as_str(), exit), ("escalated needs-person", 3), "{}", ran.stderr);
-    assert_eq!((&told[0], told[1].ends_with("escalate")), (&attempts[0], true), "{told:?}");
-    assert!(home.ledger().iter().any(|entry| entry == "escalation"));
+    assert_eq!(
+        (told[0].as_str(), told[1].ends_with("escalate")),
+        ("success fail verify-failure retry", true),
+        "{told:?}"
+    );
+    assert_eq!(home.ledger().iter().filter(|entry| entry.starts_with("escalation")).count(), 1);
     assert!(ran.stderr.contains("[loop] a person is needed (needs-person): "), "{}", ran.stderr);
 }
 

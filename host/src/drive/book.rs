@@ -110,6 +110,16 @@ impl Book {
     /// That a person is needed, where one is.
     pub(super) fn escalation(&self, ended: &Ended) -> Result<(), Error> {
         let Some(trigger) = ended.trigger else { return Ok(()) };
+        if let Some((ledger, project)) = &self.kept {
+            // The run that led to it may have said so already: a person is asked once.
+            let is_same = |waiting: &history::Waiting| {
+                let labels = &waiting.entry.labels;
+                labels.session == self.labels.session && waiting.escalation.trigger == trigger
+            };
+            if history::waiting(ledger.as_ref(), project)?.iter().any(is_same) {
+                return Ok(());
+            }
+        }
         let level = if ended.state == State::Halted { "halt" } else { "notify" };
         let offers = ["retry", "skip", "investigate"].map(str::to_owned).to_vec();
         let body = Escalation { level: level.to_owned(), trigger: trigger.to_owned(), why: ended.why.clone(), offers };

@@ -45,13 +45,9 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(budgets: &Loop) -> Self {
-        Self::with(budgets, RetryPolicy::default(), EscalationPolicy::default())
-    }
-
     /// Whoever allows more bounces than usual means them to happen: the usual numbers of retries of the same failure
     /// make room for them. Rejections, time-outs and what verifiers broke keep their own.
-    fn with(budgets: &Loop, mut retry: RetryPolicy, mut escalation: EscalationPolicy) -> Self {
+    pub(super) fn new(budgets: &Loop, mut retry: RetryPolicy, mut escalation: EscalationPolicy) -> Self {
         let bounces = budgets.bounces();
         let usual = RetryPolicy::default();
         let widened = |rule: &mut Retries, usual: Retries| {
@@ -129,7 +125,7 @@ mod tests {
 
     /// What follows attempts that failed in these ways, each for a reason of its own, and how often they were sent back.
     fn after(budgets: &Loop, classes: &[Class]) -> (u32, Ended) {
-        let rules = Rules::new(budgets);
+        let rules = Rules::new(budgets, RetryPolicy::default(), EscalationPolicy::default());
         let mut past = Vec::new();
         for (bounces, class) in (0..).zip(classes) {
             past.push(Past::failed(class.clone()));
@@ -168,7 +164,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_pass_completes() {
-        let rules = Rules::new(&Loop::default());
+        let rules = Rules::new(&Loop::default(), RetryPolicy::default(), EscalationPolicy::default());
         let decide = |status: Option<Status>, past: Past, person: Option<&str>, last| {
             let facts = Facts { attempts: vec![past], needs_person: person.map(str::to_owned), ..Facts::default() };
             rules.next(&done(status, None, "same"), &facts, 0, last)

@@ -134,7 +134,12 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
             let electorate = electorate(vote, &gate.members, shadows);
             let (count, decision) = (electorate.count(&ballots), electorate.decision(&ballots));
             let (status, escalated) = outcome_of(decision, vote.on_divergence);
-            return Some(Ruling { status, escalated, reason: count.reason(decision), vote: Some(count.record(decision)) });
+            return Some(Ruling {
+                status,
+                escalated,
+                reason: count.reason(decision),
+                vote: Some(count.record(decision)),
+            });
         }
     };
     let asks = |member: &Done| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;

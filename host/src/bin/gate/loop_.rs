@@ -163,10 +163,12 @@ impl Observer for Lines {
         if !self.quiet
             && let Some(line) = line(event)
         {
-            self.watcher.finish();
-            say(line);
+            self.watcher.say(&line);
         }
         self.watcher.event(event);
+        if matches!(event.what, What::RunEnded { .. }) {
+            self.watcher.finish();
+        }
     }
 }
 

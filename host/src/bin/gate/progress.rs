@@ -81,11 +81,19 @@ impl Progress {
         Shown { bar, steps }
     }
 
+    /// Shows nothing any more, until another run begins.
     pub(crate) fn finish(&self) {
-        if let Some(shown) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(shown) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).take() {
             shown.bar.finish_and_clear();
+            shown.steps.iter().for_each(|step| self.lines.remove(&step.line));
+            self.lines.remove(&shown.bar);
         }
         let _ = self.lines.clear();
+    }
+
+    /// Does this while nothing is shown, and shows it again.
+    pub(crate) fn suspended(&self, say: impl FnOnce()) {
+        self.lines.suspend(say);
     }
 }
 

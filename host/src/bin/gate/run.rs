@@ -152,7 +152,12 @@ impl Watcher {
         Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
     }
 
-    /// Nothing is shown any more until something else happens.
+    /// Tells a person something, above what is shown.
+    pub(crate) fn say(&self, line: &str) {
+        self.progress.suspended(|| say(line));
+    }
+
+    /// Shows nothing any more, until another run begins.
     pub(crate) fn finish(&self) {
         self.progress.finish();
     }
