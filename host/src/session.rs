@@ -409,7 +409,7 @@ impl Session {
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
-        circumstances.left_out = self.request.checks.left_out(&plan)?;
+        circumstances.left_out = self.request.checks.left_out(plan)?;
         circumstances.nothing_done = self.request.work == Work::NotDone;
 
         let digest = plan.digest();
@@ -447,9 +447,9 @@ impl Session {
         let mut gate = gate::run(plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
         let (known, folder, selection) =
-            (Arc::clone(&found), self.request.folder.clone(), self.request.selection.clone());
+            (Arc::clone(found), self.request.folder.clone(), self.request.selection.clone());
         trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
-        explain(&mut gate, &verifiers);
+        explain(&mut gate, verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
         let mut record = Record::of(gate);
