@@ -3,7 +3,7 @@
 //! Three steps: cargo builds every package under `plugins/` that is a component (all in one go, so in parallel, and
 //! only what changed); each component is compiled with the settings of `src/runtime/config.rs` and asked to describe
 //! itself; `bundled.rs` embeds the lot. Beside that, it digests the host's own sources: what was remembered by a program
-//! that was built from others is not to be believed (`src/vault.rs`).
+//! that was built from others is not to be believed (`src/cache_store.rs`).
 //!
 //! The target is `wasm32-unknown-unknown` linked by rustup's own `wasm-component-ld`: a component that imports nothing
 //! but what it uses of `gatehost:verifier`, so that its type shows that it can do nothing else.

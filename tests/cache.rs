@@ -2,7 +2,7 @@
 
 use crate::guests;
 use gatehost::runtime::{Code, Runtime, Source};
-use gatehost::vault::Vault;
+use gatehost::cache_store::CacheStore;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn guest(name: &str) -> Source {
 
 /// Where the code of a component comes from in a new process, as far as the cache can tell.
 fn code(folder: &Path, source: &Source) -> Code {
-    let runtime = Runtime::new(Some(Arc::new(Vault::open(folder).expect("a vault")))).expect("a runtime");
+    let runtime = Runtime::new(Some(Arc::new(CacheStore::open(folder).expect("a cache store")))).expect("a runtime");
     let code = runtime.compile(source).expect("a component");
     assert!(!runtime.needs_compiling(source), "it is there afterwards");
     code
@@ -46,8 +46,8 @@ fn a_component_is_asked_once_what_it_is() {
     let source = guest("forging-description");
     let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a thread");
     let describe = || {
-        let vault = Vault::open(folder.path()).expect("a vault");
-        let runtime = Runtime::new(Some(Arc::new(vault))).expect("a runtime");
+        let store = CacheStore::open(folder.path()).expect("a cache store");
+        let runtime = Runtime::new(Some(Arc::new(store))).expect("a runtime");
         tokio.block_on(runtime.describe(&source)).expect("a description")
     };
     let first = describe();
@@ -136,10 +136,10 @@ fn many_may_fill_it_at_once() {
 #[test]
 fn code_that_could_not_be_kept_is_told_from_code_that_was() {
     let folder = tempfile::tempdir().expect("a folder");
-    let vault = Arc::new(Vault::open(folder.path()).expect("a vault"));
+    let store = Arc::new(CacheStore::open(folder.path()).expect("a cache store"));
     folder.close().expect("removed");
-    for vault in [Some(vault), None] {
-        let runtime = Runtime::new(vault).expect("a runtime");
+    for store in [Some(store), None] {
+        let runtime = Runtime::new(store).expect("a runtime");
         assert_eq!(runtime.compile(&guest("another-name")).expect("a component"), Code::Unkept);
     }
 }

@@ -87,7 +87,7 @@ fn a_planted_or_altered_memory_is_not_believed() {
         fs::write(&entry, bytes).expect("written");
         assert_eq!(place.run(&["-v"]), pass(0));
     }
-    // The memory of another user's vault, under the same name.
+    // The memory of another user's store, under the same name.
     let other = Place::new();
     other.run(&[]);
     let name = entry.file_name().expect("a name");

@@ -10,7 +10,7 @@ mod git;
 
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
-use crate::vault::Vault;
+use crate::cache_store::CacheStore;
 use crate::workspace::{self, Kind, Workspace};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -266,7 +266,7 @@ pub fn collect_with(
     folder: &Path,
     selection: &Selection,
     needs: Needs,
-    store: Option<&Arc<Vault>>,
+    store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, Error> {
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
     match git::Repository::find(&folder)? {
@@ -342,7 +342,7 @@ fn in_repository(
     repository: &git::Repository,
     selection: &Selection,
     needs: Needs,
-    store: Option<&Arc<Vault>>,
+    store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, Error> {
     let root = &repository.root;
     let mut workspace = open(root)?;

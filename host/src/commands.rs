@@ -154,7 +154,7 @@ impl Commands {
         Self { configuration, ..self }
     }
 
-    /// The folder of the vault, which no command may see, where that is not the default one.
+    /// The folder of the cache store, which no command may see, where that is not the default one.
     pub fn with_cache(self, cache: PathBuf) -> Self {
         Self { cache: Some(cache), ..self }
     }

@@ -10,7 +10,7 @@ use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, Event, Judge};
-use crate::memory::Memory;
+use crate::cached_passes::CachedPasses;
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::runtime::{Answer, AskModels, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
@@ -223,9 +223,9 @@ impl<'a> Bench<'a> {
         let settings = plan::canonical(&check.settings);
         // What it is granted can change by itself, and what is flaky is asked to be run again.
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
-        let vault = self.runtime.vault().filter(|_| pure && !self.forgetful);
+        let store = self.runtime.store().filter(|_| pure && !self.forgetful);
         let work = Arc::new(Work {
-            memory: vault.map(|vault| Memory::of(vault, &check.digest, &settings, &check.limits)),
+            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits)),
             source,
             capabilities: self.capabilities(&grants),
             grants,

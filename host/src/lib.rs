@@ -10,7 +10,7 @@ pub mod environment;
 mod random;
 pub mod search_path;
 mod temporary;
-pub mod vault;
+pub mod cache_store;
 pub mod verdict;
 mod fingerprint;
 pub mod submission;
@@ -40,7 +40,7 @@ pub mod models;
 
 // Who judges.
 pub mod runtime;
-mod memory;
+mod cached_passes;
 pub mod settings;
 pub mod catalogue;
 pub mod judge;

@@ -37,7 +37,7 @@ pub use log::{LogLine, Severity};
 pub use program::{ProgramFile, ProgramInput, ProgramOutput};
 pub use source::Source;
 
-use crate::vault::Vault;
+use crate::cache_store::CacheStore;
 pub use crate::verdict::Rule;
 use crate::verdict::{ErrorKind, Failure};
 use serde::{Deserialize, Serialize};
@@ -97,8 +97,8 @@ impl std::fmt::Debug for Runtime {
 
 impl Runtime {
     /// Start the engine.
-    pub fn new(vault: Option<Arc<Vault>>) -> Result<Self, Failure> {
-        Self::start(vault, false)
+    pub fn new(store: Option<Arc<CacheStore>>) -> Result<Self, Failure> {
+        Self::start(store, false)
     }
 
     /// Start an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
@@ -106,16 +106,16 @@ impl Runtime {
         Self::start(None, true)
     }
 
-    fn start(vault: Option<Arc<Vault>>, metered: bool) -> Result<Self, Failure> {
+    fn start(store: Option<Arc<CacheStore>>, metered: bool) -> Result<Self, Failure> {
         let engine = engine::start(metered)
             .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot start the engine: {error:#}")))?;
         let slots = Semaphore::new(config::SLOTS as usize);
         let (components, loaded) = (Mutex::default(), Mutex::default());
-        Ok(Self { engine, metered, cache: vault.map(Cache), slots, components, loaded })
+        Ok(Self { engine, metered, cache: store.map(Cache), slots, components, loaded })
     }
 
     /// Where runs leave things for later ones.
-    pub fn vault(&self) -> Option<&Arc<Vault>> {
+    pub fn store(&self) -> Option<&Arc<CacheStore>> {
         self.cache.as_ref().map(|cache| &cache.0)
     }
 

@@ -47,7 +47,7 @@ use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
-use crate::vault::Vault;
+use crate::cache_store::CacheStore;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
@@ -271,12 +271,12 @@ impl Host {
     /// costs time and nothing else; [`Host::uncached`] says why.
     pub fn new(environment: &Environment) -> Result<Self, Error> {
         let opened = match environment.cache_folder() {
-            Some(folder) => Vault::open(&folder)
+            Some(folder) => CacheStore::open(&folder)
                 .map_err(|error| format!("cannot use the cache folder `{}`: {error}", folder.display())),
             None => Err("there is no cache folder: set `GATE_CACHE_DIR`".to_owned()),
         };
-        let (vault, uncached) = match opened {
-            Ok(vault) => (Some(Arc::new(vault)), None),
+        let (store, uncached) = match opened {
+            Ok(store) => (Some(Arc::new(store)), None),
             Err(why) => (None, Some(why)),
         };
         // Guests that compute keep every worker busy, and yield only from tick to tick: after each of them the timers are
@@ -284,7 +284,7 @@ impl Host {
         let mut workers = tokio::runtime::Builder::new_multi_thread();
         let workers = workers.enable_time().event_interval(1).thread_name("gate").build();
         let workers = workers.map_err(|error| Error::host("cannot start threads").because(error))?;
-        Ok(Self { runtime: Arc::new(Runtime::new(vault)?), uncached, workers: Some(workers) })
+        Ok(Self { runtime: Arc::new(Runtime::new(store)?), uncached, workers: Some(workers) })
     }
 
     /// Why the cache is disabled, if it is.
@@ -390,7 +390,7 @@ impl Session {
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let store = self.runtime.vault().filter(|_| self.request.use_cache).cloned();
+        let store = self.runtime.store().filter(|_| self.request.use_cache).cloned();
         let looking = store.clone();
         let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
         let changes = Arc::new(blocking(collect).await?);
@@ -556,7 +556,7 @@ fn added(
     folder: &Path,
     selection: &Selection,
     before: &changes::Changes,
-    store: Option<&Arc<Vault>>,
+    store: Option<&Arc<CacheStore>>,
 ) -> Result<Vec<String>, Failure> {
     let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))

@@ -26,7 +26,7 @@ mod tree;
 
 use super::{Error, Needs, shown_text};
 use crate::submission::{Change, ChangeState};
-use crate::vault::Vault;
+use crate::cache_store::CacheStore;
 use crate::workspace::{self, Workspace};
 use objects::Objects;
 use program::Git;
@@ -86,7 +86,7 @@ impl Repository {
     }
 
     /// What differs from the last commit, untracked files included.
-    pub(super) fn changed(&self, work: &Workspace, hunks: bool, store: Option<&Arc<Vault>>) -> Result<Found, Error> {
+    pub(super) fn changed(&self, work: &Workspace, hunks: bool, store: Option<&Arc<CacheStore>>) -> Result<Found, Error> {
         let git = self.git()?;
         live::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
@@ -99,7 +99,7 @@ impl Repository {
         exactly: bool,
         work: &Workspace,
         hunks: bool,
-        store: Option<&Arc<Vault>>,
+        store: Option<&Arc<CacheStore>>,
     ) -> Result<Found, Error> {
         let git = self.git()?;
         live::Live { git, root: &self.root, work, store }.changes(Some(live::Since { name, exactly }), hunks)

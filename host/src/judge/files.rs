@@ -5,7 +5,7 @@ use super::{FilesDone, Subject};
 use crate::commands::Ran;
 use crate::config::Inapplicable;
 use crate::fingerprint;
-use crate::memory::Memory;
+use crate::cached_passes::CachedPasses;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{Answer, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::text::{clean_line, hex};
@@ -63,8 +63,8 @@ pub(super) async fn files(work: Arc<Work>) -> Judged {
         answers.push((usize::MAX, Answer::from(failure).into()));
     }
     answers.sort_by_key(|(index, _)| *index);
-    if let Some(memory) = &work.memory {
-        memory.keep();
+    if let Some(cached) = &work.cached {
+        cached.keep();
     }
     summarise(&work.paths, answers, work.limits.findings, work.on_not_applicable)
 }
@@ -76,7 +76,7 @@ pub(super) struct Work {
     pub(super) grants: Grants,
     /// Loaded when it is first needed: what was passed before needs none.
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
-    pub(super) memory: Option<Memory>,
+    pub(super) cached: Option<CachedPasses>,
     pub(super) subject: Arc<Subject>,
     pub(super) witness: Arc<Witness>,
     pub(super) settings: String,
@@ -112,7 +112,7 @@ impl Work {
             match input(&self.subject.workspace, path, self.limits.input) {
                 Ok(Some(file)) => {
                     let digest: [u8; 32] = Sha256::digest(&file.content).into();
-                    let input = Memory::input(&file, &digest);
+                    let input = CachedPasses::input(&file, &digest);
                     self.witness.saw(path, mark, input, file.content.len() as u64);
                     let (answer, cached) = self.judge(file, input).await;
                     answers.push((index, FileAnswer { answer, digest: Some(digest), cached }));
@@ -136,8 +136,8 @@ impl Work {
 
     /// The answer, and whether it was cached.
     async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (Answer, bool) {
-        if let Some(memory) = &self.memory
-            && memory.passed(&input)
+        if let Some(cached) = &self.cached
+            && cached.passed(&input)
         {
             return (Verdict::of(Status::Pass).into(), true);
         }
@@ -150,11 +150,11 @@ impl Work {
         let handed = FileInput { content: content.to_vec(), ..file };
         let mut answer = self.runtime.check_file(verifier, &self.terms(), handed).await;
         fingerprint::assign(&self.check, &mut answer.verdict.findings, |_, line| line_of(&content, line));
-        if let Some(memory) = &self.memory
+        if let Some(cached) = &self.cached
             && answer.log.is_empty()
             && answer.log_dropped == 0
         {
-            memory.learn(input, &answer.verdict);
+            cached.learn(input, &answer.verdict);
         }
         (answer, false)
     }

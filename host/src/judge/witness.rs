@@ -3,7 +3,7 @@
 //! A command may write the work after a file of it was judged, and so may anybody else. Each file is remembered by a
 //! digest when it is judged, and looked at again at the end; read again only where its mark proves nothing.
 
-use crate::memory::Memory;
+use crate::cached_passes::Memory;
 use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};

@@ -1,8 +1,8 @@
-//! Compiled components, and what they said of themselves, in the user's [`Vault`]: so that a component from outside is
+//! Compiled components, and what they said of themselves, in the user's [`CacheStore`]: so that a component from outside is
 //! compiled and asked once and not in every run.
 
 use super::Description;
-use crate::vault::{Kind, Vault};
+use crate::cache_store::{Kind, CacheStore};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use wasmtime::Engine;
@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 
 /// Where both are kept.
 #[derive(Debug)]
-pub(super) struct Cache(pub(super) Arc<Vault>);
+pub(super) struct Cache(pub(super) Arc<CacheStore>);
 
 impl Cache {
     /// The component with this digest, if it is here and authentic.
@@ -18,7 +18,7 @@ impl Cache {
         let key = key(engine, digest);
         let code = self.0.get(Kind::Compiled, &key)?;
         #[expect(unsafe_code, reason = "machine code that this process, or one of the same user, made")]
-        // SAFETY: the vault vouches that these very bytes were written by `put` under this key, by this build of this
+        // SAFETY: the cache store vouches that these very bytes were written by `put` under this key, by this build of this
         // program, which binds them to this wasmtime and these settings.
         let component = unsafe { Component::deserialize(engine, code) }.ok();
         if component.is_none() {

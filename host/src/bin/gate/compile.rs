@@ -12,8 +12,8 @@ use std::time::Instant;
 /// Every component is tried, whatever became of those before it; the worst decides how it ends.
 pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Complaint> {
     // Without a place to keep it, all of it would be for nothing.
-    let vault = prepare::vault().map_err(Complaint::broken)?;
-    let runtime = Runtime::new(Some(Arc::new(vault))).map_err(Complaint::broken)?;
+    let store = prepare::store().map_err(Complaint::broken)?;
+    let runtime = Runtime::new(Some(Arc::new(store))).map_err(Complaint::broken)?;
     let mut out = std::io::stdout().lock();
     let mut worst = Exit::Pass;
     for (number, name) in command.components.iter().enumerate() {

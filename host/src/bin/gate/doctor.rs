@@ -101,7 +101,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Complaint> {
         lines.push(Line::bad("hooks", "no hook is installed, so nothing stops an agent or a commit", fix));
     }
     lines.push(ledger());
-    lines.push(match prepare::vault() {
+    lines.push(match prepare::store() {
         Ok(_) => Line::good("cache", "can be used"),
         Err(error) => Line::bad(
             "cache",

@@ -7,20 +7,20 @@ use anyhow::Context;
 use gatehost::environment::Environment;
 use gatehost::runtime::Runtime;
 use gatehost::session::Host;
-use gatehost::vault::Vault;
+use gatehost::cache_store::CacheStore;
 use std::future::Future;
 use std::sync::Arc;
 
 /// What is kept from run to run.
-pub(crate) fn vault() -> anyhow::Result<Vault> {
+pub(crate) fn store() -> anyhow::Result<CacheStore> {
     let folder = Environment::of_process().cache_folder().context("there is no cache folder: set `GATE_CACHE_DIR`")?;
-    Vault::open(&folder).with_context(|| format!("cannot use the cache folder `{}`", folder.display()))
+    CacheStore::open(&folder).with_context(|| format!("cannot use the cache folder `{}`", folder.display()))
 }
 
 /// The runtime with the user's cache; without one where it cannot be used, which costs time and nothing else.
 pub(crate) fn runtime(global: &Global) -> Result<Runtime, Complaint> {
-    let vault = vault().inspect_err(|error| uncached(global, &format!("{error:#}")));
-    Ok(Runtime::new(vault.ok().map(Arc::new))?)
+    let store = store().inspect_err(|error| uncached(global, &format!("{error:#}")));
+    Ok(Runtime::new(store.ok().map(Arc::new))?)
 }
 
 /// The host with the cache of this environment.

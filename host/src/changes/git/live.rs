@@ -14,7 +14,7 @@ use super::tree::{self, Difference, Entry, Mode, Side};
 use super::{Found, path};
 use crate::changes::{Error, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
-use crate::vault::Vault;
+use crate::cache_store::CacheStore;
 use crate::workspace::{Kind, Workspace};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) struct Live<'a> {
     pub(super) root: &'a Path,
     pub(super) work: &'a Workspace,
     /// Where ids of files are kept from run to run.
-    pub(super) store: Option<&'a Arc<Vault>>,
+    pub(super) store: Option<&'a Arc<CacheStore>>,
 }
 
 /// The commit that the working tree is compared with.

@@ -4,7 +4,7 @@
 //! under the mark that the file had before it was hashed.
 
 use super::id::{Format, Id};
-use crate::vault::{Kind, Vault};
+use crate::cache_store::{Kind, CacheStore};
 use crate::workspace::{MARK_BYTES, Mark};
 use std::cmp::Ordering;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) enum Conversion {
 
 /// The ids of one working tree.
 pub(super) struct Stats<'p> {
-    store: Option<(Arc<Vault>, blake3::Hash)>,
+    store: Option<(Arc<CacheStore>, blake3::Hash)>,
     /// What was kept, in the order of the paths.
     kept: Vec<u8>,
     /// Where the next entry of it begins.
@@ -46,7 +46,7 @@ pub(super) struct Stats<'p> {
 
 impl<'p> Stats<'p> {
     /// Those that were kept for the working tree `root`; without a store, none.
-    pub(super) fn open(store: Option<&Arc<Vault>>, root: &Path, format: Format) -> Self {
+    pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: Format) -> Self {
         let store = store.filter(|_| keeps_time(root)).map(|store| {
             let mut key = blake3::Hasher::new();
             key.update(&[format.length() as u8]).update(root.as_os_str().as_encoded_bytes());
@@ -156,7 +156,7 @@ mod tests {
         let first = mark("a");
         let id = hash(Format::Sha1, ObjectKind::Blob, b"1");
         let digests = Digests { id, other: Some((Conversion::Pointer, id)) };
-        let store = Arc::new(Vault::open(&folder.path().join("store")).expect("a store"));
+        let store = Arc::new(CacheStore::open(&folder.path().join("store")).expect("a store"));
         let open = || Stats::open(Some(&store), folder.path(), Format::Sha1);
         let mut stats = open();
         if stats.store.is_none() {

@@ -55,15 +55,15 @@ impl Kind {
 
 /// The folder.
 #[derive(Debug)]
-pub struct Vault {
+pub struct CacheStore {
     folder: PathBuf,
     secret: [u8; 32],
     most_bytes: u64,
     build: &'static str,
 }
 
-impl Vault {
-    /// Open the vault in `folder`, and make it if it is not there. A folder that is not this user's alone is refused.
+impl CacheStore {
+    /// Open the cache store in `folder`, and make it if it is not there. A folder that is not this user's alone is refused.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::open_bounded(folder, MOST_BYTES)
     }
@@ -82,7 +82,7 @@ impl Vault {
         Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
 
-    /// The vault of this user: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// the cache store of this user: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
     pub fn default_folder() -> Option<PathBuf> {
         let from = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         from("GATE_CACHE_DIR")
@@ -225,7 +225,7 @@ fn secret(path: &Path) -> io::Result<[u8; 32]> {
             Err(error) => return Err(error.error),
         }
     }
-    Err(io::Error::other("the vault's secret keeps changing"))
+    Err(io::Error::other("the secret of the cache keeps changing"))
 }
 
 /// A secret that is whole, this user's, and not to be read by others; `InvalidData` if it is not.
@@ -243,8 +243,8 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::process::Command;
 
-    fn path(vault: &Vault, kind: Kind, key: &blake3::Hash) -> PathBuf {
-        vault.path(kind, &vault.place(kind, key))
+    fn path(store: &CacheStore, kind: Kind, key: &blake3::Hash) -> PathBuf {
+        store.path(kind, &store.place(kind, key))
     }
 
     fn pipe(path: &Path) {
@@ -254,22 +254,22 @@ mod tests {
     #[test]
     fn what_is_no_file_is_neither_read_nor_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open_bounded(folder.path(), 2_000).expect("a vault");
+        let store = CacheStore::open_bounded(folder.path(), 2_000).expect("a cache store");
         let key = blake3::hash(b"key");
-        let entry = path(&vault, Kind::Compiled, &key);
+        let entry = path(&store, Kind::Compiled, &key);
         let plants: [&dyn Fn(&Path); 3] = [&pipe, &|path| symlink("/dev/zero", path).expect("a link"), &|path| {
             File::create(path).expect("a file").set_len(1 << 33).expect("a sparse file");
         }];
         for plant in plants {
             plant(&entry);
-            assert_eq!(vault.get(Kind::Compiled, &key), None);
+            assert_eq!(store.get(Kind::Compiled, &key), None);
             assert!(fs::symlink_metadata(&entry).is_err(), "it is gone");
             let secret = folder.path().join("secret");
             fs::remove_file(&secret).expect("removed");
             plant(&secret);
-            Vault::open(folder.path()).expect("a vault with another secret");
+            CacheStore::open(folder.path()).expect("a cache store with another secret");
         }
-        assert!(vault.put(Kind::Compiled, &key, &[7; 1_000]).is_err(), "more than half of it all");
+        assert!(store.put(Kind::Compiled, &key, &[7; 1_000]).is_err(), "more than half of it all");
     }
 
     #[test]
@@ -277,67 +277,67 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         for mode in [0o777, 0o770, 0o702] {
             fs::set_permissions(folder.path(), Permissions::from_mode(mode)).expect("allowed");
-            assert!(Vault::open(folder.path()).is_err(), "{mode:o}");
+            assert!(CacheStore::open(folder.path()).is_err(), "{mode:o}");
         }
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("allowed");
-        assert!(Vault::open(folder.path()).is_ok());
+        assert!(CacheStore::open(folder.path()).is_ok());
     }
 
     #[test]
     fn what_was_abandoned_while_it_was_written_goes() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path()).expect("a vault");
+        let store = CacheStore::open(folder.path()).expect("a cache store");
         let (old, new) = (folder.path().join(".writing-old"), folder.path().join(".writing-new"));
         File::create(&new).expect("a file");
         File::create(&old).expect("a file").set_modified(SystemTime::now() - 2 * ABANDONED).expect("a time");
-        vault.put(Kind::Passes, &blake3::hash(b"key"), b"bytes").expect("kept");
+        store.put(Kind::Passes, &blake3::hash(b"key"), b"bytes").expect("kept");
         assert!(!old.exists() && new.exists());
     }
 
     #[test]
     fn an_entry_of_another_build_is_not_found() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path()).expect("a vault");
-        let other = Vault { build: "another", ..Vault::open(folder.path()).expect("a vault") };
+        let store = CacheStore::open(folder.path()).expect("a cache store");
+        let other = CacheStore { build: "another", ..CacheStore::open(folder.path()).expect("a cache store") };
         let key = blake3::hash(b"key");
         other.put(Kind::Passes, &key, b"bytes").expect("kept");
-        assert_eq!(vault.get(Kind::Passes, &key), None);
-        fs::copy(path(&other, Kind::Passes, &key), path(&vault, Kind::Passes, &key)).expect("copied");
-        assert_eq!(vault.get(Kind::Passes, &key), None);
+        assert_eq!(store.get(Kind::Passes, &key), None);
+        fs::copy(path(&other, Kind::Passes, &key), path(&store, Kind::Passes, &key)).expect("copied");
+        assert_eq!(store.get(Kind::Passes, &key), None);
         assert_eq!(other.get(Kind::Passes, &key).as_deref(), Some(&b"bytes"[..]));
     }
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open_bounded(folder.path(), 3 * (1_000 + MAC_BYTES as u64)).expect("a vault");
+        let store = CacheStore::open_bounded(folder.path(), 3 * (1_000 + MAC_BYTES as u64)).expect("a cache store");
         let keys: Vec<blake3::Hash> = (0..5u8).map(|n| blake3::hash(&[n])).collect();
         let age = |key: &blake3::Hash, seconds| {
-            let file = File::options().write(true).open(path(&vault, Kind::Compiled, key)).expect("an entry");
+            let file = File::options().write(true).open(path(&store, Kind::Compiled, key)).expect("an entry");
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).expect("a time");
         };
         for (key, seconds) in keys[..3].iter().zip([30, 20, 10]) {
-            vault.put(Kind::Compiled, key, &[7; 1_000]).expect("kept");
+            store.put(Kind::Compiled, key, &[7; 1_000]).expect("kept");
             age(key, seconds);
         }
         // The oldest is used again, so the second has to go, and then the third.
-        assert!(vault.get(Kind::Compiled, &keys[0]).is_some());
-        vault.put(Kind::Passes, &keys[3], &[7; 1_000]).expect("kept");
-        vault.put(Kind::Passes, &keys[4], &[7; 1_000]).expect("kept");
-        assert_eq!(vault.get(Kind::Compiled, &keys[0]), Some(vec![7; 1_000]));
-        assert_eq!(vault.get(Kind::Compiled, &keys[1]), None);
-        assert_eq!(vault.get(Kind::Compiled, &keys[2]), None);
-        assert!(vault.get(Kind::Passes, &keys[3]).is_some() && vault.get(Kind::Passes, &keys[4]).is_some());
+        assert!(store.get(Kind::Compiled, &keys[0]).is_some());
+        store.put(Kind::Passes, &keys[3], &[7; 1_000]).expect("kept");
+        store.put(Kind::Passes, &keys[4], &[7; 1_000]).expect("kept");
+        assert_eq!(store.get(Kind::Compiled, &keys[0]), Some(vec![7; 1_000]));
+        assert_eq!(store.get(Kind::Compiled, &keys[1]), None);
+        assert_eq!(store.get(Kind::Compiled, &keys[2]), None);
+        assert!(store.get(Kind::Passes, &keys[3]).is_some() && store.get(Kind::Passes, &keys[4]).is_some());
     }
 
     #[test]
     fn an_entry_is_of_one_kind() {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(folder.path()).expect("a vault");
+        let store = CacheStore::open(folder.path()).expect("a cache store");
         let key = blake3::hash(b"key");
-        vault.put(Kind::Compiled, &key, b"bytes").expect("kept");
-        fs::copy(path(&vault, Kind::Compiled, &key), path(&vault, Kind::Passes, &key)).expect("copied");
-        assert_eq!(vault.get(Kind::Passes, &key), None);
-        assert_eq!(vault.get(Kind::Compiled, &key).as_deref(), Some(&b"bytes"[..]));
+        store.put(Kind::Compiled, &key, b"bytes").expect("kept");
+        fs::copy(path(&store, Kind::Compiled, &key), path(&store, Kind::Passes, &key)).expect("copied");
+        assert_eq!(store.get(Kind::Passes, &key), None);
+        assert_eq!(store.get(Kind::Compiled, &key).as_deref(), Some(&b"bytes"[..]));
     }
 }

@@ -3,11 +3,11 @@
 //! Only a verdict that depends on nothing but what it is remembered under is remembered: a file verifier without grants,
 //! whose sandbox is the same in every call, is a function of its component, its settings, its limits, the path and the
 //! bytes. And only a bare pass is: what has something to say says it each time. What another build of this program passed,
-//! the vault does not find.
+//! the cache store does not find.
 
 use crate::limits::Limits;
 use crate::runtime::FileInput;
-use crate::vault::{Kind, Vault};
+use crate::cache_store::{Kind, CacheStore};
 use crate::verdict::{Status, Verdict};
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +17,8 @@ const MOST: usize = 1 << 16;
 
 /// What one verifier, with certain settings and limits, passed before.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    vault: Arc<Vault>,
+pub(crate) struct CachedPasses {
+    store: Arc<CacheStore>,
     key: blake3::Hash,
     /// Records in order, as they were kept: searched in place, since most runs ask for few of many.
     before: Vec<u8>,
@@ -48,16 +48,16 @@ fn time_of(record: &Record) -> u32 {
     record.last_chunk().map_or(0, |time: &[u8; TIME]| u32::from_be_bytes(*time))
 }
 
-impl Memory {
+impl CachedPasses {
     /// Recall what the component with this digest passed before.
-    pub(crate) fn of(vault: &Arc<Vault>, component: &str, settings: &str, limits: &Limits) -> Self {
+    pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits) -> Self {
         let mut key = blake3::Hasher::new();
         for part in [component, settings, &format!("{limits:?}")] {
             add(&mut key, part.as_bytes());
         }
         let key = key.finalize();
-        let before = vault.get(Kind::Passes, &key).unwrap_or_default();
-        Self { vault: Arc::clone(vault), key, before, now: Mutex::default() }
+        let before = store.get(Kind::Passes, &key).unwrap_or_default();
+        Self { store: Arc::clone(store), key, before, now: Mutex::default() }
     }
 
     /// What is judged, in short: `content` is the digest of its bytes.
@@ -105,7 +105,7 @@ impl Memory {
             records.truncate(MOST);
         }
         records.sort_unstable();
-        let _ = self.vault.put(Kind::Passes, &self.key, records.as_flattened());
+        let _ = self.store.put(Kind::Passes, &self.key, records.as_flattened());
     }
 
     fn records(&self) -> &[Record] {
@@ -132,29 +132,29 @@ mod tests {
     use crate::verdict::{ErrorKind, Failure};
 
     fn input(path: &str, content: &[u8]) -> Input {
-        Memory::input(&FileInput::new(path, content), content)
+        CachedPasses::input(&FileInput::new(path, content), content)
     }
 
-    fn vault() -> (tempfile::TempDir, Arc<Vault>) {
+    fn store() -> (tempfile::TempDir, Arc<CacheStore>) {
         let folder = tempfile::tempdir().expect("a folder");
-        let vault = Arc::new(Vault::open(folder.path()).expect("a vault"));
-        (folder, vault)
+        let store = Arc::new(CacheStore::open(folder.path()).expect("a cache store"));
+        (folder, store)
     }
 
     #[test]
     fn a_pass_is_remembered_for_exactly_what_passed() {
-        let (_folder, vault) = vault();
+        let (_folder, store) = store();
         let limits = Limits::default();
         let judged = input("a.json", b"[]");
-        let first = Memory::of(&vault, "sha256:1", "{}", &limits);
+        let first = CachedPasses::of(&store, "sha256:1", "{}", &limits);
         assert!(!first.passed(&judged));
         first.learn(judged, &Verdict::of(Status::Pass));
         first.keep();
-        let recall = |component, settings, limits: &Limits| Memory::of(&vault, component, settings, limits);
+        let recall = |component, settings, limits: &Limits| CachedPasses::of(&store, component, settings, limits);
         assert!(recall("sha256:1", "{}", &limits).passed(&judged));
         assert!(!recall("sha256:2", "{}", &limits).passed(&judged), "another component");
         assert!(!recall("sha256:1", "{\"a\":1}", &limits).passed(&judged), "other settings");
-        let less = Limits { memory: 1 << 20, ..Limits::default() };
+        let less = Limits { cached: 1 << 20, ..Limits::default() };
         assert!(!recall("sha256:1", "{}", &less).passed(&judged), "other limits");
         let again = recall("sha256:1", "{}", &limits);
         assert!(!again.passed(&input("b.json", b"[]")), "another path");
@@ -164,23 +164,23 @@ mod tests {
 
     #[test]
     fn nothing_but_a_bare_pass_is_remembered() {
-        let (_folder, vault) = vault();
-        let memory = Memory::of(&vault, "sha256:1", "{}", &Limits::default());
+        let (_folder, store) = store();
+        let cached = CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
         let said = Verdict { summary: "all well".to_owned(), ..Verdict::of(Status::Pass) };
         let broken = Verdict::from(Failure::new(ErrorKind::LimitTime, "late"));
         let others = [Verdict::of(Status::Fail), Verdict::of(Status::Abstain), broken, said];
         for (n, verdict) in others.iter().enumerate() {
-            memory.learn(input("a", &[n as u8]), verdict);
+            cached.learn(input("a", &[n as u8]), verdict);
         }
-        memory.keep();
-        let later = Memory::of(&vault, "sha256:1", "{}", &Limits::default());
+        cached.keep();
+        let later = CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
         assert!(later.records().is_empty());
     }
 
     #[test]
     fn what_was_seen_last_is_kept_longest() {
-        let (_folder, vault) = vault();
-        let recall = || Memory::of(&vault, "sha256:1", "{}", &Limits::default());
+        let (_folder, store) = store();
+        let recall = || CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
         let input = |n: usize| input("a", &n.to_le_bytes());
         let first = recall();
         (0..MOST).for_each(|n| first.learn(input(n), &Verdict::of(Status::Pass)));
@@ -198,16 +198,16 @@ mod tests {
 
     #[test]
     fn every_record_is_found_and_no_other() {
-        let (_folder, vault) = vault();
-        let recall = || Memory::of(&vault, "sha256:1", "{}", &Limits::default());
+        let (_folder, store) = store();
+        let recall = || CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
         let input = |n: usize| input("a", &n.to_le_bytes());
         for run in 0..10 {
-            let memory = recall();
+            let cached = recall();
             for n in 0..200 {
-                assert_eq!(memory.passed(&input(n)), n < 20 * run, "{n} in run {run}");
+                assert_eq!(cached.passed(&input(n)), n < 20 * run, "{n} in run {run}");
             }
-            (20 * run..20 * (run + 1)).for_each(|n| memory.learn(input(n), &Verdict::of(Status::Pass)));
-            memory.keep();
+            (20 * run..20 * (run + 1)).for_each(|n| cached.learn(input(n), &Verdict::of(Status::Pass)));
+            cached.keep();
         }
         assert_eq!(recall().records().iter().map(time_of).max(), Some(9));
         recall().keep();
