@@ -38,7 +38,7 @@ const PIPELINE: &[&str] = &[
     "runtime",
     "cached_passes",
     "settings",
-    "catalogue",
+    "resolver",
     "judge",
     "ledger",
     "overrides",

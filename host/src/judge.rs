@@ -4,7 +4,7 @@ mod files;
 mod reads;
 mod witness;
 
-use crate::catalogue::Verifiers;
+use crate::resolver::Verifiers;
 use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
 use crate::environment::Environment;

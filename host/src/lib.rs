@@ -42,7 +42,7 @@ pub mod models;
 pub mod runtime;
 mod cached_passes;
 pub mod settings;
-pub mod catalogue;
+pub mod resolver;
 pub mod judge;
 
 // What outlives a run.

@@ -1,7 +1,7 @@
 //! What a configuration means: one value in which every name, default and number is resolved before anything runs.
 //!
 //! It holds no path of this machine and no time of day, so that two machines that would decide alike have equal plans
-//! and equal digests. How verifiers are found is left to a [`Catalogue`]; running a plan is left to `gate`.
+//! and equal digests. How verifiers are found is left to a [`Resolver`]; running a plan is left to `gate`.
 
 mod canonical;
 mod resolve;
@@ -248,7 +248,7 @@ impl Shape {
 }
 
 /// Where verifiers come from.
-pub trait Catalogue {
+pub trait Resolver {
     /// Find the verifier of a check, and hold the check's settings and grants against it. Asked once for each check
     /// that takes part.
     fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>>;

@@ -27,7 +27,7 @@ mod trusted;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
-use crate::catalogue::Verifiers;
+use crate::resolver::Verifiers;
 use crate::changes::{self, Needs, Selection};
 use crate::commands::CommandTape;
 use crate::config::{Config, Hook, Inapplicable, Loop, Overrides, nearest};

@@ -1,6 +1,6 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
-use super::{Catalogue, Check, FORMAT, Gate, Node, Plan, Resolved, Rule, Shape, What, voices};
+use super::{Resolver, Check, FORMAT, Gate, Node, Plan, Resolved, Rule, Shape, What, voices};
 use crate::config::{
     self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern,
 };
@@ -9,10 +9,10 @@ use std::path::Path;
 
 /// Resolve a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
 /// of another.
-pub fn resolve(config: &Config, gate: Option<&str>, catalogue: &dyn Catalogue) -> Result<Plan, Problems> {
+pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, Problems> {
     let (name, gate) = choose(config, gate)?;
     let place = format!("gate.{name}");
-    let mut resolver = Resolver { config, catalogue, verifiers: BTreeMap::new(), problems: Vec::new() };
+    let mut resolver = Resolver { config, resolver, verifiers: BTreeMap::new(), problems: Vec::new() };
     if gate.terms.mode == Some(Mode::Shadow) {
         let problem =
             config.places.problem(&format!("{place}.mode"), "expected a gate that decides, found one in shadow");
@@ -99,8 +99,8 @@ impl Inherited {
 
 struct Resolver<'c> {
     config: &'c Config,
-    catalogue: &'c dyn Catalogue,
-    /// What the catalogue answered; none where it refused.
+    resolver: &'c dyn Resolver,
+    /// What the resolver answered; none where it refused.
     verifiers: BTreeMap<String, Option<Resolved>>,
     problems: Vec<Problem>,
 }
@@ -247,14 +247,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// Ask the catalogue once for each check.
+    /// Ask the resolver once for each check.
     fn verifier(&mut self, check: &config::Check) -> Option<Resolved> {
         if let Some(known) = self.verifiers.get(&check.name) {
             return known.clone();
         }
         let problem =
             |at: &str, message: String| self.config.places.problem(&format!("check.{}.{at}", check.name), message);
-        let resolved = match self.catalogue.verifier(check) {
+        let resolved = match self.resolver.verifier(check) {
             Ok(resolved) => match resolved.files.iter().find_map(|text| pattern(text).err()) {
                 None => Some(resolved),
                 Some(error) => {

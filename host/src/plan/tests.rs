@@ -7,7 +7,7 @@ use crate::config::{PassIf, Problems, parse};
 /// program; refuses the others. The digest is the name up to a `-`, so that `s-1` and `s-2` are the same component.
 struct Letters;
 
-impl Catalogue for Letters {
+impl Resolver for Letters {
     fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
         let name = check.verifier.rsplit('/').next().unwrap_or_default();
         let resolved = |shape, files: &[&str]| Resolved {

@@ -1,7 +1,7 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Catalogue, Refusal, Resolved};
+use crate::plan::{Resolver, Refusal, Resolved};
 use crate::runtime::{Anatomy, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
@@ -31,7 +31,7 @@ struct Known {
 }
 
 impl Verifiers {
-    /// A catalogue for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
+    /// A resolver for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
     pub fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
@@ -111,7 +111,7 @@ impl Verifiers {
     }
 }
 
-impl Catalogue for Verifiers {
+impl Resolver for Verifiers {
     fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
         let refused = |failure: Failure| vec![failure.into()];
         let known = self.find(&check.verifier).map_err(refused)?;
