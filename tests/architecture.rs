@@ -39,7 +39,7 @@ const PIPELINE: &[&str] = &[
     "cached_passes",
     "settings",
     "resolver",
-    "judge",
+    "runner",
     "ledger",
     "overrides",
     "proof",

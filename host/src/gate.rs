@@ -1,7 +1,7 @@
 //! From a plan to one verdict: tiered, voting and composite gates over checks that somebody else runs.
 //!
 //! The rules are pure ([`algebra`], [`vote`], [`cadence`], `compose`); only [`run`] takes time. It knows nothing of
-//! WebAssembly: a [`Judge`] answers for the verifiers. Nothing is spawned here: what runs at the same time is polled
+//! WebAssembly: a [`RunCheck`] answers for the verifiers. Nothing is spawned here: what runs at the same time is polled
 //! together, so dropping a member cancels all of it, and a judge that computes must move to a thread by itself.
 
 pub mod algebra;
@@ -33,7 +33,7 @@ use std::future::Future;
 use tokio::time::Instant;
 
 /// Who answers for the verifiers.
-pub trait Judge: Sync {
+pub trait RunCheck: Sync {
     /// Have the verifier of a check judge, given what the checks of earlier tiers established, in their order.
     ///
     /// Every call must ask anew: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
@@ -109,7 +109,7 @@ pub enum Event<'e> {
 
 /// Run a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
 /// an abstention; unless every check looked at the change and found nothing that concerns it, and the gate lets that pass.
-pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl Judge) -> Node {
+pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunCheck) -> Node {
     let root = &plan.root;
     let start = Instant::now();
     let deadline = Deadline { at: start + plan.deadline, of: &root.name, limit: plan.deadline };

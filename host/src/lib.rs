@@ -43,7 +43,7 @@ pub mod runtime;
 mod cached_passes;
 pub mod settings;
 pub mod resolver;
-pub mod judge;
+pub mod runner;
 
 // What outlives a run.
 pub mod ledger;

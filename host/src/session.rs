@@ -36,7 +36,7 @@ use crate::error::Error;
 use crate::event::{Observer, What};
 use crate::feedback::feedback;
 use crate::gate::{self, Circumstances};
-use crate::judge::{Bench, Logged, Services};
+use crate::runner::{CheckRunner, Logged, Services};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::outcome::{Node, NodeKind, Outcome};
@@ -150,7 +150,7 @@ struct Resolved {
 }
 
 impl Request {
-    /// Judge what changed in this folder by its own gate, in the environment of the process.
+    /// RunCheck what changed in this folder by its own gate, in the environment of the process.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -439,7 +439,7 @@ impl Session {
             }
         };
         let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
-        let bench = Bench::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
+        let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);

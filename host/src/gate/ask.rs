@@ -3,7 +3,7 @@
 use super::compose::Done;
 use super::evaluate::{Deadline, Evaluation};
 use super::together::caught;
-use super::{Answer, Judge, Judged, algebra};
+use super::{Answer, RunCheck, Judged, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};
 use crate::plan::Check;
@@ -18,7 +18,7 @@ struct Run {
     reason: String,
 }
 
-impl<J: Judge> Evaluation<'_, J> {
+impl<R: RunCheck> Evaluation<'_, R> {
     /// Ask a check until it is known what it says.
     pub(super) async fn check(
         &self,

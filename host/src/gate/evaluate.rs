@@ -3,7 +3,7 @@
 use super::cadence::{self, Circumstances, Skip};
 use super::compose::{self, Done};
 use super::together::{Boxed, together};
-use super::{Event, Judge, classify};
+use super::{Event, RunCheck, classify};
 use crate::config::{Grant, Mode, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
 use crate::plan::{self, Gate, Rule, Vote, What};
@@ -45,7 +45,7 @@ impl fmt::Display for Deadline<'_> {
     }
 }
 
-impl<J: Judge> Evaluation<'_, J> {
+impl<R: RunCheck> Evaluation<'_, R> {
     /// Run a member, if it is due.
     pub(super) fn member<'f>(
         &'f self,

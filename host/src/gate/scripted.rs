@@ -79,7 +79,7 @@ impl Script {
     }
 }
 
-impl Judge for Script {
+impl RunCheck for Script {
     async fn judge(&self, check: &Check, evidence: &[Evidence]) -> Judged {
         let call = {
             let mut calls = self.calls.lock().expect("calls");

@@ -1,7 +1,7 @@
 //! What is judged: what was said of the work, of what changed in it.
 
 use crate::changes::{self, Changes};
-use crate::judge::Subject;
+use crate::runner::Subject;
 use crate::outcome::{Node, NodeKind};
 use crate::record::Unjudged;
 use crate::submission::{ChangeKind, Submission};

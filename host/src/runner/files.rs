@@ -1,6 +1,6 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
-use super::witness::{Witness, input};
+use super::unchanged::{Unchanged, input};
 use super::{FilesDone, Subject};
 use crate::commands::Ran;
 use crate::config::Inapplicable;
@@ -78,7 +78,7 @@ pub(super) struct Work {
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
     pub(super) cached: Option<CachedPasses>,
     pub(super) subject: Arc<Subject>,
-    pub(super) witness: Arc<Witness>,
+    pub(super) unchanged: Arc<Unchanged>,
     pub(super) settings: String,
     pub(super) limits: crate::limits::Limits,
     pub(super) capabilities: Capabilities,
@@ -113,7 +113,7 @@ impl Work {
                 Ok(Some(file)) => {
                     let digest: [u8; 32] = Sha256::digest(&file.content).into();
                     let input = CachedPasses::input(&file, &digest);
-                    self.witness.saw(path, mark, input, file.content.len() as u64);
+                    self.unchanged.saw(path, mark, input, file.content.len() as u64);
                     let (answer, cached) = self.judge(file, input).await;
                     answers.push((index, FileAnswer { answer, digest: Some(digest), cached }));
                 }

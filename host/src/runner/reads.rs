@@ -5,7 +5,7 @@
 //! what was listed must still be there: commands leave new files behind, and those that a check would judge are found
 //! elsewhere.
 
-use super::witness;
+use super::unchanged;
 use crate::runtime::ReadFiles;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{Entry, Error, Kind, Mark, Page, Workspace};
@@ -88,7 +88,7 @@ impl Reads {
         let mut changed: Vec<&str> =
             answers.iter().filter(|(question, answer)| !same(question, answer)).map(|(it, _)| it.path()).collect();
         changed.dedup();
-        if changed.is_empty() { Ok(()) } else { Err(witness::failure("changed after a verifier read it", &changed)) }
+        if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after a verifier read it", &changed)) }
     }
 }
 

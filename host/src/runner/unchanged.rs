@@ -23,7 +23,7 @@ type Digest = [u8; blake3::OUT_LEN];
 
 /// Remembers what was judged.
 #[derive(Debug, Default)]
-pub(super) struct Witness {
+pub(super) struct Unchanged {
     seen: Mutex<BTreeMap<String, Seen>>,
 }
 
@@ -37,7 +37,7 @@ struct Seen {
     torn: bool,
 }
 
-impl Witness {
+impl Unchanged {
     /// Remember a file that is judged.
     pub(super) fn saw(&self, path: &str, mark: Option<Mark>, digest: Digest, size: u64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,26 +119,26 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     /// Have the files `a`, `b` and the link `link` (to `a`) judged, do something, and see what is told of them.
-    fn told(change: impl FnOnce(&std::path::Path, &Witness)) -> String {
+    fn told(change: impl FnOnce(&std::path::Path, &Unchanged)) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         fs::write(root.join("a"), "1").expect("a file");
         fs::write(root.join("b"), "2").expect("a file");
         symlink("a", root.join("link")).expect("a link");
         let work = Workspace::open(root).expect("a workspace");
-        let witness = Witness::default();
+        let unchanged = Unchanged::default();
         for path in ["a", "b", "link"] {
-            witness.look_at(&work, path);
+            unchanged.look_at(&work, path);
         }
-        change(root, &witness);
-        let confirmed = witness.confirm(&work);
+        change(root, &unchanged);
+        let confirmed = unchanged.confirm(&work);
         confirmed.map_or_else(|failure| failure.message, |()| "the same".to_owned())
     }
 
     #[test]
     fn what_is_other_than_it_was_is_named() {
         let write = |name: &'static str, text: &'static str| {
-            move |root: &std::path::Path, _: &Witness| fs::write(root.join(name), text).expect("written")
+            move |root: &std::path::Path, _: &Unchanged| fs::write(root.join(name), text).expect("written")
         };
         assert_eq!(told(|_, _| {}), "the same");
         assert_eq!(told(write("b", "2")), "the same", "written anew, and equal");
@@ -149,12 +149,12 @@ mod tests {
             told(|root, _| fs::remove_file(root.join("b")).expect("removed")),
             "changed after it was judged: `b`"
         );
-        let elsewhere = |root: &std::path::Path, _: &Witness| {
+        let elsewhere = |root: &std::path::Path, _: &Unchanged| {
             fs::remove_file(root.join("link")).expect("removed");
             symlink("b", root.join("link")).expect("a link");
         };
         assert_eq!(told(elsewhere), "changed after it was judged: `link`");
-        let twice = |_: &std::path::Path, witness: &Witness| witness.saw("a", None, [0; 32], 1);
+        let twice = |_: &std::path::Path, unchanged: &Unchanged| unchanged.saw("a", None, [0; 32], 1);
         assert_eq!(told(twice), "changed after it was judged: `a`", "judged again with other bytes");
     }
 

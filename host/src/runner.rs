@@ -2,14 +2,14 @@
 
 mod files;
 mod reads;
-mod witness;
+mod unchanged;
 
 use crate::resolver::Verifiers;
 use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::fingerprint;
-use crate::gate::{self, Event, Judge};
+use crate::gate::{self, Event, RunCheck};
 use crate::cached_passes::CachedPasses;
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use witness::Witness;
+use unchanged::Unchanged;
 
 /// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
 const MAX_LINE_FILES: usize = 100;
@@ -44,17 +44,17 @@ pub struct Subject {
 pub type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
 
 /// Asks the verifiers about one subject.
-pub struct Bench<'a> {
+pub struct CheckRunner<'a> {
     runtime: Arc<Runtime>,
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
     services: Services,
     /// The files that were judged.
-    witness: Arc<Witness>,
+    unchanged: Arc<Unchanged>,
     /// What verifiers read through `workspace`.
     reads: Arc<Reads>,
     /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
-    shown: Witness,
+    shown: Unchanged,
     shown_was_judged: AtomicBool,
     /// What the checks of files that were asked are for.
     asked: Mutex<Vec<FileSet>>,
@@ -108,7 +108,7 @@ pub struct Logged {
     pub dropped: u64,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> CheckRunner<'a> {
     /// A bench for this subject. `observer` is told of progress.
     pub fn new(
         runtime: Arc<Runtime>,
@@ -117,7 +117,7 @@ impl<'a> Bench<'a> {
         services: Services,
         observer: &'a (dyn Fn(Event<'_>) + Sync),
     ) -> Self {
-        let shown = Witness::default();
+        let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
         for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
             shown.look_at(&subject.workspace, &change.path);
@@ -127,7 +127,7 @@ impl<'a> Bench<'a> {
             verifiers,
             subject: Arc::new(subject),
             services,
-            witness: Arc::default(),
+            unchanged: Arc::default(),
             reads: Arc::default(),
             shown,
             shown_was_judged: AtomicBool::new(false),
@@ -163,7 +163,7 @@ impl<'a> Bench<'a> {
         let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
         let unjudged = unjudged.filter(|path| asked.iter().any(|files| files.contains(path)));
         let unjudged: Vec<&str> = unjudged.map(String::as_str).collect();
-        if unjudged.is_empty() { Ok(()) } else { Err(witness::failure("changed while the gate ran", &unjudged)) }
+        if unjudged.is_empty() { Ok(()) } else { Err(unchanged::failure("changed while the gate ran", &unjudged)) }
     }
 
     /// What was logged, in the order of the checks' names.
@@ -232,7 +232,7 @@ impl<'a> Bench<'a> {
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
             subject: Arc::clone(&self.subject),
-            witness: Arc::clone(&self.witness),
+            unchanged: Arc::clone(&self.unchanged),
             settings,
             limits: check.limits.clone(),
             paths,
@@ -281,13 +281,13 @@ impl<'a> Bench<'a> {
     }
 }
 
-impl Judge for Bench<'_> {
+impl RunCheck for CheckRunner<'_> {
     async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Judged {
         self.ask(check, evidence).await.unwrap_or_else(|failure| Verdict::from(failure).into())
     }
 
     fn confirm(&self) -> Result<(), Failure> {
-        self.witness.confirm(&self.subject.workspace)?;
+        self.unchanged.confirm(&self.subject.workspace)?;
         self.reads.confirm(&self.subject.workspace)?;
         if self.shown_was_judged.load(Ordering::Relaxed) {
             self.shown.confirm(&self.subject.workspace)?;
