@@ -5,7 +5,7 @@
 //! together, so dropping a member cancels all of it, and a judge that computes must move to a thread by itself.
 
 pub mod algebra;
-mod ask;
+mod retry;
 pub mod cadence;
 mod classify;
 mod compose;
@@ -16,7 +16,7 @@ mod properties;
 mod scripted;
 #[cfg(test)]
 mod tests;
-mod together;
+mod join;
 #[cfg(test)]
 mod trees;
 pub mod vote;

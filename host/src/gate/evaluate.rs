@@ -2,7 +2,7 @@
 
 use super::cadence::{self, Circumstances, Skip};
 use super::compose::{self, Done};
-use super::together::{Boxed, together};
+use super::join::{Boxed, join};
 use super::{Event, RunCheck, classify};
 use crate::config::{Grant, Mode, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
@@ -118,7 +118,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             Rule::Vote(vote) => self.vote(vote, &gate.members, path, deadline, known).await,
             Rule::All if !self.circumstances.fail_fast => {
                 let run = |member| self.member(member, below(path, member), deadline, false, known);
-                let all = together(gate.members.iter().map(run).collect(), |_| false, |_| true).await;
+                let all = join(gate.members.iter().map(run).collect(), |_| false, |_| true).await;
                 all.into_iter().flatten().collect()
             }
             Rule::All | Rule::Any | Rule::Not | Rule::Tiers => self.in_order(gate, path, deadline, known).await,
@@ -185,7 +185,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         let in_shadow = |index: usize| members[index].mode == Mode::Shadow;
         let run = |member| self.member(member, below(path, member), deadline, true, known);
         let enough = |results: &[Option<Done>]| settled_at(results).is_some();
-        let mut results = together(members.iter().map(run).collect(), enough, in_shadow).await;
+        let mut results = join(members.iter().map(run).collect(), enough, in_shadow).await;
         let counted = settled_at(&results).unwrap_or(results.len());
         for index in (counted..results.len()).filter(|index| !in_shadow(*index)) {
             results[index] = None;

@@ -2,7 +2,7 @@
 
 use super::compose::Done;
 use super::evaluate::{Deadline, Evaluation};
-use super::together::caught;
+use super::join::caught;
 use super::{Answer, RunCheck, Judged, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};

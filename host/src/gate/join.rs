@@ -9,7 +9,7 @@ use std::task::Poll;
 pub(super) type Boxed<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
 /// Wait for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
-pub(super) async fn together<T>(
+pub(super) async fn join<T>(
     futures: Vec<Boxed<'_, T>>,
     enough: impl Fn(&[Option<T>]) -> bool + Sync,
     kept: impl Fn(usize) -> bool + Sync,
