@@ -3,7 +3,7 @@
 use crate::asking::{Host, Question};
 use gatehost::component::{Bindings, Contract, Error};
 use gatehost::plan::Shape;
-use gatehost::runtime::{Anatomy, CONTRACT};
+use gatehost::runtime::{ComponentType, CONTRACT};
 use gatehost::verdict::Status;
 
 /// A file verifier as a C compiler makes it: it prints what it judges, looks at the clock, random numbers, its
@@ -49,9 +49,9 @@ fn contract() -> Contract {
 #[test]
 fn what_wants_wasi_gets_nothing_of_it() {
     let component = contract().component(&wat::parse_str(MODULE).expect("a module")).expect("a component");
-    let anatomy = Anatomy::read(&component).expect("a component");
+    let component_type = ComponentType::read(&component).expect("a component");
     let log = format!("gatehost:verifier/log@{CONTRACT}");
-    let functions: Vec<_> = anatomy.imports.iter().filter(|import| !Anatomy::is_types_only(import)).collect();
+    let functions: Vec<_> = component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     assert_eq!(functions, [&log]);
     let question = Question { content: "one\ntwo ä three\n".into(), ..Question::default() };
     let answer = Host::new().ask(&component, question).expect("an answer");
@@ -65,8 +65,8 @@ fn what_is_not_used_is_not_imported() {
     let silent = MODULE.replace("(drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))", "");
     let silent = silent.lines().filter(|line| !line.contains("fd_write")).collect::<Vec<_>>().join("\n");
     let component = contract().component(&wat::parse_str(silent).expect("a module")).expect("a component");
-    let imports = Anatomy::read(&component).expect("a component").imports;
-    assert!(imports.iter().all(|import| Anatomy::is_types_only(import)), "{imports:?}");
+    let imports = ComponentType::read(&component).expect("a component").imports;
+    assert!(imports.iter().all(|import| ComponentType::is_types_only(import)), "{imports:?}");
 }
 
 #[test]

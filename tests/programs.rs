@@ -135,5 +135,5 @@ fn a_program_is_known_by_its_own_bytes_and_has_no_shape() {
     let source = Source::from_bytes(program("pass"));
     let verifier = runtime.load(&source, &Default::default()).expect("loaded");
     assert_eq!((verifier.digest(), verifier.shape()), (source.digest(), None));
-    assert!(verifier.anatomy().is_program());
+    assert!(verifier.component_type().is_program());
 }

@@ -2,7 +2,7 @@
 
 use crate::config;
 use crate::plan::{Resolver, Refusal, Resolved};
-use crate::runtime::{Anatomy, Description, Grants, Runtime, Source};
+use crate::runtime::{ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Verifiers {
 /// A verifier, and what it is.
 struct Known {
     source: Arc<Source>,
-    anatomy: Anatomy,
+    component_type: ComponentType,
     about: Description,
 }
 
@@ -84,14 +84,14 @@ impl Verifiers {
             (self.compiling)(name, &source);
         }
         let about = self.runtime.describe(&source).await?;
-        let anatomy = self.runtime.anatomy_of(&source)?;
-        Ok(Known { source: Arc::new(source), anatomy, about })
+        let component_type = self.runtime.anatomy_of(&source)?;
+        Ok(Known { source: Arc::new(source), component_type, about })
     }
 
     fn resolve(check: &config::Check, known: &Known) -> Result<Resolved, Failure> {
-        let Known { source, anatomy, about } = known;
-        anatomy.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
-        let shape = if anatomy.is_program() { None } else { Some(anatomy.shape()?) };
+        let Known { source, component_type, about } = known;
+        component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
+        let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() })
     }
 

@@ -6,7 +6,7 @@
 //! in the interface shows that there is a wasmtime behind it, so that it could run in another process.
 
 mod allowance;
-mod anatomy;
+mod component_type;
 mod bindings;
 mod bundled;
 mod cache;
@@ -19,14 +19,14 @@ mod ending;
 mod engine;
 mod load;
 mod log;
-mod misfit;
+mod contract_diff;
 mod program;
 mod sandbox;
 mod scan;
 mod source;
 mod wasi;
 
-pub use anatomy::{Anatomy, CONTRACT};
+pub use component_type::{ComponentType, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{Answer, FileInput, Terms, Used};

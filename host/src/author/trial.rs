@@ -6,7 +6,7 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
 use crate::runtime::{
-    Anatomy, Answer, AskModels, Capabilities, Capability, Description, Granted, Grants, ReadFiles, RunCommands,
+    ComponentType, Answer, AskModels, Capabilities, Capability, Description, Granted, Grants, ReadFiles, RunCommands,
     Runtime, Source, Terms, Verifier,
 };
 use crate::settings;
@@ -24,7 +24,7 @@ pub struct Trial {
     pub(super) runtime: Arc<Runtime>,
     pub(super) verifier: Arc<Verifier>,
     /// Its imports and exports.
-    pub anatomy: Anatomy,
+    pub component_type: ComponentType,
     /// What it says of itself.
     pub about: Description,
     /// Stands for the work where a case has none.
@@ -80,13 +80,13 @@ impl Trial {
     /// Load a component. It is granted what it imports: what it does with that is what is tried.
     pub async fn load(runtime: Arc<Runtime>, source: &Source) -> Result<Self, Failure> {
         let about = runtime.describe(source).await?;
-        let anatomy = runtime.anatomy_of(source)?;
+        let component_type = runtime.anatomy_of(source)?;
         let any_name = || "scripted".to_owned();
         let grants = [Grant::Workspace, Grant::Command(any_name()), Grant::Model(any_name())];
         let verifier = runtime.load(source, &Grants::from_iter(grants))?;
         let empty = tempfile::tempdir()
             .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot make a folder: {error}")))?;
-        Ok(Self { runtime, verifier, anatomy, about, empty })
+        Ok(Self { runtime, verifier, component_type, about, empty })
     }
 
     /// Refuse cases that it could not be asked about.
@@ -125,7 +125,7 @@ impl Trial {
     /// `Err` where it is not even asked.
     pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<Judged, Failure> {
         settings::validate(&self.about.settings_schema, asked.settings).map_err(|problems| invalid(&problems))?;
-        let has = |capability| self.anatomy.capabilities().contains(&capability);
+        let has = |capability| self.component_type.capabilities().contains(&capability);
         let workspace = match has(Capability::Workspace) {
             true => Some(Arc::new(Workspace::open(asked.workspace.unwrap_or(self.empty.path())).map_err(|error| {
                 Failure::new(ErrorKind::FsUnreadable, format!("cannot open the case's files: {error}"))

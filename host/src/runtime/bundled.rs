@@ -1,6 +1,6 @@
 //! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `host/build.rs`.
 
-use super::{Anatomy, Description, Rule};
+use super::{ComponentType, Description, Rule};
 use crate::verdict::Level;
 
 /// One bundled verifier.
@@ -32,8 +32,8 @@ struct Text {
 
 impl Bundled {
     /// Its imports and exports.
-    pub fn anatomy(&self) -> Anatomy {
-        Anatomy::new(self.imports, self.exports)
+    pub fn component_type(&self) -> ComponentType {
+        ComponentType::new(self.imports, self.exports)
     }
 
     /// What it says of itself.

@@ -242,7 +242,7 @@ impl Runtime {
 
     fn store(&self, verifier: &Verifier, terms: &Terms<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
         let mut seed = blake3::Hasher::new();
-        if verifier.anatomy.uses_random() {
+        if verifier.component_type.uses_random() {
             for input in [verifier.digest.as_bytes(), terms.settings.as_bytes()].iter().chain(inputs) {
                 seed.update(&(input.len() as u64).to_le_bytes()).update(input);
             }

@@ -1,6 +1,6 @@
 //! From bytes to something that can be called: compile or find the code, check what it wants, link it.
 
-use super::anatomy::Anatomy;
+use super::component_type::ComponentType;
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
 use super::capability::{Capability, Grants};
@@ -20,7 +20,7 @@ use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
 /// A component that is ready to be called, for checks with certain grants.
 pub struct Verifier {
     pub(super) digest: String,
-    pub(super) anatomy: Anatomy,
+    pub(super) component_type: ComponentType,
     pub(super) pre: InstancePre<Sandbox>,
     /// None for a program, which cannot be asked.
     pub(super) about: Option<exports::about::GuestIndices>,
@@ -50,8 +50,8 @@ impl Verifier {
     }
 
     /// Its imports and exports.
-    pub fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    pub fn component_type(&self) -> &ComponentType {
+        &self.component_type
     }
 }
 
@@ -92,10 +92,10 @@ impl Runtime {
     }
 
     /// The imports and exports of a component that may be a verifier.
-    pub fn anatomy_of(&self, source: &Source) -> Result<Anatomy, Failure> {
+    pub fn anatomy_of(&self, source: &Source) -> Result<ComponentType, Failure> {
         match source.as_bundled() {
-            Some(bundled) => Ok(bundled.anatomy()),
-            None => self.code(source).map(|(component, _)| self.anatomy(&component)),
+            Some(bundled) => Ok(bundled.component_type()),
+            None => self.code(source).map(|(component, _)| self.component_type(&component)),
         }
     }
 
@@ -149,39 +149,39 @@ impl Runtime {
 
     pub(super) fn prepare(&self, source: &Source, grants: &Grants) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
-        let anatomy = self.anatomy(&component);
-        anatomy.permit(grants)?;
-        let linker = self.linker(&anatomy).map_err(mismatch)?;
-        self.link(source, &component, anatomy, linker)
+        let component_type = self.component_type(&component);
+        component_type.permit(grants)?;
+        let linker = self.linker(&component_type).map_err(mismatch)?;
+        self.link(source, &component, component_type, linker)
     }
 
     /// Make a component ready to describe itself, which it does without grants: a capability that it imports is there,
     /// and calling it ends the guest.
     pub(super) fn prepare_to_describe(&self, source: &Source) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
-        let anatomy = self.anatomy(&component);
-        anatomy.permit(&Grants::everything())?;
-        let linker = self.linker(&anatomy).map_err(mismatch)?;
-        self.link(source, &component, anatomy, linker)
+        let component_type = self.component_type(&component);
+        component_type.permit(&Grants::everything())?;
+        let linker = self.linker(&component_type).map_err(mismatch)?;
+        self.link(source, &component, component_type, linker)
     }
 
-    pub(super) fn anatomy(&self, component: &Component) -> Anatomy {
+    pub(super) fn component_type(&self, component: &Component) -> ComponentType {
         let types = component.component_type();
         let imports: Vec<&str> = types.imports(&self.engine).map(|(name, _)| name).collect();
         let exports: Vec<&str> = types.exports(&self.engine).map(|(name, _)| name).collect();
-        Anatomy::new(&imports, &exports)
+        ComponentType::new(&imports, &exports)
     }
 
     fn link(
         &self,
         source: &Source,
         component: &Component,
-        anatomy: Anatomy,
+        component_type: ComponentType,
         linker: Linker<Sandbox>,
     ) -> Result<Verifier, Failure> {
-        let shape = if anatomy.is_program() { None } else { Some(anatomy.shape()?) };
+        let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let pre = linker.instantiate_pre(component).map_err(|error| {
-            misfit::import(&self.engine, component).unwrap_or_else(|| {
+            contract_diff::import(&self.engine, component).unwrap_or_else(|| {
                 Failure::new(ErrorKind::LinkUnknownImport, format!("the host does not have what it imports: {error:#}"))
             })
         })?;
@@ -189,23 +189,23 @@ impl Runtime {
             Some(shape) => called(&pre, shape).map(|(about, check)| (Some(about), check))?,
             None => (None, Check::Program(run::GuestIndices::new(&pre).map_err(mismatch)?)),
         };
-        Ok(Verifier { digest: source.digest().to_owned(), anatomy, pre, about, check })
+        Ok(Verifier { digest: source.digest().to_owned(), component_type, pre, about, check })
     }
 
     /// Link what the component imports, and nothing else: `permit` has already refused what it may not have.
-    fn linker(&self, anatomy: &Anatomy) -> wasmtime::Result<Linker<Sandbox>> {
+    fn linker(&self, component_type: &ComponentType) -> wasmtime::Result<Linker<Sandbox>> {
         let mut linker = Linker::new(&self.engine);
         imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
-        if anatomy.capabilities().contains(&Capability::Workspace) {
+        if component_type.capabilities().contains(&Capability::Workspace) {
             imports::workspace::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
         }
-        if anatomy.capabilities().contains(&Capability::Commands) {
+        if component_type.capabilities().contains(&Capability::Commands) {
             imports::commands::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
         }
-        if anatomy.capabilities().contains(&Capability::Models) {
+        if component_type.capabilities().contains(&Capability::Models) {
             imports::models::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
         }
-        if anatomy.uses_wasi() {
+        if component_type.uses_wasi() {
             wasi::add_to_linker(&mut linker)?;
         }
         Ok(linker)
@@ -247,7 +247,7 @@ where
     match instance.and_then(|instance| component.get_export(Some(&instance), function)) {
         Some((ComponentItem::ComponentFunc(found), _)) => found
             .typecheck::<Params, Results>(&pre.instance_type())
-            .map_err(|error| misfit::wrong_type(interface, function, &found, &error)),
-        _ => Err(misfit::no_function(interface, function)),
+            .map_err(|error| contract_diff::wrong_type(interface, function, &found, &error)),
+        _ => Err(contract_diff::no_function(interface, function)),
     }
 }

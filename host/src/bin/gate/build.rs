@@ -7,7 +7,7 @@ use crate::project::Project;
 use crate::{Exit, new, prepare, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::component::Contract;
-use gatehost::runtime::{Anatomy, Source};
+use gatehost::runtime::{ComponentType, Source};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,12 +38,12 @@ fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Com
     let shown = shown.display();
     let source = Source::named(&path.to_string_lossy(), Path::new(""))?;
     let about = prepare::block_on(prepare::runtime(global)?.describe(&source))??;
-    let anatomy = Anatomy::read(source.bytes()).unwrap_or_default();
-    let shape = anatomy.shape()?;
+    let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
+    let shape = component_type.shape()?;
     let mut out = std::io::stdout().lock();
     let size = source.bytes().len();
     writeln!(out, "built {shown}: `{}` {}, a {} verifier, {size} bytes", about.name, about.version, shape.as_str())?;
-    let functions: Vec<_> = anatomy.imports.iter().filter(|import| !Anatomy::is_types_only(import)).collect();
+    let functions: Vec<_> = component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     match functions.as_slice() {
         [] => writeln!(out, "imports nothing but types: it can compute, and nothing else")?,
         imports => {

@@ -3,7 +3,7 @@
 use crate::args::{Format, Global, Inspect};
 use crate::complaint::Complaint;
 use crate::{Exit, prepare};
-use gatehost::runtime::{Anatomy, BUNDLED, CONTRACT, Code, Description, Runtime, Source};
+use gatehost::runtime::{ComponentType, BUNDLED, CONTRACT, Code, Description, Runtime, Source};
 use gatehost::text::{clean_json, clean_line};
 use gatehost::verdict::Failure;
 use serde_json::json;
@@ -48,7 +48,7 @@ const MAX_LINE: usize = 64 << 10;
 struct Facts<'a> {
     source: &'a Source,
     /// `None` where it is no component, or cannot be read.
-    anatomy: Option<Anatomy>,
+    component_type: Option<ComponentType>,
     code: &'static str,
     about: Option<Description>,
     /// Why it cannot be used as a verifier.
@@ -64,8 +64,8 @@ impl<'a> Facts<'a> {
             Ok(Code::Unkept) => "compiled just now, and could not be kept",
             Err(problem) => {
                 // Of what cannot be compiled, the names can perhaps be read.
-                let anatomy = Anatomy::read(source.bytes());
-                return Ok(Self { source, anatomy, code: "cannot be compiled", about: None, problems: vec![problem] });
+                let component_type = ComponentType::read(source.bytes());
+                return Ok(Self { source, component_type, code: "cannot be compiled", about: None, problems: vec![problem] });
             }
         };
         let mut problems = runtime.misfits(source);
@@ -79,8 +79,8 @@ impl<'a> Facts<'a> {
                 None
             }
         };
-        let anatomy = runtime.anatomy_of(source).ok();
-        Ok(Self { source, anatomy, code, about, problems })
+        let component_type = runtime.anatomy_of(source).ok();
+        Ok(Self { source, component_type, code, about, problems })
     }
 
     fn human(&self, out: &mut impl Write, name: &str) -> std::io::Result<()> {
@@ -97,20 +97,20 @@ impl<'a> Facts<'a> {
                 line("url", url)?;
             }
         }
-        if let Some(anatomy) = &self.anatomy {
-            if let Ok(shape) = anatomy.shape() {
+        if let Some(component_type) = &self.component_type {
+            if let Ok(shape) = component_type.shape() {
                 line("shape", shape.as_str())?;
             }
-            if anatomy.is_program() {
+            if component_type.is_program() {
                 line("shape", "program: judges files for a check that has `files`, a submission for any other")?;
                 line("contract", "reads and prints JSON; `gate schema program-input`, `gate schema program-output`")?;
             } else {
-                let contract = anatomy.contract().unwrap_or("none");
+                let contract = component_type.contract().unwrap_or("none");
                 line("contract", &format!("gatehost:verifier {contract} (this host: {CONTRACT})"))?;
             }
-            let grants = needs(anatomy);
+            let grants = needs(component_type);
             line("needs", &if grants.is_empty() { "no grant".to_owned() } else { grants.join(", ") })?;
-            let functions = anatomy.imports.iter().filter(|import| !Anatomy::is_types_only(import));
+            let functions = component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import));
             for (number, import) in functions.clone().enumerate() {
                 line(if number == 0 { "imports" } else { "" }, import)?;
             }
@@ -147,7 +147,7 @@ impl<'a> Facts<'a> {
     }
 
     fn json(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let anatomy = self.anatomy.as_ref();
+        let component_type = self.component_type.as_ref();
         let schema = self.about.as_ref().and_then(|about| serde_json::from_str(&about.settings_schema).ok());
         let schema: Option<serde_json::Value> = schema;
         print_json(
@@ -157,11 +157,11 @@ impl<'a> Facts<'a> {
                 "digest": self.source.digest(),
                 "size": self.source.bytes().len(),
                 "code": self.code,
-                "shape": anatomy.and_then(|anatomy| anatomy.shape().ok()),
-                "contract": anatomy.and_then(Anatomy::contract),
-                "needs": anatomy.map(needs),
-                "imports": anatomy.map(|anatomy| &anatomy.imports),
-                "exports": anatomy.map(|anatomy| &anatomy.exports),
+                "shape": component_type.and_then(|component_type| component_type.shape().ok()),
+                "contract": component_type.and_then(ComponentType::contract),
+                "needs": component_type.map(needs),
+                "imports": component_type.map(|component_type| &component_type.imports),
+                "exports": component_type.map(|component_type| &component_type.exports),
                 "about": self.about.as_ref().map(|about| json!({
                     "name": about.name, "version": about.version, "summary": about.summary, "files": about.files,
                     "rules": about.rules, "url": about.url,
@@ -174,8 +174,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-fn needs(anatomy: &Anatomy) -> Vec<&'static str> {
-    anatomy.capabilities().into_iter().map(|capability| capability.needs()).collect()
+fn needs(component_type: &ComponentType) -> Vec<&'static str> {
+    component_type.capabilities().into_iter().map(|capability| capability.needs()).collect()
 }
 
 fn print_json(out: &mut impl Write, value: &serde_json::Value) -> std::io::Result<()> {

@@ -18,7 +18,7 @@ const MAX_NAME: usize = 500;
 /// The names that a component imports and exports, as they are written in it; what could hide something is escaped,
 /// which no name has that anybody knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Anatomy {
+pub struct ComponentType {
     /// What it imports.
     pub imports: Vec<String>,
     /// What it exports.
@@ -44,7 +44,7 @@ impl<'a> Name<'a> {
     }
 }
 
-impl Anatomy {
+impl ComponentType {
     /// Of these names, sorted: a linker may put them in any order, and no report should depend on that.
     pub(super) fn new(imports: &[&str], exports: &[&str]) -> Self {
         let sorted = |names: &[&str]| {
@@ -191,7 +191,7 @@ fn permit(import: &str, grants: &Grants) -> Result<(), Failure> {
     let name = Name::new(import);
     match name.package {
         PACKAGE if !name.fits() => Err(version(name.version)),
-        PACKAGE if name.interface == "log" || Anatomy::is_types_only(import) => Ok(()),
+        PACKAGE if name.interface == "log" || ComponentType::is_types_only(import) => Ok(()),
         PACKAGE => match Capability::of_interface(name.interface) {
             Some(capability) => capability.permit(import, grants),
             None => Err(unknown(import)),
@@ -233,12 +233,12 @@ mod tests {
     use super::*;
     use crate::config::Grant;
 
-    fn importing(import: &str) -> Anatomy {
-        Anatomy { imports: vec![import.to_owned()], exports: Vec::new() }
+    fn importing(import: &str) -> ComponentType {
+        ComponentType { imports: vec![import.to_owned()], exports: Vec::new() }
     }
 
-    fn exporting(exports: &[&str]) -> Anatomy {
-        Anatomy { imports: Vec::new(), exports: exports.iter().map(|&name| name.to_owned()).collect() }
+    fn exporting(exports: &[&str]) -> ComponentType {
+        ComponentType { imports: Vec::new(), exports: exports.iter().map(|&name| name.to_owned()).collect() }
     }
 
     #[test]
@@ -268,18 +268,18 @@ mod tests {
     #[test]
     fn what_is_cut_off_has_no_anatomy() {
         let whole = crate::runtime::BUNDLED.iter().find(|bundled| bundled.name == "command").expect("bundled");
-        assert_eq!(Anatomy::read(whole.wasm), Some(whole.anatomy()));
+        assert_eq!(ComponentType::read(whole.wasm), Some(whole.component_type()));
         for length in [whole.wasm.len() / 2, whole.wasm.len() - 1, 20] {
-            assert_eq!(Anatomy::read(&whole.wasm[..length]), None, "the first {length} bytes");
+            assert_eq!(ComponentType::read(&whole.wasm[..length]), None, "the first {length} bytes");
         }
     }
 
     #[test]
     fn a_name_can_hide_nothing() {
         let hiding = "url=<\u{1b}[8m\u{202e}>";
-        let anatomy = Anatomy::new(&[hiding], &[hiding]);
-        assert_eq!(anatomy.imports, ["url=<\\u{1b}[8m\\u{202e}>"]);
-        assert_eq!(anatomy.exports, anatomy.imports);
+        let component_type = ComponentType::new(&[hiding], &[hiding]);
+        assert_eq!(component_type.imports, ["url=<\\u{1b}[8m\\u{202e}>"]);
+        assert_eq!(component_type.exports, component_type.imports);
     }
 
     #[test]

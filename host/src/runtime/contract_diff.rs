@@ -1,6 +1,6 @@
 //! Why a component does not fit the contract, in words that help its author.
 
-use super::anatomy::Anatomy;
+use super::component_type::ComponentType;
 use super::capability::Grants;
 use super::contract::{Contract, Differs, Func};
 use super::{Runtime, Source};
@@ -16,9 +16,9 @@ impl Runtime {
             Ok(component) => component,
             Err(failure) => return vec![failure],
         };
-        let anatomy = self.anatomy(&component);
-        let mut misfits = anatomy.refusals(&Grants::everything());
-        misfits.extend(anatomy.shape().err().filter(|_| !anatomy.is_program()));
+        let component_type = self.component_type(&component);
+        let mut misfits = component_type.refusals(&Grants::everything());
+        misfits.extend(component_type.shape().err().filter(|_| !component_type.is_program()));
         let contract = Contract::read();
         misfits.extend(exports(&contract, &self.engine, &component));
         misfits.extend(imports(&contract, &self.engine, &component));
@@ -31,7 +31,7 @@ impl Runtime {
 /// The export of a function has another type.
 pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc, why: &wasmtime::Error) -> Failure {
     let contract = Contract::read();
-    let name = Anatomy::interface(interface).unwrap_or(interface);
+    let name = ComponentType::interface(interface).unwrap_or(interface);
     match contract.differs(name, function, &Func::of_component(found)) {
         Some(differs) => mismatch(interface, function, &differs),
         // Wasmtime sees more than the structure.
@@ -48,7 +48,7 @@ pub(super) fn no_function(interface: &str, function: &str) -> Failure {
         ErrorKind::LinkWorldMismatch,
         format!("`{interface}` is exported without its function `{function}`"),
     );
-    let name = Anatomy::interface(interface).unwrap_or(interface);
+    let name = ComponentType::interface(interface).unwrap_or(interface);
     match Contract::read().signature(name, function) {
         Some(signature) => failure.hint(format!("expected `{signature}`")),
         None => failure,
@@ -81,7 +81,7 @@ fn functions(engine: &Engine, item: ComponentItem) -> Vec<(String, Func)> {
 fn exports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
     let mut misfits = Vec::new();
     for (name, item) in component.component_type().exports(engine) {
-        let Some(interface) = Anatomy::interface(name) else { continue };
+        let Some(interface) = ComponentType::interface(name) else { continue };
         let found = functions(engine, item.ty);
         for function in contract.functions(interface) {
             match found.iter().find(|(name, _)| name == function) {
@@ -99,7 +99,7 @@ fn exports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<F
 fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
     let mut misfits = Vec::new();
     for (name, item) in component.component_type().imports(engine) {
-        let Some(interface) = Anatomy::interface(name) else { continue };
+        let Some(interface) = ComponentType::interface(name) else { continue };
         let known = contract.functions(interface);
         // An interface that the contract does not have is refused by its name.
         if known.is_empty() {
