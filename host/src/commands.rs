@@ -9,21 +9,21 @@
 #[cfg(target_os = "linux")]
 mod advice;
 #[cfg(target_os = "linux")]
-mod attend;
+mod stdio;
 #[cfg(target_os = "linux")]
 mod cargo;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
-mod enclosure;
+mod namespaces;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
-mod keeper;
+mod supervisor;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
-mod named;
+mod granted_paths;
 #[cfg(target_os = "linux")]
 mod protected;
 #[cfg(target_os = "linux")]
@@ -35,12 +35,12 @@ mod running;
 #[cfg(target_os = "linux")]
 mod scratch;
 #[cfg(target_os = "linux")]
-mod seal;
+mod file_digest;
 mod supervised;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
-mod view;
+mod mounts;
 
 mod no_result;
 mod script;

@@ -64,7 +64,7 @@ const SHARED: &[libc::c_long] = &[
 /// Which sockets there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// Those of the internet and of paths: a network namespace, and a view without others' sockets, keep them inside.
+    /// Those of the internet and of paths: a network namespace, and a mounts without others' sockets, keep them inside.
     /// No others: the socket of a virtual machine to its host, for one, is in no namespace.
     Inside,
     /// Those of the internet; no others, since a path or a name would lead to programs of this machine.

@@ -1,7 +1,7 @@
 //! What decides about the work, and so must not be changed by testing it: the configuration and the repository.
 
 use super::repository;
-use super::seal::Seal;
+use super::file_digest::FileDigests;
 use std::path::{Path, PathBuf};
 
 /// In the root of the work.
@@ -44,17 +44,17 @@ impl Protected {
     }
 
     /// How it all is now.
-    pub(super) fn seal(&self) -> [Seal; 2] {
+    pub(super) fn digests(&self) -> [FileDigests; 2] {
         let git = self.root.join(".git");
         let folders = if self.repository.is_empty() { std::slice::from_ref(&git) } else { &self.repository };
         let inside = folders.iter().flat_map(|folder| OF_GIT.map(|name| folder.join(name)));
-        [Seal::of(self.files.iter().cloned(), false), Seal::of(inside, true)]
+        [FileDigests::of(self.files.iter().cloned(), false), FileDigests::of(inside, true)]
     }
 
     /// What is not as it was, as a text. What is `mounted` read-only was not changed by whom it was mounted for, and
     /// others may well work in the repository.
-    pub(super) fn changed(&self, before: &[Seal; 2], mounted: bool) -> Option<String> {
-        let [files, repository] = self.seal();
+    pub(super) fn changed(&self, before: &[FileDigests; 2], mounted: bool) -> Option<String> {
+        let [files, repository] = self.digests();
         let in_repository = || before[1].first_difference(&repository);
         let is_mounted = mounted && !self.repository.is_empty();
         let changed = before[0].first_difference(&files).or_else(|| if is_mounted { None } else { in_repository() });

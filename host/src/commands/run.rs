@@ -1,14 +1,14 @@
 //! One run of a command: prepared, begun with the best confinement there is, attended to on a thread of its own.
 
 use super::advice;
-use super::attend::{self, Attended, Begun, Bounds, Lifeline, Refused};
-use super::enclosure::{self, Enclosure};
+use super::stdio::{self, Attended, Begun, Bounds, Lifeline, Refused};
+use super::namespaces::{self, Namespaces};
 use super::filter::{self, Sockets};
-use super::keeper::Confinement;
+use super::supervisor::Confinement;
 use super::landlock::Landlock;
 use super::protected::Protected;
 use super::scratch::Scratch;
-use super::view::{self, View};
+use super::mounts::{self, Mounts};
 use super::{Commands, NoResult, Ran, running};
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
@@ -98,13 +98,13 @@ struct Prepared {
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     protected: Protected,
-    view: View,
+    mounts: Mounts,
 }
 
 impl Run {
     fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         let prepared = self.prepare()?;
-        let before = prepared.protected.seal();
+        let before = prepared.protected.digests();
         let started = SystemTime::now();
         let start = Instant::now();
         let (begun, sandbox, _scratch) = self.begin(&prepared, &theirs, !stdin.is_empty())?;
@@ -154,12 +154,12 @@ impl Run {
         if !full.starts_with(&root) || !full.is_dir() {
             return Err(NoResult::not_started(format!("its folder `{cwd}` is not a folder inside the work")));
         }
-        let environment = view::environment(&self.command, &self.environment);
+        let environment = mounts::environment(&self.command, &self.environment);
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
         let protected = Protected::new(&root, self.configuration.as_deref());
-        let view = View::new(&self.command, &root, &search, &self.environment, &protected, self.cache.as_deref())?;
-        Ok(Prepared { root, cwd: full, program, environment, protected, view })
+        let mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, self.cache.as_deref())?;
+        Ok(Prepared { root, cwd: full, program, environment, protected, mounts })
     }
 
     /// Begin with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
@@ -178,7 +178,7 @@ impl Run {
             if level < self.command.min_sandbox {
                 break;
             }
-            let scratch = Scratch::new(level, &prepared.view).map_err(|error| impossible("a folder for it", &error))?;
+            let scratch = Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
                 Err(Refused::Exposing(cache)) => {
@@ -227,7 +227,7 @@ impl Run {
         let (report, say) = io::pipe().map_err(Refused::Running)?;
         let confinement = Confinement {
             level,
-            enclosure: self.enclosure(level, prepared, scratch).map_err(Refused::Running)?,
+            namespaces: self.namespaces(level, prepared, scratch).map_err(Refused::Running)?,
             landlock: self.landlock(level, prepared, scratch)?,
             filter: self.filter(level).map_err(Refused::Running)?,
             most_processes: if level == Sandbox::Namespaces { MOST_PROCESSES } else { MOST_PROCESSES + processes() },
@@ -241,26 +241,26 @@ impl Run {
         command.env("GIT_OPTIONAL_LOCKS", "0").envs(&prepared.environment);
         command.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        attend::begin(command, confinement, report)
+        stdio::begin(command, confinement, report)
     }
 
-    fn enclosure(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> io::Result<Option<Enclosure>> {
+    fn namespaces(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> io::Result<Option<Namespaces>> {
         if level < Sandbox::Namespaces {
             return Ok(None);
         }
-        Enclosure::new(scratch.folder(), &prepared.view, &prepared.cwd, self.command.network).map(Some)
+        Namespaces::new(scratch.folder(), &prepared.mounts, &prepared.cwd, self.command.network).map(Some)
     }
 
     fn landlock(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> Result<Option<Landlock>, Refused> {
-        let mut places = prepared.view.places.clone();
+        let mut places = prepared.mounts.places.clone();
         match level {
             Sandbox::None => return Ok(None),
-            Sandbox::Namespaces => places.extend(enclosure::own_places()),
+            Sandbox::Namespaces => places.extend(namespaces::own_places()),
             Sandbox::Landlock => places.extend(scratch.places()),
         }
-        match (Landlock::new(&places).map_err(Refused::Running)?, &prepared.view.hidden) {
+        match (Landlock::new(&places).map_err(Refused::Running)?, &prepared.mounts.hidden) {
             (None, _) if level == Sandbox::Landlock => {
-                Err(Refused::Confining(super::keeper::Stage::Landlock, io::ErrorKind::Unsupported.into()))
+                Err(Refused::Confining(super::supervisor::Stage::Landlock, io::ErrorKind::Unsupported.into()))
             }
             // What allows a folder allows all that is in it.
             (Some(_), Some(hidden)) if level == Sandbox::Landlock => Err(Refused::Exposing(hidden.clone())),

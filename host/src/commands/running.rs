@@ -1,7 +1,7 @@
 //! The commands that run now, so that all of them can be ended when the program is.
 
 use super::NoResult;
-use super::attend::Lifeline;
+use super::stdio::Lifeline;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

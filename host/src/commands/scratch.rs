@@ -1,7 +1,7 @@
 //! The command's own home and temporary files, nobody else's to read, and gone when it is.
 
-use super::enclosure;
-use super::view::{Access, Place, View};
+use super::namespaces;
+use super::mounts::{Access, Place, Mounts};
 use crate::config::Sandbox;
 use crate::temporary::{Purpose, Temporary};
 use std::os::unix::fs::symlink;
@@ -18,12 +18,12 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A new one, with what the view has in its home.
-    pub(super) fn new(level: Sandbox, view: &View) -> io::Result<Self> {
+    /// A new one, with what the mounts has in its home.
+    pub(super) fn new(level: Sandbox, mounts: &Mounts) -> io::Result<Self> {
         let folder = Temporary::new(Purpose::Command)?;
         let (home, temporary) = match level {
-            Sandbox::Namespaces => (enclosure::HOME.into(), enclosure::TEMPORARY.into()),
-            Sandbox::Landlock | Sandbox::None => furnish(folder.path(), view)?,
+            Sandbox::Namespaces => (namespaces::HOME.into(), namespaces::TEMPORARY.into()),
+            Sandbox::Landlock | Sandbox::None => furnish(folder.path(), mounts)?,
         };
         Ok(Self { folder, home, temporary })
     }
@@ -32,11 +32,11 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// What is seen beside the view where there is no file system of its own.
+    /// What is seen beside the mounts where there is no file system of its own.
     pub(super) fn places(&self) -> Vec<Place> {
         let own = [&self.home, &self.temporary];
         let own = own.map(|path| Place { path: path.clone(), access: Access::Write, folder: true });
-        let devices = enclosure::DEVICES.iter().map(|name| Path::new("/dev").join(name));
+        let devices = namespaces::DEVICES.iter().map(|name| Path::new("/dev").join(name));
         let devices = devices.map(|path| Place { path, access: Access::Device, folder: false });
         // Of the machine, and of no process.
         let facts = ["cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "uptime", "sys"];
@@ -46,7 +46,7 @@ impl Scratch {
     }
 }
 
-fn furnish(folder: &Path, view: &View) -> io::Result<(PathBuf, PathBuf)> {
+fn furnish(folder: &Path, mounts: &Mounts) -> io::Result<(PathBuf, PathBuf)> {
     let (home, temporary) = (folder.join("home"), folder.join("tmp"));
     fs::create_dir(&home)?;
     fs::create_dir(&temporary)?;
@@ -54,10 +54,10 @@ fn furnish(folder: &Path, view: &View) -> io::Result<(PathBuf, PathBuf)> {
         let path = home.join(inside);
         fs::create_dir_all(path.parent().unwrap_or(&home)).map(|()| path)
     };
-    for (inside, target) in &view.home {
+    for (inside, target) in &mounts.home {
         symlink(target, place(inside)?)?;
     }
-    for (inside, text) in &view.files {
+    for (inside, text) in &mounts.files {
         fs::write(place(inside)?, text)?;
     }
     Ok((home, temporary))

@@ -1,7 +1,7 @@
 //! Running a program that is not confined, such as the executor of a loop: it keeps its terminal, its network and its
 //! environment, but it ends with everything that it started, also when `gate` itself is killed.
 //!
-//! A process stands between, as above every command (`keeper.rs`): it takes in whatever the program leaves behind, and
+//! A process stands between, as above every command (`supervisor.rs`): it takes in whatever the program leaves behind, and
 //! ends it when the program has ended, when its time is over, or when the host is gone. A program that is to be ended is
 //! asked first (SIGTERM), and killed when it has not ended a little later.
 
@@ -54,9 +54,9 @@ impl Supervised {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::super::attend::{self, Lifeline};
+    use super::super::stdio::{self, Lifeline};
     use super::super::capture::Capture;
-    use super::super::keeper::{Said, kill_each};
+    use super::super::supervisor::{Said, kill_each};
     use super::super::sys::{self, Fork};
     use super::super::{Ending, NoResult, running};
     use super::{Supervised, SupervisedEnd};
@@ -163,7 +163,7 @@ mod linux {
         }
         let ending = match (late, Said::read(&streams.said)) {
             (true, _) => Ending::TimedOut,
-            (false, Some(Said::Ended(status))) => attend::ending(status),
+            (false, Some(Said::Ended(status))) => stdio::ending(status),
             (false, _) => {
                 let killed = "the process that supervised it was killed, and what it started may still run";
                 return Err(NoResult::tampered(killed.to_owned()));
@@ -174,7 +174,7 @@ mod linux {
 
     fn begin(program: Supervised, theirs: PipeReader) -> io::Result<Streams> {
         let (report, say) = io::pipe()?;
-        let keeper = Keeper { lifeline: theirs.into(), report: say.into(), terminal: program.keep_terminal };
+        let supervisor = Supervisor { lifeline: theirs.into(), report: say.into(), terminal: program.keep_terminal };
         let mut argv = program.argv.iter();
         let mut command = Command::new(argv.next().ok_or(ErrorKind::InvalidInput)?);
         command.args(argv).current_dir(&program.folder).env_clear().envs(program.environment.variables());
@@ -183,7 +183,7 @@ mod linux {
         #[expect(unsafe_code, reason = "the one way to put a process between this one and its child")]
         // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
         unsafe {
-            command.pre_exec(move || keeper.enter());
+            command.pre_exec(move || supervisor.enter());
         }
         let mut child = command.spawn()?;
         drop(command);
@@ -203,7 +203,7 @@ mod linux {
         })
     }
 
-    /// The pipes to and from the program, and from its keeper.
+    /// The pipes to and from the program, and from its supervisor.
     struct Streams {
         child: Child,
         stdin: Option<(File, Vec<u8>, usize)>,
@@ -272,14 +272,14 @@ mod linux {
     }
 
     /// The process above the program. Everything in it was prepared by the parent.
-    struct Keeper {
+    struct Supervisor {
         lifeline: OwnedFd,
         report: OwnedFd,
         terminal: bool,
     }
 
-    impl Keeper {
-        /// Called in the child, which stays as the keeper. Returns in the process that is to become the program.
+    impl Supervisor {
+        /// Called in the child, which stays as the supervisor. Returns in the process that is to become the program.
         fn enter(&self) -> io::Result<()> {
             if !self.terminal {
                 sys::new_session();

@@ -1,6 +1,6 @@
 //! What a command sees: the work, the system, the toolchains of whoever runs it, and nothing else of theirs.
 
-use super::named::Ground;
+use super::granted_paths::Ground;
 use super::protected::Protected;
 use super::{NoResult, cargo};
 use crate::config::{self, Command};
@@ -32,7 +32,7 @@ pub(super) struct Place {
 
 /// All of it.
 #[derive(Debug, Default)]
-pub(super) struct View {
+pub(super) struct Mounts {
     /// In an order in which what is above comes first; what is below has the last word.
     pub(super) places: Vec<Place>,
     /// Links from what things are called to where they are.
@@ -197,7 +197,7 @@ pub(super) fn environment(command: &Command, from: &Environment) -> BTreeMap<OsS
     all
 }
 
-impl View {
+impl Mounts {
     /// What this command sees, when it works in `root`, which has no link in it. Nobody sees into `cache`: there is
     /// written what passed, and the key that proves it.
     pub(super) fn new(
@@ -247,7 +247,7 @@ impl View {
     }
 }
 
-/// A view as it is put together.
+/// A mounts as it is put together.
 #[derive(Default)]
 struct Seen<'a> {
     home: Option<&'a Path>,
@@ -376,7 +376,7 @@ impl Seen<'_> {
         }
     }
 
-    fn into_view(self) -> View {
+    fn into_view(self) -> Mounts {
         let mut places: Vec<Place> = Vec::new();
         for place in self.places.into_values() {
             // Ordered by path, so what is above is there already; the nearest is the last of them.
@@ -387,7 +387,7 @@ impl Seen<'_> {
         }
         let hidden = |path: &Path| !places.iter().any(|place| path.starts_with(&place.path));
         let links = self.links.into_iter().filter(|(from, _)| hidden(from)).collect();
-        View { places, links, home: self.own, files: self.files, hidden: self.hidden }
+        Mounts { places, links, home: self.own, files: self.files, hidden: self.hidden }
     }
 }
 
@@ -407,8 +407,8 @@ mod tests {
             let path = PathBuf::from(path);
             seen.places.insert(path.clone(), Place { path, access, folder: true });
         }
-        let view = seen.into_view();
-        view.places.into_iter().map(|place| (place.path.display().to_string(), place.access)).collect()
+        let mounts = seen.into_view();
+        mounts.places.into_iter().map(|place| (place.path.display().to_string(), place.access)).collect()
     }
 
     #[test]
@@ -430,9 +430,9 @@ mod tests {
             let mut seen = Seen::default();
             places.iter().for_each(|(path, access)| seen.place(root.join(path), *access));
             seen.hide(root.join("a/b/cache"), &root.join("a/x")).expect("hidden");
-            let view = seen.into_view();
+            let mounts = seen.into_view();
             let shown = |place: Place| place.path.strip_prefix(&root).expect("inside").display().to_string();
-            (view.hidden.is_some(), view.places.into_iter().map(shown).collect::<Vec<_>>())
+            (mounts.hidden.is_some(), mounts.places.into_iter().map(shown).collect::<Vec<_>>())
         };
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(hidden(&[("", Access::Write)]), (true, texts(&["", "a", "a/b"])));

@@ -1,7 +1,7 @@
 //! Attending to a command from its start to its end: its input, its outputs, its time, and what it does to the disk.
 
 use super::capture::Capture;
-use super::keeper::{Confinement, Said, Stage};
+use super::supervisor::{Confinement, Said, Stage};
 use super::{Captured, Ending, NoResult, sys};
 use libc::pollfd;
 use std::fs::File;
@@ -162,7 +162,7 @@ fn fills(bounds: &Bounds<'_>) -> bool {
     free.is_ok_and(|free| free < bounds.reserve)
 }
 
-/// The pipes to and from a command and its keeper.
+/// The pipes to and from a command and its supervisor.
 struct Streams {
     stdin: Option<(File, Vec<u8>, usize)>,
     outputs: [Output; 2],

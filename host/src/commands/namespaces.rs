@@ -2,7 +2,7 @@
 
 use super::landlock::{path, text};
 use super::sys;
-use super::view::{Access, Place, View};
+use super::mounts::{Access, Place, Mounts};
 use libc::c_int;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -41,7 +41,7 @@ enum Step {
 
 /// Everything that is needed to enter namespaces, prepared.
 #[derive(Debug)]
-pub(super) struct Enclosure {
+pub(super) struct Namespaces {
     root: CString,
     proc: CString,
     steps: Vec<Step>,
@@ -51,9 +51,9 @@ pub(super) struct Enclosure {
     cwd: CString,
 }
 
-impl Enclosure {
-    /// A root at `root`, an empty folder of the machine, with what is in the view.
-    pub(super) fn new(root: &Path, view: &View, cwd: &Path, network: bool) -> io::Result<Self> {
+impl Namespaces {
+    /// A root at `root`, an empty folder of the machine, with what is in the mounts.
+    pub(super) fn new(root: &Path, mounts: &Mounts, cwd: &Path, network: bool) -> io::Result<Self> {
         let mut plan = Steps { root, steps: Vec::new(), made: BTreeSet::new() };
         for (folder, mode) in
             [("/proc", 0o755), ("/dev", 0o755), ("/dev/shm", 0o777), (TEMPORARY, 0o777), (HOME, 0o700)]
@@ -67,20 +67,20 @@ impl Enclosure {
         for (name, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
             plan.link(&Path::new("/dev").join(name), Path::new(&format!("/proc/self/fd{target}")))?;
         }
-        for (from, to) in &view.links {
+        for (from, to) in &mounts.links {
             plan.link(from, to)?;
         }
-        for place in &view.places {
+        for place in &mounts.places {
             plan.bind(place)?;
         }
-        if let Some(hidden) = &view.hidden {
+        if let Some(hidden) = &mounts.hidden {
             plan.folder(hidden, 0o755)?;
             plan.steps.push(Step::Hide(plan.inside(hidden)?));
         }
-        for (inside, target) in &view.home {
+        for (inside, target) in &mounts.home {
             plan.link(&Path::new(HOME).join(inside), target)?;
         }
-        for (inside, text) in &view.files {
+        for (inside, text) in &mounts.files {
             let path = Path::new(HOME).join(inside);
             plan.above(&path)?;
             plan.steps.push(Step::Text(plan.inside(&path)?, text.clone().into_bytes()));
@@ -209,7 +209,7 @@ impl Steps<'_> {
     }
 }
 
-/// What is there beside the view, for whoever else restricts it.
+/// What is there beside the mounts, for whoever else restricts it.
 pub(super) fn own_places() -> Vec<Place> {
     let own = |path: &str, access| Place { path: path.into(), access, folder: true };
     let devices =

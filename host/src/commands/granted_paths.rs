@@ -6,7 +6,7 @@
 
 use super::NoResult;
 use super::protected::Protected;
-use super::view::Access;
+use super::mounts::Access;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};

@@ -16,9 +16,9 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// How some files were at a time.
 #[derive(Debug)]
-pub(super) struct Seal(Vec<(PathBuf, [u8; 32])>);
+pub(super) struct FileDigests(Vec<(PathBuf, [u8; 32])>);
 
-impl Seal {
+impl FileDigests {
     /// How these are now; of folders either all that is in them, or only that they are there.
     pub(super) fn of(paths: impl Iterator<Item = PathBuf>, deep: bool) -> Self {
         let mut left = MOST_ENTRIES;
@@ -93,7 +93,7 @@ mod tests {
     fn every_change_is_seen_and_nothing_is_waited_for() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
-        let seal = || Seal::of([path("a"), path("refs")].into_iter(), true);
+        let digests = || FileDigests::of([path("a"), path("refs")].into_iter(), true);
         fs::create_dir_all(path("refs/heads")).expect("made");
         rustix::fs::mknodat(rustix::fs::CWD, path("refs/pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
             .expect("a pipe");
@@ -107,10 +107,10 @@ mod tests {
             &|| fs::remove_file(path("a")).expect("removed"),
         ];
         for (number, change) in changes.into_iter().enumerate() {
-            let before = seal();
-            assert_eq!(before.first_difference(&seal()), None);
+            let before = digests();
+            assert_eq!(before.first_difference(&digests()), None);
             change();
-            assert!(before.first_difference(&seal()).is_some(), "change {number}");
+            assert!(before.first_difference(&digests()).is_some(), "change {number}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What happens between `fork` and `exec`: the child confines itself, and becomes two.
 //!
-//! One is the command. The other, the keeper, stays above it: it takes in whoever the command leaves behind, says how
+//! One is the command. The other, the supervisor, stays above it: it takes in whoever the command leaves behind, says how
 //! the command ended, and then ends everything that is left. It does so too when the host goes away, whatever the
 //! reason: both hold an end of the lifeline, a pipe that nobody writes to.
 //!
-//! In namespaces the keeper is the first process, whose end is the end of all others. Elsewhere orphans are given to
+//! In namespaces the supervisor is the first process, whose end is the end of all others. Elsewhere orphans are given to
 //! it, and it ends them until there are none.
 
-use super::enclosure::Enclosure;
+use super::namespaces::Namespaces;
 use super::landlock::Landlock;
 use super::sys::{self, Fork};
 use crate::config::Sandbox;
@@ -24,20 +24,20 @@ const MOST_OF_A_FILE: u64 = 4 << 30;
 #[repr(i32)]
 pub(super) enum Stage {
     Namespaces = 1,
-    Enclosure,
+    Namespaces,
     Landlock,
     Filter,
     Processes,
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [Self::Namespaces, Self::Enclosure, Self::Landlock, Self::Filter, Self::Processes];
+    const ALL: [Self; 5] = [Self::Namespaces, Self::Namespaces, Self::Landlock, Self::Filter, Self::Processes];
 
     /// For a sentence: "the machine offers no …".
     pub(super) fn what(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
-            Self::Enclosure => "file system of its own",
+            Self::Namespaces => "file system of its own",
             Self::Landlock => "Landlock",
             Self::Filter => "filter of system calls",
             Self::Processes => "processes",
@@ -45,7 +45,7 @@ impl Stage {
     }
 }
 
-/// What the keeper says: in eight bytes, since a pipe keeps those together.
+/// What the supervisor says: in eight bytes, since a pipe keeps those together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// The command ended with this wait status.
@@ -80,7 +80,7 @@ impl Said {
 #[derive(Debug)]
 pub(super) struct Confinement {
     pub(super) level: Sandbox,
-    pub(super) enclosure: Option<Enclosure>,
+    pub(super) namespaces: Option<Namespaces>,
     pub(super) landlock: Option<Landlock>,
     pub(super) filter: Vec<sock_filter>,
     /// How many processes and threads there may be of this user.
@@ -94,13 +94,13 @@ impl Confinement {
     pub(super) fn enter(&self) -> io::Result<()> {
         sys::new_session();
         sys::forget_handlers();
-        if let Some(enclosure) = &self.enclosure {
-            match self.stage(Stage::Namespaces, sys::fork(enclosure.flags()))? {
+        if let Some(namespaces) = &self.namespaces {
+            match self.stage(Stage::Namespaces, sys::fork(namespaces.flags()))? {
                 Fork::Parent(_) => wait_for_all(),
                 Fork::Child => {}
             }
             sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)?;
-            self.stage(Stage::Enclosure, enclosure.enter())?;
+            self.stage(Stage::Namespaces, namespaces.enter())?;
         } else {
             sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
         }
@@ -148,7 +148,7 @@ impl Confinement {
         if let Some(status) = self.wait_for(command, children) {
             self.say(Said::Ended(status));
         }
-        if self.enclosure.is_none() {
+        if self.namespaces.is_none() {
             self.end_all(command, descendants);
         }
         sys::exit(0)
