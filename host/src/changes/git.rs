@@ -4,7 +4,7 @@
 //! here: trees, commits and files are read through `objects.rs`; of the index only paths and ids count (`index.rs`); what
 //! is in the working tree, the system says (`look.rs`), and its bytes are hashed here too (`content.rs`).
 
-mod attend;
+mod child_io;
 mod attributes;
 mod commits;
 mod content;
@@ -13,15 +13,15 @@ mod ignored;
 mod index;
 mod layout;
 mod listing;
-mod live;
-mod look;
+mod worktree_changes;
+mod walk;
 mod objects;
 mod program;
 mod renames;
 mod snapshot;
 mod stats;
-mod stored;
-mod there;
+mod stored_changes;
+mod exists;
 mod tree;
 
 use super::{Error, Needs, shown_text};
@@ -88,7 +88,7 @@ impl Repository {
     /// What differs from the last commit, untracked files included.
     pub(super) fn changed(&self, work: &Workspace, hunks: bool, store: Option<&Arc<CacheStore>>) -> Result<Found, Error> {
         let git = self.git()?;
-        live::Live { git, root: &self.root, work, store }.changes(None, hunks)
+        worktree_changes::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
 
     /// What differs between a commit and the working tree, untracked files included. Unless `exactly` that commit is
@@ -102,13 +102,13 @@ impl Repository {
         store: Option<&Arc<CacheStore>>,
     ) -> Result<Found, Error> {
         let git = self.git()?;
-        live::Live { git, root: &self.root, work, store }.changes(Some(live::Since { name, exactly }), hunks)
+        worktree_changes::Live { git, root: &self.root, work, store }.changes(Some(worktree_changes::Since { name, exactly }), hunks)
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
     pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Vec<Change>, Error> {
         let git = self.git()?;
-        live::Live { git, root: &self.root, work, store: None }.files(folder)
+        worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
     }
 
     /// What is in the index and differs from the last commit.
@@ -124,7 +124,7 @@ impl Repository {
         let head = commits::head(&mut objects)?;
         let old = head.as_ref().map_or(tree::Side::Nothing, |(_, commit)| tree::Side::Stored(commit.tree));
         let new = tree::Side::Index(&index.top);
-        let stored = stored::Stored { state: ChangeState::Staged, needs };
+        let stored = stored_changes::Stored { state: ChangeState::Staged, needs };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(Found { base: head.map(|(id, _)| id.to_string()), ..found })
     }
@@ -152,7 +152,7 @@ impl Repository {
         let base = commits::merge_base(git, &mut objects, (from, &first), (to, &second))?;
         let old = tree::Side::Stored(commits::read(&mut objects, &base)?.tree);
         let new = tree::Side::Stored(commits::read(&mut objects, &second)?.tree);
-        let stored = stored::Stored { state: ChangeState::Committed, needs };
+        let stored = stored_changes::Stored { state: ChangeState::Committed, needs };
         let found = stored.compare(&mut objects, old, new)?;
         Ok(Found { base: Some(base.to_string()), ..found })
     }

@@ -7,7 +7,7 @@
 
 use super::attributes::{Attributes, Text};
 use super::id::{Format, Hasher, Id, ObjectKind, hash};
-use super::look::Present;
+use super::walk::Present;
 use super::objects::Objects;
 use super::program::Git;
 use super::stats::{Conversion, Digests, Stats};

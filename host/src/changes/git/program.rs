@@ -13,7 +13,7 @@
 //! - the environment: only what says where the repository, its index and the user's configuration are;
 //! - what git would read whole before it does anything must be a regular file of a plausible size (`layout.rs`).
 
-use super::attend::{Said, attend};
+use super::child_io::{Said, attend};
 use super::id::{Format, Id};
 use super::layout::Layout;
 use super::objects::Talk;

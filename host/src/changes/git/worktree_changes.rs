@@ -5,11 +5,11 @@ use super::commits;
 use super::content::{self, Comparison};
 use super::id::{Id, ObjectKind};
 use super::index::{Index, Known};
-use super::look::{self, Look, Present};
+use super::walk::{self, Look, Present};
 use super::objects::Objects;
 use super::program::Git;
 use super::stats::{Digests, Stats};
-use super::there::is_there;
+use super::exists::is_there;
 use super::tree::{self, Difference, Entry, Mode, Side};
 use super::{Found, path};
 use crate::changes::{Error, diff, whole_file};
@@ -79,7 +79,7 @@ impl Live<'_> {
             false => self.against_index(&mut objects, &mut index, base_tree)?,
         };
         let known = known(&index, [&since_head, &since_base]);
-        let look = look::look(self.git, self.root, self.work, &known, "")?;
+        let look = walk::walk(self.git, self.root, self.work, &known, "")?;
         let mut stats = Stats::open(self.store, self.root, self.git.format);
         let digests = content::digests(self.work, self.git.format, &mut stats, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
@@ -133,7 +133,7 @@ impl Live<'_> {
         // What left the index and is still there would be committed by nobody, and is judged all the same.
         let since_head = self.against_index(&mut objects, &mut index, head)?;
         let known = known(&index, [&since_head, &since_head]);
-        let look = look::look(self.git, self.root, self.work, &known, folder)?;
+        let look = walk::walk(self.git, self.root, self.work, &known, folder)?;
         let mut changes = look.loose;
         for name in &look.untracked {
             changes.push(whole_file(path(name)?, ChangeState::Untracked));
@@ -306,7 +306,7 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Every path that the index or a commit has, and whether one of them has another repository there.
-fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> look::Known<'a> {
+fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::Known<'a> {
     let mut known: BTreeMap<&[u8], bool> =
         index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
     for (path, difference) in differences.into_iter().flatten() {
@@ -314,12 +314,12 @@ fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> look::Known
             *known.entry(path).or_default() |= old.mode == Mode::Repository;
         }
     }
-    look::Known::new(known)
+    walk::Known::new(known)
 }
 
 /// Whether the file system tells which files may be run. It does not where every file may be run, and there are many
 /// that are stored as ones that may not.
-fn has_modes(known: &look::Known<'_>, look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
+fn has_modes(known: &walk::Known<'_>, look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
     const MANY: usize = 8;
     let plain = |(path, present): (&&[u8], &Option<Present>)| {
         let present = present.filter(|present| present.kind == Kind::File)?;

@@ -53,7 +53,7 @@ impl<'a> Known<'a> {
 }
 
 /// Looks at everything below the folder `start`.
-pub(super) fn look(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, start: &str) -> Result<Look, Error> {
+pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, start: &str) -> Result<Look, Error> {
     let mut folders = HashSet::new();
     for path in &known.paths {
         for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
