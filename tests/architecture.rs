@@ -44,7 +44,7 @@ const PIPELINE: &[&str] = &[
     "overrides",
     "proof",
     "session",
-    "drive",
+    "looping",
     "author",
     "report",
     "schema",

@@ -54,7 +54,7 @@ pub mod proof;
 pub mod session;
 
 // An executor, run until its work passes.
-pub mod drive;
+pub mod looping;
 
 // For those who write verifiers.
 pub mod author;

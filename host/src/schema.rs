@@ -1,6 +1,6 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
-use crate::drive::LoopRecord;
+use crate::looping::LoopRecord;
 use crate::event::Event;
 use crate::record::{MistakeDocument, Record};
 use crate::runtime::{ProgramInput, ProgramOutput};

@@ -7,7 +7,7 @@ use crate::terminal::{self, say};
 use crate::{check_plan, prepare, said};
 use anyhow::anyhow;
 use gatehost::config;
-use gatehost::drive::{self, LoopRecord, LoopRequest, State};
+use gatehost::looping::{self, LoopRecord, LoopRequest, State};
 use gatehost::event::{Event, Observer, What};
 use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
@@ -34,7 +34,7 @@ fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Complaint> {
     let lines = Arc::new(Lines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });
     let drive = |wanted| {
         let lines = Arc::clone(&lines);
-        drive::run(&host, wanted, move |event: &Event| lines.event(event))
+        looping::run(&host, wanted, move |event: &Event| lines.event(event))
     };
     let Some(plan) = &command.plan else {
         let record = drive(wanted)?;

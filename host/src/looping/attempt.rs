@@ -66,7 +66,7 @@ impl Driver<'_> {
         let executed = self.execute(number, told)?;
         let summary = AttemptRecord { number, executor: executed.run.clone(), ..AttemptRecord::default() };
         let failed = |class, feedback, unjudgeable| {
-            let failure = unchanged::executor_failure(&executed.run.outcome, executed.run.exit_code, &executed.said);
+            let failure = repeated::executor_failure(&executed.run.outcome, executed.run.exit_code, &executed.said);
             let summary = AttemptRecord { class: Some(class), failure, ..summary.clone() };
             Done { summary, record: None, feedback, out_of_turns: executed.is_out_of_turns(), unjudgeable }
         };
@@ -85,7 +85,7 @@ impl Driver<'_> {
                     run: Some(record.run.clone()),
                     status: Some(record.status),
                     class: record.class.clone(),
-                    failure: if passed { String::new() } else { unchanged::failure(&record) },
+                    failure: if passed { String::new() } else { repeated::failure(&record) },
                     ..summary
                 };
                 let feedback = if passed { String::new() } else { self.difference(number, &record, earlier) };
@@ -115,7 +115,7 @@ impl Driver<'_> {
         earlier: &[(u32, Record)],
     ) -> Result<Record, Error> {
         let mut request = self.request.clone();
-        if before.is_some() && unchanged::tree(&request).as_deref() == before {
+        if before.is_some() && repeated::tree(&request).as_deref() == before {
             request.work = Work::NotDone;
         }
         let reads_claims = self.pinned.plan().checks().any(|check| check.shape == Shape::Submission);
@@ -125,7 +125,7 @@ impl Driver<'_> {
                 request.submission.tool_calls.clone_from(&told.tool_calls);
             }
         }
-        request.submission.attempt = self.book.attempt_number()?.unwrap_or(number);
+        request.submission.attempt = self.entries.attempt_number()?.unwrap_or(number);
         request.submission.prior_findings = prior(earlier);
         request.submission.attempts_allowed = Some(self.budgets.bounces().saturating_add(1));
         let name = self.wanted.executor.first().and_then(|program| Path::new(program).file_name());

@@ -8,12 +8,12 @@
 //! its work is judged. One that does not end by itself with exit code 0 has failed, whatever it left behind.
 
 mod attempt;
-mod book;
+mod entries;
 mod decide;
 mod emit;
 mod executor;
 mod record;
-mod unchanged;
+mod repeated;
 
 pub use record::{AttemptRecord, ExecutorRun, LoopRecord, State};
 
@@ -25,7 +25,7 @@ use crate::record::TaskRecord;
 use crate::session::{Host, LedgerUse, Pinned, Request, Work, run_id};
 use crate::shutdown;
 use crate::text;
-use book::Book;
+use entries::LoopEntries;
 use decide::{Next, Rules};
 use emit::Emitter;
 use record::Ended;
@@ -92,7 +92,7 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
     request.session = emitter.id().to_owned();
     let pinned = wait(host.pin(request.clone(), emitter.forwarding()))?;
     let ledger = request.ledger.open(&request.environment)?;
-    let book = Book::new(ledger.clone(), &request, pinned.plan())?;
+    let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
     request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
     request.pinned = Some(pinned.clone());
     let budgets = wanted.budgets.or(&pinned.budgets());
@@ -115,22 +115,22 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
         executor: wanted.executor.clone(),
         max_bounces: budgets.bounces(),
     });
-    book.begin(&record)?;
+    entries.begin(&record)?;
     let interrupted = {
-        let (book, emitter) = (book.clone(), Arc::clone(&emitter));
+        let (entries, emitter) = (entries.clone(), Arc::clone(&emitter));
         move || {
             // Where it is not written, the start without an end says the same once this process has ended.
-            let _ = book.interrupted();
+            let _ = entries.interrupted();
             emitter.ended(&Ended::new(State::Interrupted, "a signal interrupted it", None));
         }
     };
     let _interrupted = shutdown::when_interrupted(interrupted);
-    let ended = match book.halted()? {
+    let ended = match entries.halted()? {
         Some(why) => Ended::new(State::Halted, why, Some("halted")),
         None => {
             let config = pinned.config();
             let rules = Rules::new(&budgets, config.retry.clone(), config.escalation.clone());
-            Driver { host, wanted, request, pinned, budgets, rules, book: &book, emitter: &emitter }
+            Driver { host, wanted, request, pinned, budgets, rules, entries: &entries, emitter: &emitter }
                 .drive(&mut record)?
         }
     };
@@ -138,7 +138,7 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
     record.why.clone_from(&ended.why);
     record.budget.clone_from(&ended.budget);
     record.duration = emitter.elapsed();
-    book.end(&record)?;
+    entries.end(&record)?;
     emitter.ended(&ended);
     Ok(record)
 }
@@ -166,15 +166,15 @@ struct Driver<'a> {
     pinned: Pinned,
     budgets: Loop,
     rules: Rules,
-    book: &'a Book,
+    entries: &'a LoopEntries,
     emitter: &'a Arc<Emitter>,
 }
 
 impl Driver<'_> {
     /// Attempt after attempt, until one passes or a budget ends.
     fn drive(&self, record: &mut LoopRecord) -> Result<Ended, Error> {
-        let before = unchanged::tree(&self.request);
-        let mut past = self.book.past()?;
+        let before = repeated::tree(&self.request);
+        let mut past = self.entries.past()?;
         let mut feedback = String::new();
         let mut earlier = Vec::new();
         loop {
@@ -182,18 +182,18 @@ impl Driver<'_> {
             self.emitter.attempt(number);
             let mut done = self.attempt(number, &feedback, before.as_deref(), &earlier)?;
             past.push(done.past());
-            let facts = self.book.facts(&past, &done)?;
+            let facts = self.entries.facts(&past, &done)?;
             let last_failure = record.attempts.last().map(|attempt| attempt.failure.as_str());
             let next = self.rules.next(&done, &facts, record.bounces, last_failure);
             done.summary.next = next.word().to_owned();
             done.summary.why = next.why();
-            self.book.attempt(&done.summary, self.budgets.bounces())?;
+            self.entries.attempt(&done.summary, self.budgets.bounces())?;
             record.attempts.push(done.summary);
             earlier.extend(done.record.clone().map(|record| (number, record)));
             record.record = done.record.or(record.record.take());
             match next {
                 Next::End(ended) => {
-                    self.book.escalation(&ended)?;
+                    self.entries.escalation(&ended)?;
                     self.emitter.escalation(&ended);
                     return Ok(ended);
                 }
@@ -212,7 +212,7 @@ impl Driver<'_> {
         let last = record.attempts.last();
         let failure = last.map(|last| last.failure.clone()).unwrap_or_default();
         let class = last.map(|last| last.class_word().to_owned()).unwrap_or_default();
-        self.book.bounce(number, allowed, feedback, &failure)?;
+        self.entries.bounce(number, allowed, feedback, &failure)?;
         self.emitter.emit(What::Bounce { number, allowed, class, failure, feedback: feedback.to_owned() });
         Ok(())
     }

@@ -19,12 +19,12 @@ const EXECUTOR: &str = "executor";
 
 /// The entries of one loop. Without a ledger, nothing is kept, and nothing is known.
 #[derive(Clone, Debug)]
-pub(super) struct Book {
+pub(super) struct LoopEntries {
     kept: Option<(Arc<dyn Ledger>, Project)>,
     labels: Labels,
 }
 
-impl Book {
+impl LoopEntries {
     pub(super) fn new(ledger: Option<Arc<dyn Ledger>>, request: &Request, plan: &Plan) -> Result<Self, Error> {
         let kept = match ledger {
             Some(ledger) => Some((ledger, Project::of(&request.folder)?)),

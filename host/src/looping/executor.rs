@@ -63,7 +63,7 @@ impl Driver<'_> {
             timeout: self.budgets.timeout(),
             keep_terminal: self.wanted.keep_terminal,
         };
-        self.book.executor_started(number)?;
+        self.entries.executor_started(number)?;
         self.emitter.emit(What::ExecutorStarted { timeout_ms: milliseconds(program.timeout) });
         let output = Arc::clone(&self.wanted.output);
         let reader = Arc::new(Mutex::new(Some(TranscriptReader::default())));
@@ -79,13 +79,13 @@ impl Driver<'_> {
         let executed = match ended {
             Ok(ended) => executed(&ended, reader.and_then(TranscriptReader::finish)),
             Err(why) if number == 1 && why.kind() == ErrorKind::CommandNotStarted => {
-                self.book
+                self.entries
                     .executor_ended(&ExecutorRun { outcome: "not-started".to_owned(), ..ExecutorRun::default() })?;
                 return Err(Error::usage(format_args!("the executor: {why}")).hint(why.hint().map(str::to_owned)));
             }
             Err(why) => lost(&why),
         };
-        self.book.executor_ended(&executed.run)?;
+        self.entries.executor_ended(&executed.run)?;
         let ExecutorRun { outcome, exit_code, signal, duration_ms, .. } = executed.run.clone();
         self.emitter.emit(What::ExecutorEnded { outcome, exit_code, signal, duration_ms });
         Ok(executed)
