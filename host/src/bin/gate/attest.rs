@@ -1,7 +1,7 @@
 //! `gate attest`: a signed statement of what a run came to.
 
 use crate::args::Global;
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, evidence};
 use anyhow::Context;
 use clap::Args;
@@ -26,12 +26,12 @@ pub(crate) struct Attest {
     key: Option<PathBuf>,
 }
 
-pub(crate) fn run(global: &Global, command: &Attest) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Attest) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let record = entry.record()?;
     let statement = statement::of_run(&record, &entry).ok_or_else(|| {
-        Complaint::usage(format_args!("run {} has no tree digest, so nothing can be stated about it", record.run))
+        Error::usage(format_args!("run {} has no tree digest, so nothing can be stated about it", record.run))
     })?;
     let mut out = io::stdout().lock();
     let Some(file) = &command.key else {
@@ -40,10 +40,10 @@ pub(crate) fn run(global: &Global, command: &Attest) -> Result<Exit, Complaint> 
     };
     let path = global.directory.join(file);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read the key `{}`", file.display()));
-    let key = SigningKey::from_text(&text.map_err(Complaint::mistake)?).ok_or_else(|| {
-        Complaint::usage(format_args!("`{}` is not a key: expected 64 hexadecimal digits", file.display()))
+    let key = SigningKey::from_text(&text.map_err(Error::mistake)?).ok_or_else(|| {
+        Error::usage(format_args!("`{}` is not a key: expected 64 hexadecimal digits", file.display()))
     })?;
     let envelope = key.envelope(IN_TOTO, statement.to_string().as_bytes());
-    writeln!(out, "{:#}", serde_json::to_value(&envelope).map_err(Complaint::broken)?)?;
+    writeln!(out, "{:#}", serde_json::to_value(&envelope).map_err(Error::broken)?)?;
     Ok(Exit::Pass)
 }

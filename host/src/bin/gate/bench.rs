@@ -1,7 +1,7 @@
 //! `gate bench`: what a verifier costs for its own cases.
 
 use crate::args::{Bench, Format, Global};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, prepare, terminal};
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
 use gatehost::runtime::{Runtime, Source};
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
-pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = Source::named(&project.component, &global.directory)?;
@@ -17,8 +17,8 @@ pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Complaint> {
         let cases = terminal::count(cases.len(), "case");
         terminal::say(format_args!("compiling it a second time, to count instructions, then measuring {cases}"));
     }
-    let runtime = Arc::new(prepare::runtime(global)?);
-    let measured = prepare::block_on(measure(runtime, &source, &cases))??;
+    let runtime = Arc::new(setup::runtime(global)?);
+    let measured = setup::block_on(measure(runtime, &source, &cases))??;
     let mut out = std::io::stdout().lock();
     match command.format {
         Format::Human => human(&mut out, &measured)?,
@@ -30,13 +30,13 @@ pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Complaint> {
     Ok(Exit::Pass)
 }
 
-async fn measure(runtime: Arc<Runtime>, source: &Source, cases: &[Case]) -> Result<Vec<Measured>, Complaint> {
+async fn measure(runtime: Arc<Runtime>, source: &Source, cases: &[Case]) -> Result<Vec<Measured>, Error> {
     let trivial = Source::from_bytes(author::TRIVIAL.to_vec());
     let trivial = Trial::load(Arc::clone(&runtime), &trivial).await?;
     let trial = Trial::load(runtime, source).await?;
     trial.suits(cases)?;
     let counting = Trial::load(Arc::new(Runtime::metered()?), source).await?;
-    author::measure(&trial, &counting, &trivial, cases).await.map_err(Complaint::broken)
+    author::measure(&trial, &counting, &trivial, cases).await.map_err(Error::broken)
 }
 
 fn human(out: &mut impl Write, measured: &[Measured]) -> std::io::Result<()> {

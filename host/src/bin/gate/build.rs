@@ -1,7 +1,7 @@
 //! `gate build`: from a project to a component that was seen to fit the contract.
 
 use crate::args::{Build, Global};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::languages::{self, Language, Missing};
 use crate::project::Project;
 use crate::{Exit, new, prepare, terminal};
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Error> {
     let project = Project::open(&global.directory.join(&command.path))?;
     let build = Builder { project: &project, release: command.release, quiet: global.quiet };
     build.bindings()?;
@@ -32,12 +32,12 @@ pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Complaint> {
 }
 
 /// What came out, after the same look at it as every run takes.
-fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Complaint> {
+fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Error> {
     let path = project.component();
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
     let shown = shown.display();
     let source = Source::named(&path.to_string_lossy(), Path::new(""))?;
-    let about = prepare::block_on(prepare::runtime(global)?.describe(&source))??;
+    let about = setup::block_on(setup::runtime(global)?.describe(&source))??;
     let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
     let shape = component_type.shape()?;
     let mut out = std::io::stdout().lock();
@@ -75,7 +75,7 @@ impl Builder<'_> {
     }
 
     /// Make the bindings that are not there any more.
-    fn bindings(&self) -> Result<(), Complaint> {
+    fn bindings(&self) -> Result<(), Error> {
         let language = self.project.language;
         let there = match language {
             Language::C | Language::Cpp | Language::Zig => self.path("bindings/verifier.h").exists(),
@@ -86,25 +86,25 @@ impl Builder<'_> {
             return Ok(());
         }
         let shape = self.project.shape()?;
-        for (path, content) in new::in_language(&self.contract()?, language, shape).map_err(Complaint::mistake)? {
+        for (path, content) in new::in_language(&self.contract()?, language, shape).map_err(Error::mistake)? {
             new::write(&self.path(&path), &content)?;
         }
         Ok(())
     }
 
-    fn contract(&self) -> Result<Contract, Complaint> {
-        Contract::read(&self.path("wit")).map_err(Complaint::mistake)
+    fn contract(&self) -> Result<Contract, Error> {
+        Contract::read(&self.path("wit")).map_err(Error::mistake)
     }
 
     /// Run a tool in the project. What it prints is no part of the report.
-    fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Complaint> {
+    fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Error> {
         self.printed(tool, arguments).map(|_| ())
     }
 
     /// Run a tool in the project for what it prints.
-    fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Complaint> {
+    fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let mut command = tool.map_err(|missing| {
-            Complaint::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
+            Error::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
                 "in {}: {}",
                 self.project.folder.display(),
                 missing.install
@@ -114,37 +114,37 @@ impl Builder<'_> {
         command.stderr(if self.quiet { Stdio::piped() } else { Stdio::inherit() });
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = command.output().with_context(|| format!("cannot run `{shown}`")).map_err(Complaint::mistake)?;
+        let output = command.output().with_context(|| format!("cannot run `{shown}`")).map_err(Error::mistake)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
         // Where it cannot be shown, it has failed all the same.
         let _ = std::io::stderr().write_all(&[output.stdout, output.stderr].concat());
-        Err(Complaint::mistake(anyhow!("`{shown}` ended with {}", output.status)))
+        Err(Error::mistake(anyhow!("`{shown}` ended with {}", output.status)))
     }
 
     /// Make the component of a core module.
-    fn pack(&self, module: &str) -> Result<(), Complaint> {
+    fn pack(&self, module: &str) -> Result<(), Error> {
         let path = self.path(module);
         let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()));
-        let component = self.contract()?.component(&bytes.map_err(Complaint::mistake)?).map_err(Complaint::mistake)?;
+        let component = self.contract()?.component(&bytes.map_err(Error::mistake)?).map_err(Error::mistake)?;
         new::write(&self.project.component(), &component)
     }
 
-    fn output(&self) -> Result<String, Complaint> {
+    fn output(&self) -> Result<String, Error> {
         let path = self.project.component();
         let path = path.strip_prefix(&self.project.folder).unwrap_or(&path);
-        path.to_str().map(str::to_owned).ok_or_else(|| Complaint::mistake(anyhow!("`component` is not UTF-8")))
+        path.to_str().map(str::to_owned).ok_or_else(|| Error::mistake(anyhow!("`component` is not UTF-8")))
     }
 
-    fn build_folder(&self) -> Result<(), Complaint> {
+    fn build_folder(&self) -> Result<(), Error> {
         let folder = self.path("build");
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make `{}`", folder.display()))
-            .map_err(Complaint::mistake)
+            .map_err(Error::mistake)
     }
 
-    fn rust(&self) -> Result<(), Complaint> {
+    fn rust(&self) -> Result<(), Error> {
         let mut arguments = vec!["build", "--target", languages::RUST_TARGET, "--target-dir", "target"];
         arguments.extend(self.release.then_some("--release"));
         self.step(languages::cargo(), &arguments)?;
@@ -152,10 +152,10 @@ impl Builder<'_> {
         let package = self.project.cargo_package()?.replace('-', "_");
         let built = self.path(&format!("target/{}/{profile}/{package}.wasm", languages::RUST_TARGET));
         let bytes = fs::read(&built).with_context(|| format!("cannot read `{}`", built.display()));
-        new::write(&self.project.component(), &bytes.map_err(Complaint::mistake)?)
+        new::write(&self.project.component(), &bytes.map_err(Error::mistake)?)
     }
 
-    fn python(&self) -> Result<(), Complaint> {
+    fn python(&self) -> Result<(), Error> {
         let (world, output) = (self.project.world()?, self.output()?);
         let tool = languages::componentize_py(&self.project.folder);
         let arguments =
@@ -164,7 +164,7 @@ impl Builder<'_> {
     }
 
     /// QuickJS without what is asynchronous and without WASI.
-    fn quickjs(&self, script: &str) -> Result<(), Complaint> {
+    fn quickjs(&self, script: &str) -> Result<(), Error> {
         let (world, output) = (self.project.world()?, self.output()?);
         let root = Path::new(script).parent().and_then(Path::to_str).filter(|root| !root.is_empty()).unwrap_or(".");
         let mut arguments =
@@ -175,16 +175,16 @@ impl Builder<'_> {
         self.step(languages::node_tool(&self.project.folder, "componentize-qjs"), &arguments)
     }
 
-    fn typescript(&self) -> Result<(), Complaint> {
+    fn typescript(&self) -> Result<(), Error> {
         self.step(languages::node_tool(&self.project.folder, "tsc"), &["--project", "."])?;
         let helper = self.path("src/gatehost.js");
         let bytes = fs::read(&helper).with_context(|| format!("cannot read `{}`", helper.display()));
-        new::write(&self.path("build/gatehost.js"), &bytes.map_err(Complaint::mistake)?)?;
+        new::write(&self.path("build/gatehost.js"), &bytes.map_err(Error::mistake)?)?;
         self.quickjs("build/verifier.js")
     }
 
     /// The generated bindings, as an object; those of every language that can use a C header.
-    fn c_bindings(&self, optimise: &[&str]) -> Result<(), Complaint> {
+    fn c_bindings(&self, optimise: &[&str]) -> Result<(), Error> {
         self.build_folder()?;
         let mut arguments = vec!["cc", "-target", "wasm32-wasi", "-I", "."];
         arguments.extend(optimise);
@@ -193,7 +193,7 @@ impl Builder<'_> {
     }
 
     /// C or C++: all sources of `src`.
-    fn c(&self, extension: &str, compiler: &[&str]) -> Result<(), Complaint> {
+    fn c(&self, extension: &str, compiler: &[&str]) -> Result<(), Error> {
         let optimise: &[&str] = if self.release { &["-Os", "-s"] } else { &["-g"] };
         self.c_bindings(optimise)?;
         let sources = self.sources(extension)?;
@@ -207,10 +207,10 @@ impl Builder<'_> {
         self.pack(MODULE)
     }
 
-    fn sources(&self, extension: &str) -> Result<Vec<String>, Complaint> {
+    fn sources(&self, extension: &str) -> Result<Vec<String>, Error> {
         let folder = self.path("src");
         let entries = fs::read_dir(&folder).with_context(|| format!("cannot read `{}`", folder.display()));
-        let names = entries.map_err(Complaint::mistake)?.flatten().map(|entry| entry.file_name());
+        let names = entries.map_err(Error::mistake)?.flatten().map(|entry| entry.file_name());
         let names = names.filter_map(|name| name.to_str().map(str::to_owned));
         let mut sources: Vec<String> = names
             .filter(|name| Path::new(name).extension() == Some(extension.as_ref()))
@@ -220,7 +220,7 @@ impl Builder<'_> {
         Ok(sources)
     }
 
-    fn zig(&self) -> Result<(), Complaint> {
+    fn zig(&self) -> Result<(), Error> {
         let optimise: &[&str] = if self.release { &["-OReleaseSmall", "-fstrip"] } else { &["-ODebug"] };
         self.c_bindings(if self.release { &["-Os", "-s"] } else { &["-g"] })?;
         let translate = ["translate-c", "-target", "wasm32-wasi", "-lc", "bindings/verifier.h"];
@@ -238,7 +238,7 @@ impl Builder<'_> {
         self.pack(MODULE)
     }
 
-    fn go(&self) -> Result<(), Complaint> {
+    fn go(&self) -> Result<(), Error> {
         let mut tool = languages::go(&self.project.folder);
         if let Ok(command) = &mut tool {
             command.envs([("GOOS", "wasip1"), ("GOARCH", "wasm"), ("GOWORK", "off")]);
@@ -250,7 +250,7 @@ impl Builder<'_> {
         self.pack(MODULE)
     }
 
-    fn assemblyscript(&self) -> Result<(), Complaint> {
+    fn assemblyscript(&self) -> Result<(), Error> {
         let target = if self.release { "release" } else { "debug" };
         self.step(
             languages::node_tool(&self.project.folder, "asc"),

@@ -1,7 +1,7 @@
 //! `gate check-plan`: what is wrong with a plan before anybody works by it.
 
 use crate::args::{CheckPlan, Format, Global};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::taskplan::{self, PlannedTask};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-pub(crate) fn run(global: &Global, command: &CheckPlan) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &CheckPlan) -> Result<Exit, Error> {
     let tasks = read(global, &command.file)?;
     let problems = taskplan::check(&tasks);
     let name = clean_line(&command.file.display().to_string(), 1_000);
@@ -50,17 +50,17 @@ pub(crate) fn run(global: &Global, command: &CheckPlan) -> Result<Exit, Complain
 }
 
 /// The tasks of a plan. One without any is a mistake: it would be in order whatever was meant to be in it.
-pub(crate) fn read(global: &Global, path: &Path) -> Result<Vec<PlannedTask>, Complaint> {
+pub(crate) fn read(global: &Global, path: &Path) -> Result<Vec<PlannedTask>, Error> {
     let name = path.display();
     let mut text = String::new();
     let read = File::open(global.directory.join(path))
         .and_then(|file| file.take(taskplan::MAX_BYTES).read_to_string(&mut text));
-    read.with_context(|| format!("cannot read the plan `{name}`")).map_err(Complaint::mistake)?;
+    read.with_context(|| format!("cannot read the plan `{name}`")).map_err(Error::mistake)?;
     let tasks = taskplan::parse(&text);
     if tasks.is_empty() {
         let none = anyhow!("the plan `{name}` has no task");
         let hint = "a task begins as `- [ ] 1.1 TITLE`, or is in `<task id=\"1\">…</task>`";
-        return Err(Complaint::mistake(none).hint(hint.to_owned()));
+        return Err(Error::mistake(none).hint(hint.to_owned()));
     }
     Ok(tasks)
 }

@@ -1,7 +1,7 @@
 //! `gate compile`: compile components ahead.
 
 use crate::args::{Compile, Global};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, prepare, terminal};
 use anyhow::anyhow;
 use gatehost::runtime::{Code, Runtime, Source};
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Every component is tried, whatever became of those before it; the worst decides how it ends.
-pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Error> {
     // Without a place to keep it, all of it would be for nothing.
-    let store = prepare::store().map_err(Complaint::broken)?;
-    let runtime = Runtime::new(Some(Arc::new(store))).map_err(Complaint::broken)?;
+    let store = setup::store().map_err(Error::broken)?;
+    let runtime = Runtime::new(Some(Arc::new(store))).map_err(Error::broken)?;
     let mut out = std::io::stdout().lock();
     let mut worst = Exit::Pass;
     for (number, name) in command.components.iter().enumerate() {
@@ -21,10 +21,10 @@ pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Complaint>
         match compile(global, &runtime, &progress) {
             Ok(_) if global.quiet => {}
             Ok(what) => writeln!(out, "{name}: {what}")?,
-            Err(complaint) => {
-                let complaint = complaint.context(&format!("cannot compile `{name}` ahead"));
-                complaint.print(terminal::color(global.color, &std::io::stderr()));
-                worst = worst.max(complaint.exit());
+            Err(error) => {
+                let error = error.context(&format!("cannot compile `{name}` ahead"));
+                error.print(terminal::color(global.color, &std::io::stderr()));
+                worst = worst.max(error.exit());
             }
         }
     }
@@ -38,7 +38,7 @@ struct Progress<'a> {
     name: &'a str,
 }
 
-fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<String, Complaint> {
+fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<String, Error> {
     let Progress { number, total, name } = progress;
     let source = Source::named(name, &global.directory)?;
     let watched = std::io::stderr().is_terminal() && !global.quiet;
@@ -55,7 +55,7 @@ fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<St
         Code::Bundled => Ok("bundled, already compiled".to_owned()),
         Code::Cached => Ok("already compiled".to_owned()),
         Code::Compiled => Ok(format!("compiled in {} ms", start.elapsed().as_millis())),
-        Code::Unkept => Err(Complaint::broken(anyhow!("its code could not be kept"))
+        Code::Unkept => Err(Error::broken(anyhow!("its code could not be kept"))
             .hint("see that the cache folder can be written and the disk is not full".to_owned())),
     }
 }

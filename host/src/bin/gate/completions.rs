@@ -2,11 +2,11 @@
 
 use crate::Exit;
 use crate::args::{Arguments, Completions};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use clap::CommandFactory;
 use std::io::Write;
 
-pub(crate) fn run(command: &Completions) -> Result<Exit, Complaint> {
+pub(crate) fn run(command: &Completions) -> Result<Exit, Error> {
     // Into memory first: where it cannot write, it panics.
     let mut script = Vec::new();
     clap_complete::generate(command.shell, &mut Arguments::command(), "gate", &mut script);

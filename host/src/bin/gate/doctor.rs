@@ -1,7 +1,7 @@
 //! `gate doctor`: proves that every installed hook blocks, and finds what keeps gates from working.
 
 use crate::args::{Doctor, Global};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::install::{program, root};
 use crate::{Exit, prepare, terminal};
 use gatehost::environment::Environment;
@@ -48,7 +48,7 @@ impl Line {
     }
 }
 
-pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
     let mut lines = examine(global, &root)?;
     if command.fix {
@@ -84,7 +84,7 @@ pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Complaint> 
     Ok(if broken { Exit::Fail } else { Exit::Pass })
 }
 
-fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Complaint> {
+fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
     let mut lines = vec![Line::note("gate", format!("{} at {}", env!("CARGO_PKG_VERSION"), program()?.display()))];
     lines.push(configuration(global, root));
     let mut installed = false;
@@ -101,7 +101,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Complaint> {
         lines.push(Line::bad("hooks", "no hook is installed, so nothing stops an agent or a commit", fix));
     }
     lines.push(ledger());
-    lines.push(match prepare::store() {
+    lines.push(match setup::store() {
         Ok(_) => Line::good("cache", "can be used"),
         Err(error) => Line::bad(
             "cache",
@@ -115,8 +115,8 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Complaint> {
 
 /// Whether the configuration can be used, and what its models need.
 fn configuration(global: &Global, root: &Path) -> Line {
-    let planned = prepare::host(global, &Environment::of_process())
-        .and_then(|host| prepare::wait(host.plan(Request::new(root), ())));
+    let planned = setup::host(global, &Environment::of_process())
+        .and_then(|host| setup::wait(host.plan(Request::new(root), ())));
     match planned {
         Err(error) => Line::bad("configuration", error.to_string(), "`gate plan` shows all of it"),
         Ok(planned) => {
@@ -325,8 +325,8 @@ fn sandbox(global: &Global) -> Line {
         fs::write(temporary.path().join("gate.toml"), GATE).ok()?;
         let mut request = Request::new(temporary.path());
         request.policy = Policy::File("gate.toml".into());
-        let host = prepare::host(global, &request.environment).ok()?;
-        let record = prepare::wait(host.run(request, ())).ok()?;
+        let host = setup::host(global, &request.environment).ok()?;
+        let record = setup::wait(host.run(request, ())).ok()?;
         record.checks().flat_map(|check| &check.commands).next().map(|command| command.sandbox.to_string())
     };
     match level().as_deref() {

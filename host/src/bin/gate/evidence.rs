@@ -1,28 +1,28 @@
 //! What the commands that look at the ledger share: opening it, and finding a run in it.
 
 use crate::args::Global;
-use crate::complaint::Complaint;
+use crate::error::Error;
 use gatehost::environment::Environment;
 use gatehost::ledger::{Entry, EntryKind, Filter, Ledger, LedgerError, Project, SqliteLedger};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The ledger of this user, and the project of the folder. There must be one already.
-pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Complaint> {
+pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
     let folder = Environment::of_process().state_folder().ok_or(LedgerError::NoFolder)?;
     let ledger = SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
         let message = format!("there is no ledger in `{}` yet", folder.display());
-        Complaint::usage(message).hint("`gate run` begins one".to_owned())
+        Error::usage(message).hint("`gate run` begins one".to_owned())
     })?;
     Ok((ledger, Project::of(&global.directory)?))
 }
 
 /// The run that was named: by its identifier, the beginning of it, the number of its entry, or the last one of the project.
-pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -> Result<Entry, Complaint> {
+pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -> Result<Entry, Error> {
     let runs = Filter::of(project).kinds(&[EntryKind::Run]);
     let Some(name) = name.filter(|name| *name != "last") else {
         let last = ledger.entries(&Filter { last: Some(1), ..runs })?.pop();
         return last.ok_or_else(|| {
-            Complaint::usage("no run of this project is in the ledger").hint("`gate run` records one".to_owned())
+            Error::usage("no run of this project is in the ledger").hint("`gate run` records one".to_owned())
         });
     };
     let exact = ledger.entries(&Filter { run: Some(name.to_owned()), ..Filter::default().kinds(&[EntryKind::Run]) })?;
@@ -34,9 +34,9 @@ pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -
     let mut found: Vec<Entry> = ledger.entries(&runs)?.into_iter().filter(matches).collect();
     match (found.pop(), found.is_empty()) {
         (Some(entry), true) => Ok(entry),
-        (None, _) => Err(Complaint::usage(format_args!("there is no run `{name}` of this project in the ledger"))
+        (None, _) => Err(Error::usage(format_args!("there is no run `{name}` of this project in the ledger"))
             .hint("`gate log` lists them".to_owned())),
-        (Some(_), false) => Err(Complaint::usage(format_args!("`{name}` is the beginning of more than one run"))),
+        (Some(_), false) => Err(Error::usage(format_args!("`{name}` is the beginning of more than one run"))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `gate explain`: everything that is known about a run.
 
 use crate::args::{Format, Global};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, evidence, log, terminal};
 use clap::Args;
 use gatehost::ledger::{Entry, EntryKind, Filter, Ledger};
@@ -26,7 +26,7 @@ pub(crate) struct Explain {
     format: Format,
 }
 
-pub(crate) fn run(global: &Global, command: &Explain) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Explain) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let record = entry.record()?;

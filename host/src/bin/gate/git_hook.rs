@@ -1,7 +1,7 @@
 //! `gate git-hook`: what the scripts of `gate install git` call.
 
 use crate::args::{GitHook, Global};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, prepare, report as reports};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// The most bytes of a commit's message, and of the list of what is pushed.
 const MAX_BYTES: u64 = 4 << 20;
 
-pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
     let request = |gate: &Option<String>, selection: Selection| {
         let mut request = Request::new(&global.directory);
         request.gate.clone_from(gate);
@@ -41,7 +41,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint>
             pushed.into_iter().map(|selection| request(&settings.pre_push, selection)).collect()
         }
         other => {
-            return Err(Complaint::mistake(anyhow!(
+            return Err(Error::mistake(anyhow!(
                 "expected `pre-commit`, `commit-msg` or `pre-push`, found `{other}`"
             )));
         }
@@ -50,9 +50,9 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint>
     if requests.is_empty() {
         return Ok(worst);
     }
-    let host = prepare::host(global, &plain.environment)?;
+    let host = setup::host(global, &plain.environment)?;
     for request in requests {
-        let record = prepare::wait(host.run(request, ()))?;
+        let record = setup::wait(host.run(request, ()))?;
         reports::write(global, Some(Format::Human), &[], &record)?;
         worst = worst.max(record.status.into());
     }
@@ -60,26 +60,26 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Complaint>
 }
 
 /// The message of a commit, without the comments that git drops.
-fn message(global: &Global, command: &GitHook) -> Result<String, Complaint> {
+fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
     let path =
-        command.arguments.first().ok_or_else(|| Complaint::mistake(anyhow!("expected the file of the message")))?;
+        command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the file of the message")))?;
     let mut text = String::new();
     let read = File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
-    read.with_context(|| format!("cannot read the message `{path}`")).map_err(Complaint::mistake)?;
+    read.with_context(|| format!("cannot read the message `{path}`")).map_err(Error::mistake)?;
     let cut = text.find("# ------------------------ >8 ------------------------").unwrap_or(text.len());
     Ok(text[..cut].lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
 }
 
 /// What is about to be pushed: for each ref, what differs from what the remote has.
-fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Complaint> {
+fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
     let mut text = String::new();
     let read = io::stdin().take(MAX_BYTES).read_to_string(&mut text);
-    read.context("cannot read what git pushes").map_err(Complaint::mistake)?;
+    read.context("cannot read what git pushes").map_err(Error::mistake)?;
     let mut selections = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let &[_, local, _, there] = words.as_slice() else {
-            return Err(Complaint::mistake(anyhow!("expected `REF OID REF OID` from git, found another line")));
+            return Err(Error::mistake(anyhow!("expected `REF OID REF OID` from git, found another line")));
         };
         let is_none = |oid: &str| !oid.is_empty() && oid.bytes().all(|byte| byte == b'0');
         if is_none(local) {
@@ -99,15 +99,15 @@ fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Complaint> {
 }
 
 /// The commits that no branch of the remote has, the newest first.
-fn new_commits(global: &Global, remote: &str, local: &str) -> Result<Vec<String>, Complaint> {
+fn new_commits(global: &Global, remote: &str, local: &str) -> Result<Vec<String>, Error> {
     let remotes = format!("--remotes={remote}");
     let listed = git(global, &["rev-list", "--topo-order", local, "--not", &remotes]);
-    let listed = listed.ok_or_else(|| Complaint::broken(anyhow!("`git rev-list` failed for `{local}`")))?;
+    let listed = listed.ok_or_else(|| Error::broken(anyhow!("`git rev-list` failed for `{local}`")))?;
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
 /// The commit before the first that is new to the remote; `None` where that is the first of all, or nothing is new.
-fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<String>, Complaint> {
+fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<String>, Error> {
     let new = new_commits(global, remote, local)?;
     let Some(oldest) = new.last() else { return Ok(None) };
     Ok(git(global, &["rev-parse", "--verify", "--quiet", &format!("{oldest}^")]).map(|text| text.trim().to_owned()))

@@ -1,7 +1,7 @@
 //! `gate init`: a gate.toml for the repository that this is.
 
 use crate::args::{Global, Init};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Needs, Selection};
@@ -21,7 +21,7 @@ use tests::Tests;
 
 const FILE: &str = "gate.toml";
 
-pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
     if let Some(from) = &command.from {
         return taken_over(global, command, from);
     }
@@ -45,19 +45,19 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Complaint> {
 }
 
 /// Write the file, unless there is one.
-fn create(path: &Path, text: &str) -> Result<(), Complaint> {
+fn create(path: &Path, text: &str) -> Result<(), Error> {
     let mut file =
         File::create_new(path).with_context(|| format!("cannot write `{}`", path.display())).map_err(|error| {
-            Complaint::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned())
+            Error::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned())
         })?;
     file.write_all(text.as_bytes())
-        .map_err(|error| Complaint::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
+        .map_err(|error| Error::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
 }
 
 /// A gate.toml of the hooks that people have.
-fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Complaint> {
+fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Error> {
     let read = std::fs::read_to_string(global.directory.join(from));
-    let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Complaint::mistake)?;
+    let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Error::mistake)?;
     let imported = import::import(from, &text)?;
     let mut out = std::io::stdout().lock();
     if command.dry_run {

@@ -1,7 +1,7 @@
 //! `gate inspect`: what a component is, and what it could ever do.
 
 use crate::args::{Format, Global, Inspect};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, prepare};
 use gatehost::runtime::{ComponentType, BUNDLED, CONTRACT, Code, Description, Runtime, Source};
 use gatehost::text::{clean_json, clean_line};
@@ -9,11 +9,11 @@ use gatehost::verdict::Failure;
 use serde_json::json;
 use std::io::Write;
 
-pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     let Some(name) = &command.component else { return list(&mut out, command.format) };
     let source = Source::named(name, &global.directory)?;
-    let facts = Facts::collect(&prepare::runtime(global)?, &source)?;
+    let facts = Facts::collect(&setup::runtime(global)?, &source)?;
     match command.format {
         Format::Human => facts.human(&mut out, name)?,
         Format::Json => facts.json(&mut out)?,
@@ -21,7 +21,7 @@ pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Complaint>
     Ok(if facts.problems.is_empty() { Exit::Pass } else { Exit::Mistake })
 }
 
-fn list(out: &mut impl Write, format: Format) -> Result<Exit, Complaint> {
+fn list(out: &mut impl Write, format: Format) -> Result<Exit, Error> {
     match format {
         Format::Human => {
             let width = BUNDLED.iter().map(|bundled| bundled.name.len()).max().unwrap_or(0);
@@ -56,7 +56,7 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn collect(runtime: &Runtime, source: &'a Source) -> Result<Self, Complaint> {
+    fn collect(runtime: &Runtime, source: &'a Source) -> Result<Self, Error> {
         let code = match runtime.compile(source) {
             Ok(Code::Bundled) => "compiled, bundled",
             Ok(Code::Cached) => "compiled, in the cache",
@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
             }
         };
         let mut problems = runtime.misfits(source);
-        let about = match prepare::block_on(runtime.describe(source))? {
+        let about = match setup::block_on(runtime.describe(source))? {
             Ok(about) => Some(about),
             // What its type shows already is told better there.
             Err(problem) => {

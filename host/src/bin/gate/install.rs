@@ -2,7 +2,7 @@
 
 use crate::Exit;
 use crate::args::{Global, Install, Uninstall};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::terminal::{self, say};
 use anyhow::{Context, anyhow};
 use gatehost::changes;
@@ -10,7 +10,7 @@ use gatehost::install::{self, Change, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Complaint> {
+pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
     let targets = if command.targets.is_empty() { asked(&root)? } else { command.targets.clone() };
     let gate = program()?;
@@ -23,7 +23,7 @@ pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Compla
     Ok(Exit::Pass)
 }
 
-pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Complaint> {
+pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
     let all = command.targets.is_empty();
     let targets = if all { Target::ALL } else { &command.targets };
@@ -38,35 +38,35 @@ pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Co
 }
 
 /// The root of the repository, or the folder.
-pub(crate) fn root(directory: &Path) -> Result<PathBuf, Complaint> {
+pub(crate) fn root(directory: &Path) -> Result<PathBuf, Error> {
     let real = directory.canonicalize().with_context(|| format!("cannot open the folder `{}`", directory.display()));
-    let real = real.map_err(Complaint::mistake)?;
-    Ok(changes::repository(&real).map_err(Complaint::from)?.unwrap_or(real))
+    let real = real.map_err(Error::mistake)?;
+    Ok(changes::repository(&real).map_err(Error::from)?.unwrap_or(real))
 }
 
 /// The absolute path of this program, as it was called: a link to the current version stays one.
-pub(crate) fn program() -> Result<PathBuf, Complaint> {
-    std::env::current_exe().context("cannot tell where `gate` is").map_err(Complaint::broken)
+pub(crate) fn program() -> Result<PathBuf, Error> {
+    std::env::current_exe().context("cannot tell where `gate` is").map_err(Error::broken)
 }
 
 /// Find what is used here, and ask.
-fn asked(root: &Path) -> Result<Vec<Target>, Complaint> {
+fn asked(root: &Path) -> Result<Vec<Target>, Error> {
     let used: Vec<Target> = Target::ALL.iter().copied().filter(|target| target.is_used(root)).collect();
     let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();
     if used.is_empty() {
         let every: Vec<&str> = Target::ALL.iter().map(|target| target.as_str()).collect();
         let none = anyhow!("nothing that `gate` can be installed in was found here");
-        return Err(Complaint::mistake(none).hint(format!("name it: {}", every.join(", "))));
+        return Err(Error::mistake(none).hint(format!("name it: {}", every.join(", "))));
     }
     if !io::stdin().is_terminal() {
         let nobody = anyhow!("there is nobody to ask; found here: {}", names.join(", "));
-        return Err(Complaint::mistake(nobody).hint(format!("name what you want: `gate install {}`", names.join(" "))));
+        return Err(Error::mistake(nobody).hint(format!("name what you want: `gate install {}`", names.join(" "))));
     }
     let mut chosen = Vec::new();
     for target in used {
         let _ = write!(io::stderr(), "install into {}? [y/N] ", target.as_str());
         let mut line = String::new();
-        io::stdin().lock().read_line(&mut line).map_err(Complaint::broken)?;
+        io::stdin().lock().read_line(&mut line).map_err(Error::broken)?;
         if matches!(line.trim(), "y" | "Y" | "yes") {
             chosen.push(target);
         }

@@ -1,7 +1,7 @@
 //! `gate log`: the entries of the ledger.
 
 use crate::args::{Format, Global};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, evidence};
 use clap::Args;
 use gatehost::ledger::body::{Bounce, CutOff, Escalation, Note, Override, Pruned, Resume, Started};
@@ -82,7 +82,7 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
 }
 
-pub(crate) fn run(global: &Global, command: &Log) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Log) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let mut out = io::stdout().lock();
     if command.head {
@@ -123,7 +123,7 @@ pub(crate) fn run(global: &Global, command: &Log) -> Result<Exit, Complaint> {
     }
 }
 
-fn show(out: &mut impl Write, entries: &[Entry], command: &Log) -> Result<(), Complaint> {
+fn show(out: &mut impl Write, entries: &[Entry], command: &Log) -> Result<(), Error> {
     for entry in entries {
         match command.format {
             Format::Json => writeln!(out, "{}", document(entry)?)?,
@@ -196,7 +196,7 @@ fn document(entry: &Entry) -> Result<Value, LedgerError> {
     }))
 }
 
-fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Exit, Complaint> {
+fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Exit, Error> {
     let damages = ledger.verify(command.anchor)?;
     let head = ledger.head();
     if command.format == Format::Json {
@@ -212,7 +212,7 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Ex
     Ok(if damages.is_empty() { Exit::Pass } else { Exit::Fail })
 }
 
-fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Duration) -> Result<Exit, Complaint> {
+fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Duration) -> Result<Exit, Error> {
     let oldest = std::time::SystemTime::now().checked_sub(age).unwrap_or(std::time::UNIX_EPOCH);
     let oldest = gatehost::text::timestamp(oldest);
     // What a person is still waited for, and what is still let through, stays: of any project, since all share the chain.

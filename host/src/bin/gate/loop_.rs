@@ -1,7 +1,7 @@
 //! `gate loop`: arguments in, the record of a loop out.
 
 use crate::args::{EventsTo, Global, Loop, LoopFormat};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::run::{self, Watcher};
 use crate::terminal::{self, say};
 use crate::{check_plan, prepare, said};
@@ -20,17 +20,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// The exit code is that of the state in which the loop ended.
-pub(crate) fn run(global: &Global, command: &Loop) -> Result<ExitCode, Complaint> {
+pub(crate) fn run(global: &Global, command: &Loop) -> Result<ExitCode, Error> {
     let ran = run_loop(global, command);
-    if let (Err(complaint), LoopFormat::Json) = (&ran, command.format) {
-        report::mistake(&mut io::stdout().lock(), complaint)?;
+    if let (Err(error), LoopFormat::Json) = (&ran, command.format) {
+        report::mistake(&mut io::stdout().lock(), error)?;
     }
     ran
 }
 
-fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Complaint> {
+fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Error> {
     let wanted = wanted(global, command)?;
-    let host = prepare::host(global, &wanted.request.environment)?;
+    let host = setup::host(global, &wanted.request.environment)?;
     let lines = Arc::new(Lines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });
     let drive = |wanted| {
         let lines = Arc::clone(&lines);
@@ -60,24 +60,24 @@ fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Complaint> {
 }
 
 /// The task with this id, or all that are not done.
-fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec<Task>, Complaint> {
+fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec<Task>, Error> {
     let wanted = |planned: &PlannedTask| id.map_or(!planned.checked, |id| planned.task.id == id);
     let tasks: Vec<Task> =
         planned.iter().filter(|planned| wanted(planned)).map(|planned| planned.task.clone()).collect();
     match (tasks.len(), id) {
         (1, _) | (2.., None) => Ok(tasks),
-        (0, None) => Err(Complaint::mistake(anyhow!("every task of the plan `{}` is checked", plan.display()))),
+        (0, None) => Err(Error::mistake(anyhow!("every task of the plan `{}` is checked", plan.display()))),
         (count, Some(id)) => {
             let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
             let message =
                 format!("expected one task `{}` in the plan `{}`, found {count}", clean_line(id, 60), plan.display());
-            Err(Complaint::mistake(anyhow!(message))
+            Err(Error::mistake(anyhow!(message))
                 .hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500))))
         }
     }
 }
 
-fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Complaint> {
+fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
     let mut request = Request::new(&global.directory);
     request.policy = match (&command.verify, &command.config) {
         (Some(line), _) => run::verify(Some(line))?,
@@ -87,7 +87,7 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Complaint> {
     request.commands =
         run::command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.gate.clone_from(&command.gate);
-    request.submission = said::task(command.task.as_deref().filter(|_| command.plan.is_none()), command.tier);
+    request.submission = submission_args::task(command.task.as_deref().filter(|_| command.plan.is_none()), command.tier);
     request.use_cache = !command.no_cache;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());
@@ -97,7 +97,7 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Complaint> {
         None => None,
         Some(text) => Some(config::Loop::parse_timeout(text).ok_or_else(|| {
             let expected = "expected a duration up to `15m`, such as `90s` or `5m`";
-            Complaint::mistake(anyhow!("`--executor-timeout {}`: {expected}", clean_line(text, 60)))
+            Error::mistake(anyhow!("`--executor-timeout {}`: {expected}", clean_line(text, 60)))
         })?),
     };
     wanted.keep_terminal = io::stdin().is_terminal() || io::stderr().is_terminal();
@@ -110,7 +110,7 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Complaint> {
     Ok(wanted)
 }
 
-fn print(global: &Global, command: &Loop, record: &LoopRecord) -> Result<(), Complaint> {
+fn print(global: &Global, command: &Loop, record: &LoopRecord) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match command.format {
         LoopFormat::Json => {

@@ -6,7 +6,7 @@ mod bench;
 mod build;
 mod check_plan;
 mod compile;
-mod complaint;
+mod error;
 mod completions;
 mod doctor;
 mod evidence;
@@ -24,13 +24,13 @@ mod mcp;
 mod new;
 mod person;
 mod plan;
-mod prepare;
+mod setup;
 mod progress;
 mod project;
 mod report;
 mod resume;
 mod run;
-mod said;
+mod submission_args;
 mod schema;
 mod skip;
 mod stats;
@@ -42,7 +42,7 @@ mod verify;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
-use complaint::{Complaint, Make as _};
+use error::{Error, Make as _};
 use gatehost::error::Exit;
 use std::process::ExitCode;
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Command::Loop(command) => {
             let ended = loop_::run(global, command);
             interrupt::give_way();
-            return ended.unwrap_or_else(|complaint| ExitCode::from(told(global, &complaint).code()));
+            return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
         }
         Command::Run(command) => run::run(global, command),
         Command::CheckPlan(command) => check_plan::run(global, command),
@@ -95,14 +95,14 @@ fn main() -> ExitCode {
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();
-    let exit = exit.unwrap_or_else(|complaint: Complaint| told(global, &complaint));
+    let exit = exit.unwrap_or_else(|error: Error| told(global, &error));
     ExitCode::from(exit.code())
 }
 
 /// Tell a person why the program cannot go on.
-fn told(global: &args::Global, complaint: &Complaint) -> Exit {
-    complaint.print(terminal::color(global.color, &std::io::stderr()));
-    complaint.exit()
+fn told(global: &args::Global, error: &Error) -> Exit {
+    error.print(terminal::color(global.color, &std::io::stderr()));
+    error.exit()
 }
 
 /// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.

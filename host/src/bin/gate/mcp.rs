@@ -9,7 +9,7 @@
 mod tools;
 
 use crate::args::Global;
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, prepare};
 use gatehost::environment::Environment;
 use gatehost::session::Host;
@@ -27,8 +27,8 @@ struct Server<'g> {
     host: Host,
 }
 
-pub(crate) fn run(global: &Global) -> Result<Exit, Complaint> {
-    let server = Server { global, host: prepare::host(global, &Environment::of_process())? };
+pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
+    let server = Server { global, host: setup::host(global, &Environment::of_process())? };
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
     loop {

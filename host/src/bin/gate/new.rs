@@ -1,7 +1,7 @@
 //! `gate new`: a complete little project for a verifier.
 
 use crate::args::{Global, New, ShapeOf};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::languages::Language;
 use crate::{Exit, templates, terminal};
 use anyhow::{Context, anyhow};
@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     let (Some(name), Some(language)) = (&command.name, command.lang) else { return list(global, &mut out) };
     valid(name)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Complaint> {
 }
 
 /// The languages, each with what it still needs here.
-fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Complaint> {
+fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
     for language in Language::value_variants() {
         let about = language.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
         let state = match language.missing(&global.directory) {
@@ -49,9 +49,9 @@ fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Complaint> {
 }
 
 /// Bindings that `gate build` makes anew when they are gone: written now, so that an editor knows them.
-pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Complaint> {
+pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let made = Contract::of_this_host().and_then(|contract| in_language(&contract, language, shape));
-    made.map_err(Complaint::broken)
+    made.map_err(Error::broken)
 }
 
 /// The bindings of a language, where they belong in the project.
@@ -73,34 +73,34 @@ pub(crate) fn in_language(
     })
 }
 
-fn valid(name: &str) -> Result<(), Complaint> {
+fn valid(name: &str) -> Result<(), Error> {
     let word =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     if name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('-').all(word) {
         return Ok(());
     }
-    Err(Complaint::mistake(anyhow!("`{name}` is not a name for a verifier; expected lower-case words joined by `-`"))
+    Err(Error::mistake(anyhow!("`{name}` is not a name for a verifier; expected lower-case words joined by `-`"))
         .hint("such as `no-todo`; the folder is chosen with `-C`".to_owned()))
 }
 
 /// Refuse a folder in which something would be overwritten.
-fn empty(folder: &Path) -> Result<(), Complaint> {
+fn empty(folder: &Path) -> Result<(), Error> {
     let shown = terminal::path(folder);
     match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
-        Ok(true) => Err(Complaint::mistake(anyhow!("`{shown}` is there already, and is not empty"))
+        Ok(true) => Err(Error::mistake(anyhow!("`{shown}` is there already, and is not empty"))
             .hint("choose another name, or remove it".to_owned())),
         Ok(false) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Complaint::mistake(anyhow!(error).context(format!("cannot use `{shown}`")))),
+        Err(error) => Err(Error::mistake(anyhow!(error).context(format!("cannot use `{shown}`")))),
     }
 }
 
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Complaint> {
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, content))
         .with_context(|| format!("cannot write `{}`", path.display()))
-        .map_err(Complaint::mistake)
+        .map_err(Error::mistake)
 }
 
 impl From<ShapeOf> for Shape {

@@ -1,6 +1,6 @@
 //! Whether a person is here, who it is, and asking.
 
-use crate::complaint::Complaint;
+use crate::error::Error;
 use gatehost::ledger::body::Note;
 use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry, Project};
 use gatehost::text::clean_line;
@@ -29,7 +29,7 @@ pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
 }
 
 /// Note that something was refused: an attempt at it is worth knowing.
-pub(crate) fn note_refusal(ledger: &dyn Ledger, project: &Project, what: &str, why: &str) -> Result<(), Complaint> {
+pub(crate) fn note_refusal(ledger: &dyn Ledger, project: &Project, what: &str, why: &str) -> Result<(), Error> {
     let text = format!("`gate {what}` was refused: {why}");
     let labels = Labels { status: "refused".to_owned(), ..Labels::default() };
     ledger.append_one(project, NewEntry::new(EntryKind::Note, labels, &Note { text, ..Note::default() })?)?;

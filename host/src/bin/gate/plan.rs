@@ -1,7 +1,7 @@
 //! `gate plan`: what the configuration means.
 
 use crate::args::{Format, Global, Plan};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::run::{Watcher, announce};
 use crate::{Exit, prepare};
 use gatehost::config::Threshold;
@@ -11,12 +11,12 @@ use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::{self, Write};
 
-pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory);
     request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
     request.gate.clone_from(&command.gate);
-    let host = prepare::host(global, &request.environment)?;
-    let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
+    let host = setup::host(global, &request.environment)?;
+    let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
     show(&planned.plan, command.format)?;
     announce(global, &planned.policy, "is");
     Ok(Exit::Pass)

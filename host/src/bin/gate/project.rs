@@ -1,6 +1,6 @@
 //! A verifier's project: the folder with `gate-verifier.toml`.
 
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::languages::Language;
 use crate::terminal;
 use anyhow::{Context, anyhow};
@@ -33,15 +33,15 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    pub(crate) fn open(folder: &Path) -> Result<Self, Complaint> {
+    pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE);
         let shown = terminal::path(&path);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{shown}`")).map_err(|error| {
-            Complaint::mistake(error).hint("`gate new NAME --lang LANG` makes a project that has one".to_owned())
+            Error::mistake(error).hint("`gate new NAME --lang LANG` makes a project that has one".to_owned())
         })?;
         let written: Written =
-            toml::from_str(&text).map_err(|error| Complaint::mistake(anyhow!("{shown}: {}", error.message())))?;
-        let folder = folder.canonicalize().map_err(Complaint::mistake)?;
+            toml::from_str(&text).map_err(|error| Error::mistake(anyhow!("{shown}: {}", error.message())))?;
+        let folder = folder.canonicalize().map_err(Error::mistake)?;
         Ok(Self { folder, language: written.lang, component: written.component, world: written.world })
     }
 
@@ -51,20 +51,20 @@ impl Project {
     }
 
     /// The world that it is built for, for tools that must be told.
-    pub(crate) fn world(&self) -> Result<String, Complaint> {
+    pub(crate) fn world(&self) -> Result<String, Error> {
         self.world.clone().ok_or_else(|| {
-            Complaint::mistake(anyhow!("`{FILE}` does not say the `world`; expected one of `wit/worlds.wit`"))
+            Error::mistake(anyhow!("`{FILE}` does not say the `world`; expected one of `wit/worlds.wit`"))
                 .hint("such as `world = \"file\"`".to_owned())
         })
     }
 
     /// The shape that its world has.
-    pub(crate) fn shape(&self) -> Result<Shape, Complaint> {
+    pub(crate) fn shape(&self) -> Result<Shape, Error> {
         Ok(if self.world()? == "file" { Shape::File } else { Shape::Submission })
     }
 
     /// The name of a Rust project's package.
-    pub(crate) fn cargo_package(&self) -> Result<String, Complaint> {
+    pub(crate) fn cargo_package(&self) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Manifest {
             package: Package,
@@ -75,7 +75,7 @@ impl Project {
         }
         let path = self.folder.join("Cargo.toml");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()));
-        let manifest: Manifest = toml::from_str(&text.map_err(Complaint::mistake)?).map_err(Complaint::mistake)?;
+        let manifest: Manifest = toml::from_str(&text.map_err(Error::mistake)?).map_err(Error::mistake)?;
         Ok(manifest.package.name)
     }
 }

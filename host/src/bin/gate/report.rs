@@ -1,7 +1,7 @@
 //! `gate report`: the record of an earlier run in another format; and how every command prints a record.
 
 use crate::args::{Global, OutputTo, Report};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::Context;
 use gatehost::environment::Environment;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// The most bytes of a record that are read.
 const MAX_BYTES: u64 = 256 << 20;
 
-pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Error> {
     let record = match stored(global, &command.run)? {
         Some(record) => record,
         None => report::read(&bytes(global, &command.run)?)
@@ -26,7 +26,7 @@ pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Complaint> 
 }
 
 /// The record of a run in the ledger, by its identifier or the beginning of one; `last` is the newest of this project.
-fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Complaint> {
+fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Error> {
     let is_id = |text: &&str| text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let Some(text) = run.to_str().filter(|text| is_id(text) || *text == "last") else { return Ok(None) };
     if global.directory.join(run).exists() {
@@ -45,14 +45,14 @@ fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Complaint> {
     Ok(entries.last().map(|entry| entry.record()).transpose()?)
 }
 
-fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Complaint> {
+fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let read = match path.to_str() {
         Some("-") => io::stdin().take(MAX_BYTES).read_to_end(&mut bytes),
         _ => File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)),
     };
     read.with_context(|| format!("cannot read the run `{}`", path.display())).map_err(|error| {
-        Complaint::mistake(error).hint("`gate run --format json > FILE` writes what this reads".to_owned())
+        Error::mistake(error).hint("`gate run --format json > FILE` writes what this reads".to_owned())
     })?;
     Ok(bytes)
 }
@@ -63,7 +63,7 @@ pub(crate) fn write(
     format: Option<Format>,
     files: &[OutputTo],
     record: &Record,
-) -> Result<(), Complaint> {
+) -> Result<(), Error> {
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
@@ -71,7 +71,7 @@ pub(crate) fn write(
             file.flush()
         });
         let failed = || format!("cannot write the {} report to `{}`", output.format.as_str(), output.path.display());
-        written.with_context(failed).map_err(Complaint::mistake)?;
+        written.with_context(failed).map_err(Error::mistake)?;
     }
     if format == Some(Format::Github) || files.iter().any(|output| output.format == Format::Github) {
         summarize(record)?;
@@ -86,29 +86,29 @@ pub(crate) fn write(
 }
 
 /// Append the report to the summary of the job, where GitHub Actions names a file for it.
-fn summarize(record: &Record) -> Result<(), Complaint> {
+fn summarize(record: &Record) -> Result<(), Error> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
     let written = File::options().create(true).append(true).open(&path).map(BufWriter::new).and_then(|mut file| {
         report::markdown(&mut file, record)?;
         file.flush()
     });
     let failed = || format!("cannot write the job summary to `{}`", Path::new(&path).display());
-    written.with_context(failed).map_err(Complaint::mistake)
+    written.with_context(failed).map_err(Error::mistake)
 }
 
 /// Where there was no run, leave no report of an earlier one: what cannot say why is removed.
-pub(crate) fn instead(global: &Global, files: &[OutputTo], why: &Complaint) -> Result<(), Complaint> {
+pub(crate) fn instead(global: &Global, files: &[OutputTo], why: &Error) -> Result<(), Error> {
     for output in files {
         let path = global.directory.join(&output.path);
         match output.format {
             Format::Json => {
                 let written = File::create(&path).and_then(|mut file| report::mistake(&mut file, why));
                 let failed = || format!("cannot write `{}`", output.path.display());
-                written.with_context(failed).map_err(Complaint::mistake)?;
+                written.with_context(failed).map_err(Error::mistake)?;
             }
             _ if path.is_file() => {
                 let failed = || format!("cannot remove the outdated report `{}`", output.path.display());
-                fs::remove_file(&path).with_context(failed).map_err(Complaint::mistake)?;
+                fs::remove_file(&path).with_context(failed).map_err(Error::mistake)?;
             }
             _ => {}
         }

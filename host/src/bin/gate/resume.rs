@@ -1,7 +1,7 @@
 //! `gate resume`: a person's answer to an escalation.
 
 use crate::args::Global;
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, evidence, person};
 use clap::Args;
 use gatehost::ledger::body::Resume as Answer;
@@ -36,12 +36,12 @@ pub(crate) struct Resume {
     entry: Option<u64>,
 }
 
-pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let mut waiting = history::waiting(&ledger, &project)?;
     waiting.retain(|waiting| command.entry.is_none_or(|entry| entry == waiting.entry.seq));
     if waiting.is_empty() {
-        return Err(Complaint::usage("nothing waits for a person in this project"));
+        return Err(Error::usage("nothing waits for a person in this project"));
     }
     let choice = match (command.retry, command.skip) {
         (true, _) => "retry",
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Complaint> 
     };
     if !person::is_here() {
         person::note_refusal(&ledger, &project, "resume", "there is no terminal")?;
-        return Err(Complaint::usage("an escalation is answered by a person at a terminal"));
+        return Err(Error::usage("an escalation is answered by a person at a terminal"));
     }
     let mut out = io::stdout().lock();
     for waiting in waiting {

@@ -1,7 +1,7 @@
 //! `gate run`: arguments in, a record out.
 
 use crate::args::{EventsTo, Format, Global, Run};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::progress::Progress;
 use crate::terminal::say;
 use crate::{Exit, plan, prepare, report as reports, said};
@@ -17,22 +17,22 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Error> {
     let ran = run_gate(global, command);
-    if let Err(complaint) = &ran {
-        reports::instead(global, &command.output, complaint)?;
+    if let Err(error) = &ran {
+        reports::instead(global, &command.output, error)?;
         if command.format == ReportFormat::Json {
-            report::mistake(&mut io::stdout().lock(), complaint)?;
+            report::mistake(&mut io::stdout().lock(), error)?;
         }
     }
     ran
 }
 
-fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
+fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
     let request = request(global, command)?;
-    let host = prepare::host(global, &request.environment)?;
+    let host = setup::host(global, &request.environment)?;
     if command.dry_run {
-        let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
+        let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
         let format = if command.format == ReportFormat::Json { Format::Json } else { Format::Human };
         plan::show(&planned.plan, format)?;
         announce(global, &planned.policy, "is");
@@ -40,7 +40,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     }
     let watcher = Watcher::of(global, command.events.as_ref())?;
     let progress = Arc::clone(&watcher.progress);
-    let record = prepare::wait(host.run(request, watcher));
+    let record = setup::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
     // Where the events go, nothing else does that nobody asked for.
@@ -50,7 +50,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Complaint> {
     Ok(record.status.into())
 }
 
-fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
+fn request(global: &Global, command: &Run) -> Result<Request, Error> {
     let mut request = Request::new(&global.directory);
     request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
         ([], None, None) if command.verify.is_some() => verify(command.verify.as_deref())?,
@@ -64,8 +64,8 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
         },
     };
     request.gate.clone_from(&command.gate);
-    request.submission = said::submission(global, command)?;
-    request.selection = said::selection(command).1;
+    request.submission = submission_args::submission(global, command)?;
+    request.selection = submission_args::selection(command).1;
     request.models = match (&command.record_models, &command.replay_models) {
         (Some(path), _) => Recording::Record(path.clone()),
         (None, Some(path)) => Recording::Replay(path.clone()),
@@ -84,9 +84,9 @@ fn request(global: &Global, command: &Run) -> Result<Request, Complaint> {
 }
 
 /// The policy of `--verify`.
-pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Complaint> {
+pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Error> {
     let words = config::words(line.unwrap_or_default());
-    words.map(Policy::Command).context("`--verify`").map_err(Complaint::mistake)
+    words.map(Policy::Command).context("`--verify`").map_err(Error::mistake)
 }
 
 /// The tape of `--record-commands` or `--replay-commands`.
@@ -94,22 +94,22 @@ pub(crate) fn command_tape(
     global: &Global,
     record: Option<&Path>,
     replay: Option<&Path>,
-) -> Result<Option<Arc<CommandTape>>, Complaint> {
+) -> Result<Option<Arc<CommandTape>>, Error> {
     let seen = |path: &Path| global.directory.join(path);
     let tape = match (record, replay) {
         (Some(path), _) => CommandTape::record(&seen(path)),
         (None, Some(path)) => CommandTape::replay(&seen(path)),
         (None, None) => return Ok(None),
     };
-    tape.map(|tape| Some(Arc::new(tape))).map_err(Complaint::mistake)
+    tape.map(|tape| Some(Arc::new(tape))).map_err(Error::mistake)
 }
 
-fn settings(text: Option<&str>) -> Result<serde_json::Value, Complaint> {
+fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     let Some(text) = text else { return Ok(serde_json::json!({})) };
     let settings: serde_json::Value =
-        serde_json::from_str(text).context("expected `--settings` to be a JSON object").map_err(Complaint::mistake)?;
+        serde_json::from_str(text).context("expected `--settings` to be a JSON object").map_err(Error::mistake)?;
     if !settings.is_object() {
-        return Err(Complaint::mistake(anyhow!("expected `--settings` to be a JSON object, found `{settings}`")));
+        return Err(Error::mistake(anyhow!("expected `--settings` to be a JSON object, found `{settings}`")));
     }
     Ok(settings)
 }
@@ -139,14 +139,14 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Writes events where this says.
-    pub(crate) fn of(global: &Global, events: Option<&EventsTo>) -> Result<Self, Complaint> {
+    pub(crate) fn of(global: &Global, events: Option<&EventsTo>) -> Result<Self, Error> {
         let events: Option<Box<dyn Write + Send>> = match events {
             None => None,
             Some(EventsTo::Stdout) => Some(Box::new(io::stdout())),
             Some(EventsTo::File(path)) => {
                 let path = global.directory.join(path);
                 let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()));
-                Some(Box::new(file.map_err(Complaint::mistake)?))
+                Some(Box::new(file.map_err(Error::mistake)?))
             }
         };
         Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })

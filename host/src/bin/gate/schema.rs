@@ -2,11 +2,11 @@
 
 use crate::Exit;
 use crate::args::{Schema, SchemaOf};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use gatehost::schema;
 use std::io::Write;
 
-pub(crate) fn run(command: &Schema) -> Result<Exit, Complaint> {
+pub(crate) fn run(command: &Schema) -> Result<Exit, Error> {
     let schema = match command.of {
         SchemaOf::Gate => schema::gate_toml(),
         SchemaOf::Submission => schema::submission(),

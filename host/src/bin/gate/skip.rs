@@ -1,7 +1,7 @@
 //! `gate skip` and `gate force`: a person lets something through without a pass.
 
 use crate::args::Global;
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::run::Watcher;
 use crate::{Exit, evidence, log, person, prepare};
 use clap::{Args, ValueEnum};
@@ -86,12 +86,12 @@ impl From<ConditionOf> for Condition {
     }
 }
 
-pub(crate) fn skip(global: &Global, command: &Skip) -> Result<Exit, Complaint> {
+pub(crate) fn skip(global: &Global, command: &Skip) -> Result<Exit, Error> {
     let what = What { kind: "skip", word: "skip", condition: Some(command.condition.into()) };
     decide(global, &command.common, &what)
 }
 
-pub(crate) fn force(global: &Global, command: &Force) -> Result<Exit, Complaint> {
+pub(crate) fn force(global: &Global, command: &Force) -> Result<Exit, Error> {
     decide(global, &command.common, &What { kind: "force", word: "OVERRIDE", condition: None })
 }
 
@@ -102,7 +102,7 @@ struct What {
     condition: Option<Condition>,
 }
 
-fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Complaint> {
+fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = match (&common.run, &common.task) {
         (Some(run), _) => evidence::find(&ledger, &project, Some(run))?,
@@ -110,7 +110,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Complai
             let filter = Filter { task: task.clone(), last: Some(1), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
             let task = task.as_deref().unwrap_or_default();
             ledger.entries(&filter)?.pop().ok_or_else(|| {
-                Complaint::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
+                Error::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
                     .hint("an override is bound to what a run judged: `gate run` first".to_owned())
             })?
         }
@@ -119,9 +119,9 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Complai
     let policy = policy(global)?;
     let now = evidence::now();
     let holds = common.until.map_or(common.holds, |until| Duration::from_secs(until.saturating_sub(now)));
-    let refused = |why: Refused| -> Complaint {
+    let refused = |why: Refused| -> Error {
         match person::note_refusal(&ledger, &project, what.kind, &why.to_string()) {
-            Ok(()) => Complaint::usage(&why),
+            Ok(()) => Error::usage(&why),
             Err(unrecorded) => unrecorded,
         }
     };
@@ -145,7 +145,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Complai
             let question = format!("This bypasses quality checks.\n\n{}", granted.request());
             if !person::confirms(&question, what.word)? {
                 person::note_refusal(&ledger, &project, what.kind, "it was not confirmed")?;
-                return Err(Complaint::usage("it was not confirmed, so nothing was let through"));
+                return Err(Error::usage("it was not confirmed, so nothing was let through"));
             }
             (person::name(), "terminal".to_owned())
         }
@@ -157,8 +157,8 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Complai
 }
 
 /// Who may let something through, by the configuration of this folder.
-pub(crate) fn policy(global: &Global) -> Result<Overrides, Complaint> {
+pub(crate) fn policy(global: &Global) -> Result<Overrides, Error> {
     let request = Request::new(&global.directory);
-    let host = prepare::host(global, &request.environment)?;
-    Ok(prepare::wait(host.plan(request, Watcher::silent(global)))?.overrides)
+    let host = setup::host(global, &request.environment)?;
+    Ok(setup::wait(host.plan(request, Watcher::silent(global)))?.overrides)
 }

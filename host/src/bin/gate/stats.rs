@@ -1,7 +1,7 @@
 //! `gate stats`: totals over the runs of a project.
 
 use crate::args::{Format, Global};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, evidence};
 use clap::Args;
 use gatehost::ledger::stats::Stats;
@@ -21,7 +21,7 @@ pub(crate) struct Command {
     format: Format,
 }
 
-pub(crate) fn run(global: &Global, command: &Command) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Command) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let stats = Stats::read(&ledger, &project)?;
     let mut out = io::stdout().lock();

@@ -1,7 +1,7 @@
 //! `gate status`: where each task is.
 
 use crate::args::{Format, Global};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::{Exit, evidence};
 use anyhow::Context;
 use clap::Args;
@@ -35,14 +35,14 @@ pub(crate) struct Status {
     format: Format,
 }
 
-pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let tasks = status::of_project(&ledger, &project)?;
     let waiting = history::waiting(&ledger, &project)?;
     if let Some(file) = &command.write {
         let stats = Stats::read(&ledger, &project)?;
         let text = markdown(&tasks, &waiting, &stats);
-        return write(&global.directory.join(file), &text).map_err(Complaint::broken).map(|()| Exit::Pass);
+        return write(&global.directory.join(file), &text).map_err(Error::broken).map(|()| Exit::Pass);
     }
     let mut out = io::stdout().lock();
     match command.format {

@@ -1,7 +1,7 @@
 //! `gate test`: a verifier's own cases, and the promises that every verifier makes.
 
 use crate::args::{Format, Global, Test};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::{Exit, prepare, terminal};
 use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
 use gatehost::runtime::{LogLine, Source};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Arc;
 
-pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = Source::named(&project.component, &global.directory)?;
-    let runtime = Arc::new(prepare::runtime(global)?);
-    let tried = prepare::block_on(async {
+    let runtime = Arc::new(setup::runtime(global)?);
+    let tried = setup::block_on(async {
         let trial = Trial::load(runtime, &source).await?;
         try_all(&trial, &cases, command).await
     })??;
@@ -28,7 +28,7 @@ pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Complaint> {
     Ok(tried.status().into())
 }
 
-async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried, Complaint> {
+async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried, Error> {
     trial.suits(cases)?;
     let mut tried = Tried { name: trial.about.name.clone(), cases: Vec::new(), promises: Vec::new() };
     for case in cases {

@@ -1,7 +1,7 @@
 //! `gate verify`: was this tree passed by this policy? Nothing runs.
 
 use crate::args::{Format, Global};
-use crate::complaint::Complaint;
+use crate::error::Error;
 use crate::run::Watcher;
 use crate::{Exit, evidence, prepare};
 use clap::Args;
@@ -43,10 +43,10 @@ pub(crate) struct Verify {
     format: Format,
 }
 
-pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> {
+pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     let (ledger, _) = evidence::open(global)?;
     let (tree, base) = subject(global, command)?;
-    let tree = tree.ok_or_else(|| Complaint::input("what is to be looked up cannot be read in full"))?;
+    let tree = tree.ok_or_else(|| Error::input("what is to be looked up cannot be read in full"))?;
     let Survey { damages, entries } = ledger.survey(command.anchor, &tree)?;
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
@@ -68,8 +68,8 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
         (None, Some(commit)) => Policy::Commit(commit.clone()),
         (None, None) => Policy::Nearest,
     };
-    let host = prepare::host(global, &request.environment)?;
-    let planned = prepare::wait(host.plan(request, Watcher::silent(global)))?;
+    let host = setup::host(global, &request.environment)?;
+    let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
     let question = Question {
         tree: tree.clone(),
         base: base.clone(),
@@ -106,7 +106,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Complaint> 
 }
 
 /// The digest of what is looked up, and its base.
-fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Complaint> {
+fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Error> {
     let folder = &global.directory;
     let commit =
         |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });

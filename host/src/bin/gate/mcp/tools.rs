@@ -1,8 +1,8 @@
 //! The tools: what each takes, what it answers, and what it does.
 
 use super::Server;
-use crate::complaint::Complaint;
-use crate::prepare;
+use crate::error::Error;
+use crate::setup;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::ledger::{EntryKind, Filter, Ledger as _, Project, SqliteLedger};
@@ -150,10 +150,10 @@ fn run(server: &Server<'_>, subject: Subject) -> Result<Record, String> {
     request.submission = Submission { claim, executor, ..Submission::default() };
     request.unread = Unread::Ignore;
     request.ledger = LedgerUse::StateFolder;
-    prepare::wait(server.host.run(request, ())).map_err(|error| told(&error))
+    setup::wait(server.host.run(request, ())).map_err(|error| told(&error))
 }
 
-fn told(error: &Complaint) -> String {
+fn told(error: &Error) -> String {
     let mut lines = Vec::new();
     for (message, causes, hint) in error.problems() {
         lines.push(format!("error: {message}"));

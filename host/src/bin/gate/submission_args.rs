@@ -1,7 +1,7 @@
 //! What the flags of `gate run` say of the work, and which files they ask for.
 
 use crate::args::{Global, Run};
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::input;
@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The submission as far as it was said.
-pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, Complaint> {
+pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, Error> {
     let mut said = match &command.submission {
         Some(path) => document(global, command, path)?,
         None => flags(global, command)?,
@@ -19,36 +19,36 @@ pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, C
     if let Some(path) = &command.evaluator {
         if said.evaluator.is_some() {
             let twice = anyhow!("the submission has an `evaluator` already, and `--evaluator` names another");
-            return Err(Complaint::mistake(twice));
+            return Err(Error::mistake(twice));
         }
         let evaluator = input::transcript(&read(global, path, "transcript")?);
         let evaluator = evaluator.with_context(|| format!("`{}` is not an evaluator's transcript", path.display()));
-        said.evaluator = Some(evaluator.map_err(Complaint::mistake)?);
+        said.evaluator = Some(evaluator.map_err(Error::mistake)?);
     }
     Ok(said)
 }
 
-fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, Complaint> {
+fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, Error> {
     let bytes = read(global, path, "submission")?;
     let name = path.display();
     let said = input::parse(&bytes).with_context(|| format!("`{name}` is not a submission")).map_err(|error| {
-        Complaint::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned())
+        Error::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned())
     })?;
     match selection(command) {
         (Some(flag), _) if !said.changes.is_empty() => {
             let twice = anyhow!("`{flag}` chooses what is judged, and so do the `changes` of the submission");
-            Err(Complaint::mistake(twice).hint(format!("drop `{flag}`, or take `changes` out of the document")))
+            Err(Error::mistake(twice).hint(format!("drop `{flag}`, or take `changes` out of the document")))
         }
         _ => Ok(said),
     }
 }
 
-fn flags(global: &Global, command: &Run) -> Result<Submission, Complaint> {
+fn flags(global: &Global, command: &Run) -> Result<Submission, Error> {
     let claim = match &command.claim {
         None => None,
         Some(path) => Some(Claim {
             text: String::from_utf8(read(global, path, "claim")?)
-                .map_err(|_| Complaint::mistake(anyhow!("the claim `{}` is not UTF-8", path.display())))?,
+                .map_err(|_| Error::mistake(anyhow!("the claim `{}` is not UTF-8", path.display())))?,
             report: None,
         }),
     };
@@ -66,7 +66,7 @@ pub(crate) fn task(description: Option<&str>, tier: Option<u32>) -> Submission {
     Submission { task, ..Submission::default() }
 }
 
-fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Complaint> {
+fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     // One byte more than is accepted, so that what is too long is seen to be.
     let most = input::MAX_BYTES as u64 + 1;
@@ -74,7 +74,7 @@ fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Complaint> 
         Some("-") => io::stdin().take(most).read_to_end(&mut bytes),
         _ => File::open(global.directory.join(path)).and_then(|file| file.take(most).read_to_end(&mut bytes)),
     };
-    read.with_context(|| format!("cannot read the {what} `{}`", path.display())).map_err(Complaint::mistake)?;
+    read.with_context(|| format!("cannot read the {what} `{}`", path.display())).map_err(Error::mistake)?;
     Ok(bytes)
 }
 

@@ -1,7 +1,7 @@
 //! How the program says that it cannot go on: what happened, why, and what to do.
 
 use crate::terminal::say;
-pub(crate) use gatehost::error::Error as Complaint;
+pub(crate) use gatehost::error::Error;
 
 /// Makes errors of what the program's own parts report.
 pub(crate) trait Make {
@@ -13,7 +13,7 @@ pub(crate) trait Make {
     fn print(&self, color: bool);
 }
 
-impl Make for Complaint {
+impl Make for Error {
     fn mistake(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
         let made = Self::usage(&error);

@@ -1,7 +1,7 @@
 //! What several commands need first: the host, the engine, the cache.
 
 use crate::args::Global;
-use crate::complaint::{Complaint, Make as _};
+use crate::error::{Error, Make as _};
 use crate::terminal::say;
 use anyhow::Context;
 use gatehost::environment::Environment;
@@ -18,13 +18,13 @@ pub(crate) fn store() -> anyhow::Result<CacheStore> {
 }
 
 /// The runtime with the user's cache; without one where it cannot be used, which costs time and nothing else.
-pub(crate) fn runtime(global: &Global) -> Result<Runtime, Complaint> {
+pub(crate) fn runtime(global: &Global) -> Result<Runtime, Error> {
     let store = store().inspect_err(|error| uncached(global, &format!("{error:#}")));
     Ok(Runtime::new(store.ok().map(Arc::new))?)
 }
 
 /// The host with the cache of this environment.
-pub(crate) fn host(global: &Global, environment: &Environment) -> Result<Host, Complaint> {
+pub(crate) fn host(global: &Global, environment: &Environment) -> Result<Host, Error> {
     let host = Host::new(environment)?;
     if let Some(why) = host.uncached() {
         uncached(global, why);
@@ -39,17 +39,17 @@ fn uncached(global: &Global, why: &str) {
 }
 
 /// Wait for a host, which computes on threads of its own.
-pub(crate) fn wait<T>(future: impl Future<Output = Result<T, Complaint>>) -> Result<T, Complaint> {
-    let tokio = tokio::runtime::Builder::new_current_thread().build().map_err(Complaint::broken)?;
+pub(crate) fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let tokio = tokio::runtime::Builder::new_current_thread().build().map_err(Error::broken)?;
     tokio.block_on(future)
 }
 
 /// Run a future to its end on several threads. What it left behind is not waited for.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Complaint> {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Error> {
     // Guests that compute keep every worker busy, and yield only from tick to tick: after each of them the timers are
     // looked at, and not, as usual, after every sixty-first.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let tokio = builder.enable_time().event_interval(1).build().map_err(Complaint::broken)?;
+    let tokio = builder.enable_time().event_interval(1).build().map_err(Error::broken)?;
     let result = tokio.block_on(future);
     tokio.shutdown_background();
     Ok(result)
