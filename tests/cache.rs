@@ -1,8 +1,8 @@
 //! The cache of components, compiled and described, believes nothing that it did not write itself.
 
 use crate::guests;
-use gatehost::runtime::{Code, Runtime, Source};
 use gatehost::cache_store::CacheStore;
+use gatehost::runtime::{Code, Runtime, Source};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use crate::asking::{Host, Question};
 use gatehost::component::{Bindings, Contract, Error};
 use gatehost::plan::Shape;
-use gatehost::runtime::{ComponentType, CONTRACT};
+use gatehost::runtime::{CONTRACT, ComponentType};
 use gatehost::verdict::Status;
 
 /// A file verifier as a C compiler makes it: it prints what it judges, looks at the clock, random numbers, its
@@ -51,7 +51,8 @@ fn what_wants_wasi_gets_nothing_of_it() {
     let component = contract().component(&wat::parse_str(MODULE).expect("a module")).expect("a component");
     let component_type = ComponentType::read(&component).expect("a component");
     let log = format!("gatehost:verifier/log@{CONTRACT}");
-    let functions: Vec<_> = component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
+    let functions: Vec<_> =
+        component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     assert_eq!(functions, [&log]);
     let question = Question { content: "one\ntwo ä three\n".into(), ..Question::default() };
     let answer = Host::new().ask(&component, question).expect("an answer");

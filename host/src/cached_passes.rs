@@ -5,9 +5,9 @@
 //! bytes. And only a bare pass is: what has something to say says it each time. What another build of this program passed,
 //! the cache store does not find.
 
+use crate::cache_store::{CacheStore, Kind};
 use crate::limits::Limits;
 use crate::runtime::FileInput;
-use crate::cache_store::{Kind, CacheStore};
 use crate::verdict::{Status, Verdict};
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -154,7 +154,7 @@ mod tests {
         assert!(recall("sha256:1", "{}", &limits).passed(&judged));
         assert!(!recall("sha256:2", "{}", &limits).passed(&judged), "another component");
         assert!(!recall("sha256:1", "{\"a\":1}", &limits).passed(&judged), "other settings");
-        let less = Limits { cached: 1 << 20, ..Limits::default() };
+        let less = Limits { memory: 1 << 20, ..Limits::default() };
         assert!(!recall("sha256:1", "{}", &less).passed(&judged), "other limits");
         let again = recall("sha256:1", "{}", &limits);
         assert!(!again.passed(&input("b.json", b"[]")), "another path");

@@ -8,9 +8,9 @@ mod diff;
 mod folder;
 mod git;
 
+use crate::cache_store::CacheStore;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
-use crate::cache_store::CacheStore;
 use crate::workspace::{self, Kind, Workspace};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Resolver, Refusal, Resolved};
+use crate::plan::{Refusal, Resolved, Resolver};
 use crate::runtime::{ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};

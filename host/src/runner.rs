@@ -4,15 +4,15 @@ mod files;
 mod reads;
 mod unchanged;
 
-use crate::resolver::Verifiers;
+use crate::cached_passes::CachedPasses;
 use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, Event, RunCheck};
-use crate::cached_passes::CachedPasses;
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
+use crate::resolver::Verifiers;
 use crate::runtime::{Answer, AskModels, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
@@ -223,7 +223,7 @@ impl<'a> CheckRunner<'a> {
         let settings = plan::canonical(&check.settings);
         // What it is granted can change by itself, and what is flaky is asked to be run again.
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
-        let store = self.runtime.store().filter(|_| pure && !self.forgetful);
+        let store = self.runtime.cache_store().filter(|_| pure && !self.forgetful);
         let work = Arc::new(Work {
             cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits)),
             source,

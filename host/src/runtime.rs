@@ -26,11 +26,11 @@ mod scan;
 mod source;
 mod wasi;
 
-pub use component_type::{ComponentType, CONTRACT};
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{Answer, FileInput, Terms, Used};
 pub use capability::{AskModels, Capabilities, Capability, Granted, Grants, Pending, ReadFiles, RunCommands};
+pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
@@ -115,7 +115,7 @@ impl Runtime {
     }
 
     /// Where runs leave things for later ones.
-    pub fn store(&self) -> Option<&Arc<CacheStore>> {
+    pub fn cache_store(&self) -> Option<&Arc<CacheStore>> {
         self.cache.as_ref().map(|cache| &cache.0)
     }
 

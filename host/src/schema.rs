@@ -1,7 +1,7 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
-use crate::looping::LoopRecord;
 use crate::event::Event;
+use crate::looping::LoopRecord;
 use crate::record::{MistakeDocument, Record};
 use crate::runtime::{ProgramInput, ProgramOutput};
 use crate::submission::Submission;

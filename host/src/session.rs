@@ -27,7 +27,7 @@ mod trusted;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
-use crate::resolver::Verifiers;
+use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
 use crate::commands::CommandTape;
 use crate::config::{Config, Hook, Inapplicable, Loop, Overrides, nearest};
@@ -36,18 +36,18 @@ use crate::error::Error;
 use crate::event::{Observer, What};
 use crate::feedback::feedback;
 use crate::gate::{self, Circumstances};
-use crate::runner::{CheckRunner, Logged, Services};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::{self, Plan, Shape};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
+use crate::resolver::Verifiers;
 use crate::retry::{EscalationPolicy, RetryPolicy};
+use crate::runner::{CheckRunner, Logged, Services};
 use crate::runtime::{CONTRACT, Runtime, Source};
 use crate::submission::Submission;
 use crate::text;
-use crate::cache_store::CacheStore;
 use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
@@ -390,7 +390,7 @@ impl Session {
             unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let store = self.runtime.store().filter(|_| self.request.use_cache).cloned();
+        let store = self.runtime.cache_store().filter(|_| self.request.use_cache).cloned();
         let looking = store.clone();
         let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
         let changes = Arc::new(blocking(collect).await?);

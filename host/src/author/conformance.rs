@@ -98,7 +98,8 @@ pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
 fn imports(trial: &Trial) -> Promise {
     // A component with others would not have been loaded.
     let wasi = trial.component_type.imports.iter().filter(|import| import.starts_with("wasi:")).count();
-    let needs: Vec<&str> = trial.component_type.capabilities().into_iter().map(|capability| capability.needs()).collect();
+    let needs: Vec<&str> =
+        trial.component_type.capabilities().into_iter().map(|capability| capability.needs()).collect();
     let needs = if needs.is_empty() { "no grant".to_owned() } else { format!("the grants {}", needs.join(", ")) };
     let wasi = if wasi == 0 { String::new() } else { format!("; {wasi} imports of WASI, which give it nothing") };
     Promise::kept("imports nothing undeclared", format!("needs {needs}{wasi}"))

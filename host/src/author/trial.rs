@@ -6,7 +6,7 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
 use crate::runtime::{
-    ComponentType, Answer, AskModels, Capabilities, Capability, Description, Granted, Grants, ReadFiles, RunCommands,
+    Answer, AskModels, Capabilities, Capability, ComponentType, Description, Granted, Grants, ReadFiles, RunCommands,
     Runtime, Source, Terms, Verifier,
 };
 use crate::settings;

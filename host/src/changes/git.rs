@@ -25,8 +25,8 @@ mod exists;
 mod tree;
 
 use super::{Error, Needs, shown_text};
-use crate::submission::{Change, ChangeState};
 use crate::cache_store::CacheStore;
+use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, Workspace};
 use objects::Objects;
 use program::Git;
@@ -86,7 +86,12 @@ impl Repository {
     }
 
     /// What differs from the last commit, untracked files included.
-    pub(super) fn changed(&self, work: &Workspace, hunks: bool, store: Option<&Arc<CacheStore>>) -> Result<Found, Error> {
+    pub(super) fn changed(
+        &self,
+        work: &Workspace,
+        hunks: bool,
+        store: Option<&Arc<CacheStore>>,
+    ) -> Result<Found, Error> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
@@ -102,7 +107,8 @@ impl Repository {
         store: Option<&Arc<CacheStore>>,
     ) -> Result<Found, Error> {
         let git = self.git()?;
-        worktree_changes::Live { git, root: &self.root, work, store }.changes(Some(worktree_changes::Since { name, exactly }), hunks)
+        worktree_changes::Live { git, root: &self.root, work, store }
+            .changes(Some(worktree_changes::Since { name, exactly }), hunks)
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.

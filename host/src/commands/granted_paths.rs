@@ -5,8 +5,8 @@
 //! other link is the business of whoever wrote the configuration.
 
 use super::NoResult;
-use super::protected::Protected;
 use super::mounts::Access;
+use super::protected::Protected;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Landlock: which files a command may touch, and nobody outside whom it may signal or trace.
 
-use super::sys::{self, RulesetAttr};
 use super::mounts::{Access, Place};
+use super::sys::{self, RulesetAttr};
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,8 @@
 //! Namespaces: a command's own processes, network, users, and a file system in which there is only what it may see.
 
 use super::landlock::{path, text};
+use super::mounts::{Access, Mounts, Place};
 use super::sys;
-use super::mounts::{Access, Place, Mounts};
 use libc::c_int;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};

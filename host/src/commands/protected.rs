@@ -1,7 +1,7 @@
 //! What decides about the work, and so must not be changed by testing it: the configuration and the repository.
 
-use super::repository;
 use super::file_digest::FileDigests;
+use super::repository;
 use std::path::{Path, PathBuf};
 
 /// In the root of the work.

@@ -1,14 +1,14 @@
 //! One run of a command: prepared, begun with the best confinement there is, attended to on a thread of its own.
 
 use super::advice;
-use super::stdio::{self, Attended, Begun, Bounds, Lifeline, Refused};
-use super::namespaces::{self, Namespaces};
 use super::filter::{self, Sockets};
-use super::supervisor::Confinement;
 use super::landlock::Landlock;
+use super::mounts::{self, Mounts};
+use super::namespaces::{self, Namespaces};
 use super::protected::Protected;
 use super::scratch::Scratch;
-use super::mounts::{self, Mounts};
+use super::stdio::{self, Attended, Begun, Bounds, Lifeline, Refused};
+use super::supervisor::Confinement;
 use super::{Commands, NoResult, Ran, running};
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
@@ -178,7 +178,8 @@ impl Run {
             if level < self.command.min_sandbox {
                 break;
             }
-            let scratch = Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;
+            let scratch =
+                Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
                 Err(Refused::Exposing(cache)) => {

@@ -1,7 +1,7 @@
 //! The command's own home and temporary files, nobody else's to read, and gone when it is.
 
+use super::mounts::{Access, Mounts, Place};
 use super::namespaces;
-use super::mounts::{Access, Place, Mounts};
 use crate::config::Sandbox;
 use crate::temporary::{Purpose, Temporary};
 use std::os::unix::fs::symlink;

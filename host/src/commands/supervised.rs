@@ -54,8 +54,8 @@ impl Supervised {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::super::stdio::{self, Lifeline};
     use super::super::capture::Capture;
+    use super::super::stdio::{self, Lifeline};
     use super::super::supervisor::{Said, kill_each};
     use super::super::sys::{self, Fork};
     use super::super::{Ending, NoResult, running};

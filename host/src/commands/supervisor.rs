@@ -7,8 +7,8 @@
 //! In namespaces the supervisor is the first process, whose end is the end of all others. Elsewhere orphans are given to
 //! it, and it ends them until there are none.
 
-use super::namespaces::Namespaces;
 use super::landlock::Landlock;
+use super::namespaces::Namespaces;
 use super::sys::{self, Fork};
 use crate::config::Sandbox;
 use libc::{c_ulong, pid_t, pollfd};
@@ -24,20 +24,20 @@ const MOST_OF_A_FILE: u64 = 4 << 30;
 #[repr(i32)]
 pub(super) enum Stage {
     Namespaces = 1,
-    Namespaces,
+    Mounts,
     Landlock,
     Filter,
     Processes,
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [Self::Namespaces, Self::Namespaces, Self::Landlock, Self::Filter, Self::Processes];
+    const ALL: [Self; 5] = [Self::Namespaces, Self::Mounts, Self::Landlock, Self::Filter, Self::Processes];
 
     /// For a sentence: "the machine offers no …".
     pub(super) fn what(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
-            Self::Namespaces => "file system of its own",
+            Self::Mounts => "file system of its own",
             Self::Landlock => "Landlock",
             Self::Filter => "filter of system calls",
             Self::Processes => "processes",
@@ -100,7 +100,7 @@ impl Confinement {
                 Fork::Child => {}
             }
             sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)?;
-            self.stage(Stage::Namespaces, namespaces.enter())?;
+            self.stage(Stage::Mounts, namespaces.enter())?;
         } else {
             sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
         }

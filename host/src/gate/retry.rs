@@ -3,7 +3,7 @@
 use super::compose::Done;
 use super::evaluate::{Deadline, Evaluation};
 use super::join::caught;
-use super::{Answer, RunCheck, Judged, algebra};
+use super::{Answer, Judged, RunCheck, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};
 use crate::plan::Check;

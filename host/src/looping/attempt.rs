@@ -2,7 +2,7 @@
 
 use super::executor::Executed;
 use super::record::AttemptRecord;
-use super::{Driver, unchanged};
+use super::{Driver, repeated};
 use crate::config::show_duration;
 use crate::error::Error;
 use crate::event::What;

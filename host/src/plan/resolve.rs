@@ -1,6 +1,6 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
-use super::{Resolver, Check, FORMAT, Gate, Node, Plan, Resolved, Rule, Shape, What, voices};
+use super::{Check, FORMAT, Gate, Node, Plan, Resolved, Resolver, Rule, Shape, What, voices};
 use crate::config::{
     self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern,
 };
@@ -12,16 +12,16 @@ use std::path::Path;
 pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, Problems> {
     let (name, gate) = choose(config, gate)?;
     let place = format!("gate.{name}");
-    let mut resolver = Resolver { config, resolver, verifiers: BTreeMap::new(), problems: Vec::new() };
+    let mut resolving = Resolving { config, resolver, verifiers: BTreeMap::new(), problems: Vec::new() };
     if gate.terms.mode == Some(Mode::Shadow) {
         let problem =
             config.places.problem(&format!("{place}.mode"), "expected a gate that decides, found one in shadow");
-        resolver
+        resolving
             .problems
             .push(problem.hint("put `mode` on its members, or make it a member of another gate".to_owned()));
     }
-    let root = resolver.gate(name, &place, &gate.rule, &gate.terms, 1, Inherited::default());
-    Problems::none_of(resolver.problems)?;
+    let root = resolving.gate(name, &place, &gate.rule, &gate.terms, 1, Inherited::default());
+    Problems::none_of(resolving.problems)?;
     // Without a problem there is a root.
     let root = root.ok_or_else(|| Problem::new(place, "expected a gate that can be resolved"))?;
     let mut plan = Plan {
@@ -97,7 +97,7 @@ impl Inherited {
     }
 }
 
-struct Resolver<'c> {
+struct Resolving<'c> {
     config: &'c Config,
     resolver: &'c dyn Resolver,
     /// What the resolver answered; none where it refused.
@@ -105,7 +105,7 @@ struct Resolver<'c> {
     problems: Vec<Problem>,
 }
 
-impl Resolver<'_> {
+impl Resolving<'_> {
     fn gate(
         &mut self,
         name: &str,

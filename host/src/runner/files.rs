@@ -2,10 +2,10 @@
 
 use super::unchanged::{Unchanged, input};
 use super::{FilesDone, Subject};
+use crate::cached_passes::CachedPasses;
 use crate::commands::Ran;
 use crate::config::Inapplicable;
 use crate::fingerprint;
-use crate::cached_passes::CachedPasses;
 use crate::outcome::{JudgedFile, ModelUse};
 use crate::runtime::{Answer, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::text::{clean_line, hex};

@@ -3,7 +3,7 @@
 //! A command may write the work after a file of it was judged, and so may anybody else. Each file is remembered by a
 //! digest when it is judged, and looked at again at the end; read again only where its mark proves nothing.
 
-use crate::cached_passes::Memory;
+use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
@@ -53,7 +53,7 @@ impl Unchanged {
     pub(super) fn look_at(&self, work: &Workspace, path: &str) {
         let mark = work.mark(path);
         if let Ok(Some(file)) = input(work, path, MAX_SHOWN) {
-            let digest = Memory::input(&file, &Sha256::digest(&file.content));
+            let digest = CachedPasses::input(&file, &Sha256::digest(&file.content));
             self.saw(path, mark, digest, file.content.len() as u64);
         }
     }
@@ -64,7 +64,7 @@ impl Unchanged {
         let mut looker = Looker::new(work);
         let mut same = |path: &str, seen: &Seen| {
             let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
-            let equal = |file: &FileInput| Memory::input(file, &Sha256::digest(&file.content)) == seen.digest;
+            let equal = |file: &FileInput| CachedPasses::input(file, &Sha256::digest(&file.content)) == seen.digest;
             unmoved || matches!(input(work, path, seen.size), Ok(Some(file)) if equal(&file))
         };
         let changed: Vec<&str> =

@@ -2,7 +2,7 @@
 //! compiled and asked once and not in every run.
 
 use super::Description;
-use crate::cache_store::{Kind, CacheStore};
+use crate::cache_store::{CacheStore, Kind};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use wasmtime::Engine;

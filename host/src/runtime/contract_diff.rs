@@ -1,7 +1,7 @@
 //! Why a component does not fit the contract, in words that help its author.
 
-use super::component_type::ComponentType;
 use super::capability::Grants;
+use super::component_type::ComponentType;
 use super::contract::{Contract, Differs, Func};
 use super::{Runtime, Source};
 use crate::verdict::{ErrorKind, Failure};
@@ -11,20 +11,20 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem};
 
 impl Runtime {
     /// Everything in which a component does not fit the contract, as far as its type shows it. Grants are not looked at.
-    pub fn misfits(&self, source: &Source) -> Vec<Failure> {
+    pub fn contract_differences(&self, source: &Source) -> Vec<Failure> {
         let component = match self.component(source) {
             Ok(component) => component,
             Err(failure) => return vec![failure],
         };
         let component_type = self.component_type(&component);
-        let mut misfits = component_type.refusals(&Grants::everything());
-        misfits.extend(component_type.shape().err().filter(|_| !component_type.is_program()));
+        let mut differences = component_type.refusals(&Grants::everything());
+        differences.extend(component_type.shape().err().filter(|_| !component_type.is_program()));
         let contract = Contract::read();
-        misfits.extend(exports(&contract, &self.engine, &component));
-        misfits.extend(imports(&contract, &self.engine, &component));
+        differences.extend(exports(&contract, &self.engine, &component));
+        differences.extend(imports(&contract, &self.engine, &component));
         // A version that does not fit is said once, and not of every name.
-        misfits.dedup();
-        misfits
+        differences.dedup();
+        differences
     }
 }
 
@@ -79,25 +79,25 @@ fn functions(engine: &Engine, item: ComponentItem) -> Vec<(String, Func)> {
 }
 
 fn exports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
-    let mut misfits = Vec::new();
+    let mut differences = Vec::new();
     for (name, item) in component.component_type().exports(engine) {
         let Some(interface) = ComponentType::interface(name) else { continue };
         let found = functions(engine, item.ty);
         for function in contract.functions(interface) {
             match found.iter().find(|(name, _)| name == function) {
-                None => misfits.push(no_function(name, function)),
+                None => differences.push(no_function(name, function)),
                 Some((_, found)) => {
                     let differs = contract.differs(interface, function, found);
-                    misfits.extend(differs.map(|differs| mismatch(name, function, &differs)));
+                    differences.extend(differs.map(|differs| mismatch(name, function, &differs)));
                 }
             }
         }
     }
-    misfits
+    differences
 }
 
 fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<Failure> {
-    let mut misfits = Vec::new();
+    let mut differences = Vec::new();
     for (name, item) in component.component_type().imports(engine) {
         let Some(interface) = ComponentType::interface(name) else { continue };
         let known = contract.functions(interface);
@@ -109,15 +109,15 @@ fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<F
             let refused = |what: String| Failure::new(ErrorKind::LinkUnknownImport, what);
             if !known.contains(&&*function) {
                 let what = format!("the component imports `{function}` of `{name}`, which has no such function");
-                misfits.push(refused(what).hint(format!("it has {}", list(&known))));
+                differences.push(refused(what).hint(format!("it has {}", list(&known))));
             } else if let Some(differs) = contract.differs(interface, &function, &found) {
                 let Differs { what, expected, found } = differs;
                 let what = format!("the component imports `{function}` of `{name}` with another type: {what}");
-                misfits.push(refused(what).hint(format!("expected `{expected}`, found `{found}`")));
+                differences.push(refused(what).hint(format!("expected `{expected}`, found `{found}`")));
             }
         }
     }
-    misfits
+    differences
 }
 
 fn list(names: &[&str]) -> String {

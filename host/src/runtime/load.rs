@@ -1,14 +1,14 @@
 //! From bytes to something that can be called: compile or find the code, check what it wants, link it.
 
-use super::component_type::ComponentType;
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
 use super::capability::{Capability, Grants};
+use super::component_type::ComponentType;
 use super::ending;
 use super::sandbox::Sandbox;
 use super::scan;
 use super::source::Source;
-use super::{Runtime, misfit, program, wasi};
+use super::{Runtime, contract_diff, program, wasi};
 use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,9 +1,9 @@
 //! What is judged: what was said of the work, of what changed in it.
 
 use crate::changes::{self, Changes};
-use crate::runner::Subject;
 use crate::outcome::{Node, NodeKind};
 use crate::record::Unjudged;
+use crate::runner::Subject;
 use crate::submission::{ChangeKind, Submission};
 use crate::text::hex;
 use crate::verdict::Status;

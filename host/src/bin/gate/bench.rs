@@ -2,7 +2,7 @@
 
 use crate::args::{Bench, Format, Global};
 use crate::error::{Error, Make as _};
-use crate::{Exit, prepare, terminal};
+use crate::{Exit, setup, terminal};
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
 use gatehost::runtime::{Runtime, Source};
 use serde_json::json;

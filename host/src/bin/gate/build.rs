@@ -4,7 +4,7 @@ use crate::args::{Build, Global};
 use crate::error::{Error, Make as _};
 use crate::languages::{self, Language, Missing};
 use crate::project::Project;
-use crate::{Exit, new, prepare, terminal};
+use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::component::Contract;
 use gatehost::runtime::{ComponentType, Source};
@@ -43,7 +43,8 @@ fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Err
     let mut out = std::io::stdout().lock();
     let size = source.bytes().len();
     writeln!(out, "built {shown}: `{}` {}, a {} verifier, {size} bytes", about.name, about.version, shape.as_str())?;
-    let functions: Vec<_> = component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
+    let functions: Vec<_> =
+        component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     match functions.as_slice() {
         [] => writeln!(out, "imports nothing but types: it can compute, and nothing else")?,
         imports => {

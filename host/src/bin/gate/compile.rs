@@ -2,7 +2,7 @@
 
 use crate::args::{Compile, Global};
 use crate::error::{Error, Make as _};
-use crate::{Exit, prepare, terminal};
+use crate::{Exit, setup, terminal};
 use anyhow::anyhow;
 use gatehost::runtime::{Code, Runtime, Source};
 use std::io::{IsTerminal, Write};

@@ -3,7 +3,7 @@
 use crate::args::{Doctor, Global};
 use crate::error::Error;
 use crate::install::{program, root};
-use crate::{Exit, prepare, terminal};
+use crate::{Exit, setup, terminal};
 use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
 use gatehost::install::{self, Handler, Target, Trust, git};
@@ -115,8 +115,8 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
 
 /// Whether the configuration can be used, and what its models need.
 fn configuration(global: &Global, root: &Path) -> Line {
-    let planned = setup::host(global, &Environment::of_process())
-        .and_then(|host| setup::wait(host.plan(Request::new(root), ())));
+    let planned =
+        setup::host(global, &Environment::of_process()).and_then(|host| setup::wait(host.plan(Request::new(root), ())));
     match planned {
         Err(error) => Line::bad("configuration", error.to_string(), "`gate plan` shows all of it"),
         Ok(planned) => {

@@ -2,7 +2,7 @@
 
 use crate::args::{GitHook, Global};
 use crate::error::{Error, Make as _};
-use crate::{Exit, prepare, report as reports};
+use crate::{Exit, report as reports, setup};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::report::Format;
@@ -41,9 +41,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
             pushed.into_iter().map(|selection| request(&settings.pre_push, selection)).collect()
         }
         other => {
-            return Err(Error::mistake(anyhow!(
-                "expected `pre-commit`, `commit-msg` or `pre-push`, found `{other}`"
-            )));
+            return Err(Error::mistake(anyhow!("expected `pre-commit`, `commit-msg` or `pre-push`, found `{other}`")));
         }
     };
     let mut worst = Exit::Pass;
@@ -61,8 +59,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
 
 /// The message of a commit, without the comments that git drops.
 fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
-    let path =
-        command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the file of the message")))?;
+    let path = command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the file of the message")))?;
     let mut text = String::new();
     let read = File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
     read.with_context(|| format!("cannot read the message `{path}`")).map_err(Error::mistake)?;

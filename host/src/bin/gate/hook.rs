@@ -4,7 +4,7 @@
 //! a crash for leave to stop.
 
 use crate::args::{Global, Hook};
-use crate::{prepare, terminal};
+use crate::{setup, terminal};
 use gatehost::environment::Environment;
 use gatehost::hook::budget::{BOUNCES, Judged, Session};
 use gatehost::hook::evidence;

@@ -46,10 +46,9 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
 
 /// Write the file, unless there is one.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
-    let mut file =
-        File::create_new(path).with_context(|| format!("cannot write `{}`", path.display())).map_err(|error| {
-            Error::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned())
-        })?;
+    let mut file = File::create_new(path)
+        .with_context(|| format!("cannot write `{}`", path.display()))
+        .map_err(|error| Error::mistake(error).hint("`gate init --dry-run` prints what it would write".to_owned()))?;
     file.write_all(text.as_bytes())
         .map_err(|error| Error::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
 }

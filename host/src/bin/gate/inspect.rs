@@ -2,8 +2,8 @@
 
 use crate::args::{Format, Global, Inspect};
 use crate::error::Error;
-use crate::{Exit, prepare};
-use gatehost::runtime::{ComponentType, BUNDLED, CONTRACT, Code, Description, Runtime, Source};
+use crate::{Exit, setup};
+use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentType, Description, Runtime, Source};
 use gatehost::text::{clean_json, clean_line};
 use gatehost::verdict::Failure;
 use serde_json::json;
@@ -65,10 +65,16 @@ impl<'a> Facts<'a> {
             Err(problem) => {
                 // Of what cannot be compiled, the names can perhaps be read.
                 let component_type = ComponentType::read(source.bytes());
-                return Ok(Self { source, component_type, code: "cannot be compiled", about: None, problems: vec![problem] });
+                return Ok(Self {
+                    source,
+                    component_type,
+                    code: "cannot be compiled",
+                    about: None,
+                    problems: vec![problem],
+                });
             }
         };
-        let mut problems = runtime.misfits(source);
+        let mut problems = runtime.contract_differences(source);
         let about = match setup::block_on(runtime.describe(source))? {
             Ok(about) => Some(about),
             // What its type shows already is told better there.

@@ -4,11 +4,11 @@ use crate::args::{EventsTo, Global, Loop, LoopFormat};
 use crate::error::{Error, Make as _};
 use crate::run::{self, Watcher};
 use crate::terminal::{self, say};
-use crate::{check_plan, prepare, said};
+use crate::{check_plan, setup, submission_args};
 use anyhow::anyhow;
 use gatehost::config;
-use gatehost::looping::{self, LoopRecord, LoopRequest, State};
 use gatehost::event::{Event, Observer, What};
+use gatehost::looping::{self, LoopRecord, LoopRequest, State};
 use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
 use gatehost::submission::{Task, TaskSource};
@@ -71,8 +71,7 @@ fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec
             let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
             let message =
                 format!("expected one task `{}` in the plan `{}`, found {count}", clean_line(id, 60), plan.display());
-            Err(Error::mistake(anyhow!(message))
-                .hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500))))
+            Err(Error::mistake(anyhow!(message)).hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500))))
         }
     }
 }
@@ -87,7 +86,8 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
     request.commands =
         run::command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.gate.clone_from(&command.gate);
-    request.submission = submission_args::task(command.task.as_deref().filter(|_| command.plan.is_none()), command.tier);
+    request.submission =
+        submission_args::task(command.task.as_deref().filter(|_| command.plan.is_none()), command.tier);
     request.use_cache = !command.no_cache;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());

@@ -10,7 +10,7 @@ mod tools;
 
 use crate::args::Global;
 use crate::error::Error;
-use crate::{Exit, prepare};
+use crate::{Exit, setup};
 use gatehost::environment::Environment;
 use gatehost::session::Host;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use crate::args::{Format, Global, Plan};
 use crate::error::Error;
 use crate::run::{Watcher, announce};
-use crate::{Exit, prepare};
+use crate::{Exit, setup};
 use gatehost::config::Threshold;
 use gatehost::plan::{self, Node, Rule, What};
 use gatehost::session::{Policy, Request};

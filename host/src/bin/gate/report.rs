@@ -58,12 +58,7 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// Write the files that were asked for, and print a record unless there is no format.
-pub(crate) fn write(
-    global: &Global,
-    format: Option<Format>,
-    files: &[OutputTo],
-    record: &Record,
-) -> Result<(), Error> {
+pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo], record: &Record) -> Result<(), Error> {
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {

@@ -4,7 +4,7 @@ use crate::args::{EventsTo, Format, Global, Run};
 use crate::error::{Error, Make as _};
 use crate::progress::Progress;
 use crate::terminal::say;
-use crate::{Exit, plan, prepare, report as reports, said};
+use crate::{Exit, plan, report as reports, setup, submission_args};
 use anyhow::{Context, anyhow};
 use gatehost::commands::CommandTape;
 use gatehost::config;

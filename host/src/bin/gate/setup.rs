@@ -4,10 +4,10 @@ use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::terminal::say;
 use anyhow::Context;
+use gatehost::cache_store::CacheStore;
 use gatehost::environment::Environment;
 use gatehost::runtime::Runtime;
 use gatehost::session::Host;
-use gatehost::cache_store::CacheStore;
 use std::future::Future;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::args::Global;
 use crate::error::Error;
 use crate::run::Watcher;
-use crate::{Exit, evidence, log, person, prepare};
+use crate::{Exit, evidence, log, person, setup};
 use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};

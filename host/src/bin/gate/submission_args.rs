@@ -31,9 +31,9 @@ pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, E
 fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, Error> {
     let bytes = read(global, path, "submission")?;
     let name = path.display();
-    let said = input::parse(&bytes).with_context(|| format!("`{name}` is not a submission")).map_err(|error| {
-        Error::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned())
-    })?;
+    let said = input::parse(&bytes)
+        .with_context(|| format!("`{name}` is not a submission"))
+        .map_err(|error| Error::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned()))?;
     match selection(command) {
         (Some(flag), _) if !said.changes.is_empty() => {
             let twice = anyhow!("`{flag}` chooses what is judged, and so do the `changes` of the submission");

@@ -2,7 +2,7 @@
 
 use crate::args::{Format, Global, Test};
 use crate::error::Error;
-use crate::{Exit, prepare, terminal};
+use crate::{Exit, setup, terminal};
 use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
 use gatehost::runtime::{LogLine, Source};
 use gatehost::verdict::Status;

@@ -3,7 +3,7 @@
 use crate::args::{Format, Global};
 use crate::error::Error;
 use crate::run::Watcher;
-use crate::{Exit, evidence, prepare};
+use crate::{Exit, evidence, setup};
 use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::ledger::{Head, Ledger, Survey};

@@ -7,11 +7,11 @@
 
 use super::attributes::{Attributes, Text};
 use super::id::{Format, Hasher, Id, ObjectKind, hash};
-use super::walk::Present;
 use super::objects::Objects;
 use super::program::Git;
 use super::stats::{Conversion, Digests, Stats};
 use super::tree::{Entry, Mode};
+use super::walk::Present;
 use crate::changes::{Error, shown_text};
 use crate::workspace::{self, Kind, Mark, Workspace};
 use sha2::{Digest, Sha256};

@@ -4,7 +4,7 @@
 //! under the mark that the file had before it was hashed.
 
 use super::id::{Format, Id};
-use crate::cache_store::{Kind, CacheStore};
+use crate::cache_store::{CacheStore, Kind};
 use crate::workspace::{MARK_BYTES, Mark};
 use std::cmp::Ordering;
 use std::path::Path;
