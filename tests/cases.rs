@@ -53,7 +53,17 @@ fn every_case_prints_what_it_should() {
     assert!(wrong.is_empty(), "{} of {} cases:\n\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
-fn check(case: &Path) -> Result<(), String> {
+/// What came of a case: what was printed, as it was printed, and the exit code.
+pub(crate) struct Played {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    pub(crate) exit: Option<i32>,
+    /// Where it ran.
+    pub(crate) root: PathBuf,
+}
+
+/// Run a case in a folder of its own.
+pub(crate) fn play(case: &Path) -> Played {
     let name = case.file_name().expect("a name").to_string_lossy().into_owned();
     let temporary = tempfile::tempdir().expect("a folder");
     let root = temporary.path().canonicalize().expect("a folder").join("work");
@@ -94,10 +104,16 @@ fn check(case: &Path) -> Result<(), String> {
     let _ = stdin.write_all(&fs::read(case.join("stdin")).unwrap_or_default());
     drop(stdin);
     let output = gate.wait_with_output().expect("gate ends");
-    let exit = output.status.code().map_or("signal".to_owned(), |code| code.to_string());
+    Played { stdout: output.stdout, stderr: output.stderr, exit: output.status.code(), root }
+}
+
+fn check(case: &Path) -> Result<(), String> {
+    let name = case.file_name().expect("a name").to_string_lossy().into_owned();
+    let Played { stdout, stderr, exit, root } = play(case);
+    let exit = exit.map_or("signal".to_owned(), |code| code.to_string());
     let found = [
-        ("stdout", normal(&output.stdout, &root)),
-        ("stderr", normal(&output.stderr, &root)),
+        ("stdout", normal(&stdout, &root)),
+        ("stderr", normal(&stderr, &root)),
         ("exit", if exit == "0" { String::new() } else { exit + "\n" }),
     ];
     let mut differences = String::new();

@@ -23,6 +23,7 @@ mod mcp;
 mod memory;
 mod models;
 mod programs;
+mod records;
 mod released;
 mod reports;
 mod schemas;

@@ -9,6 +9,7 @@ mod folder;
 mod git;
 
 use crate::cache_store::CacheStore;
+use crate::environment::Environment;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
 use crate::workspace::{self, Kind, Workspace};
@@ -21,6 +22,7 @@ const MAX_SHOWN: usize = 1_000;
 
 /// Which files are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Selection {
     /// What differs from the last commit, untracked files included; without git, every file.
     #[default]
@@ -50,6 +52,11 @@ impl Selection {
     /// Whether the files are judged where they are, and not as a copy that nobody else knows.
     pub fn is_live(&self) -> bool {
         matches!(self, Self::Changed | Self::All | Self::Files(_) | Self::Since(_) | Self::Base(_))
+    }
+
+    /// Whether everything that is not committed in the working tree is part of it.
+    pub(crate) fn shows_working_tree(&self) -> bool {
+        matches!(self, Self::Changed | Self::Since(_) | Self::Base(_))
     }
 }
 
@@ -182,7 +189,6 @@ impl Error {
     pub fn is_of_the_machine(&self) -> bool {
         match self {
             Self::Snapshot(_) | Self::Git { .. } => true,
-            Self::Folder { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
             _ => false,
         }
     }
@@ -222,6 +228,7 @@ fn shown_text(path: &str) -> String {
 
 /// The changes, and where to read the files.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Changes {
     /// The files, ordered by path.
     pub changes: Vec<Change>,
@@ -256,9 +263,14 @@ pub struct Needs {
     pub unchanged: bool,
 }
 
-/// Find the changes in the repository, or else in the folder, that `folder` is in.
-pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Changes, Error> {
-    collect_with(folder, selection, needs, None)
+/// Find the changes in the repository, or else in the folder, that `folder` is in. Git sees this environment.
+pub fn collect(
+    folder: &Path,
+    selection: &Selection,
+    needs: Needs,
+    environment: &Environment,
+) -> Result<Changes, Error> {
+    collect_with(folder, selection, needs, environment, None)
 }
 
 /// The same. The ids of files that did not change are kept in the store, so that not every file is read every time.
@@ -266,18 +278,19 @@ pub fn collect_with(
     folder: &Path,
     selection: &Selection,
     needs: Needs,
+    environment: &Environment,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, Error> {
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-    match git::Repository::find(&folder)? {
+    match git::Repository::find(&folder, environment)? {
         Some(repository) => in_repository(&folder, &repository, selection, needs, store),
         None => in_folder(&folder, selection),
     }
 }
 
 /// The root of the repository that `folder`, a real path, is in.
-pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
-    Ok(git::Repository::find(folder)?.map(|repository| repository.root))
+pub fn repository(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, Error> {
+    Ok(git::Repository::find(folder, environment)?.map(|repository| repository.root))
 }
 
 /// Files of a commit, in a folder of their own that is deleted with this value.
@@ -301,9 +314,14 @@ impl Stored {
 
 /// These files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
 /// repository.
-pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>) -> Result<Stored, Error> {
+pub fn stored(
+    root: &Path,
+    commit: &str,
+    paths: &BTreeSet<&str>,
+    environment: &Environment,
+) -> Result<Stored, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
-    let repository = git::Repository::find(root)?.ok_or_else(missing)?;
+    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.stored(commit, paths)?;
     Ok(Stored { snapshot, commit })
 }

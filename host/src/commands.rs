@@ -6,40 +6,40 @@
 //! - `landlock`: the files that it may see, no sockets, no signals to others;
 //! - `none`: its own session and environment; and, as everywhere, whatever it leaves behind is ended.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod advice;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod stdio;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod cargo;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod capture;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod namespaces;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod filter;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod supervisor;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod landlock;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod granted_paths;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod protected;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod repository;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod run;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod running;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod scratch;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod file_digest;
 mod supervised;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod sys;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod mounts;
 
 mod no_result;
@@ -75,6 +75,14 @@ pub struct Commands {
     /// Where nothing is run, and these are the answers.
     script: Option<Script<Result<Ran, NoResult>>>,
 }
+
+/// Why no command can be run.
+#[cfg(not(all(feature = "commands", target_os = "linux")))]
+const UNAVAILABLE: &str = if cfg!(feature = "commands") {
+    "in this version, commands are run on Linux only"
+} else {
+    "this program was built without the feature `commands`"
+};
 
 /// So much of the disk is left free: evidence must be kept of a command that fills it.
 const RESERVE: u64 = 256 << 20;
@@ -193,12 +201,12 @@ impl Commands {
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "commands", target_os = "linux"))]
         let ran = run::run(self, name, command, stdin).await;
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(feature = "commands", target_os = "linux")))]
         let ran = {
             let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
-            Err(NoResult::not_started("in this version, commands are run on Linux only".to_owned()))
+            Err(NoResult::not_started(UNAVAILABLE.to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {
             Some(tape) => tape.note(&ran).map(|()| ran),
@@ -211,9 +219,9 @@ impl Commands {
 /// End every command that runs, with all that it started, and let no other begin: the program is about to end. Waits for
 /// that, but no longer than this.
 pub(crate) fn end_all(patience: Duration) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "commands", target_os = "linux"))]
     running::end_all(patience);
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(feature = "commands", target_os = "linux")))]
     let _ = patience;
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Event {
     /// Its number in the run, from 1.
     pub seq: u64,

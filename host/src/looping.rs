@@ -151,7 +151,7 @@ fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
 
 /// The commit that the work is compared with.
 fn base(request: &Request) -> Result<String, Error> {
-    let changes = changes::collect(&request.folder, &Selection::Changed, Needs::default())?;
+    let changes = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?;
     changes.base.filter(|_| changes.from_git).ok_or_else(|| {
         Error::input("a loop compares the work with the last commit, and there is none")
             .hint("run it in a git repository that has a commit".to_owned())

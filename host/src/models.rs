@@ -3,16 +3,21 @@
 //! The key of a model is read when it is asked, goes into one header of the request, and nowhere else, whatever the
 //! server makes of it.
 
+#[cfg(feature = "models")]
 mod anthropic;
 mod budget;
 mod command;
 mod distinct;
+#[cfg(feature = "models")]
 mod http;
+#[cfg(feature = "models")]
 mod key;
+#[cfg(feature = "models")]
 mod openai;
 mod prompt;
 mod strict;
 mod tape;
+#[cfg(feature = "models")]
 mod transport;
 
 pub use tape::{BadTape, Tape};
@@ -41,6 +46,7 @@ pub struct Models {
     commands: Arc<Commands>,
     executor: Executor,
     tape: Option<Tape>,
+    #[cfg(feature = "models")]
     client: http::Client,
     /// Where the keys are.
     environment: Environment,
@@ -240,6 +246,7 @@ impl Models {
             commands,
             executor,
             tape,
+            #[cfg(feature = "models")]
             client: http::Client::default(),
             environment: Environment::default(),
             script: None,
@@ -336,8 +343,14 @@ impl Models {
         let within = model.timeout.min(spending.time_left());
         match model.api {
             Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
+            #[cfg(feature = "models")]
             Api::Anthropic | Api::Openai => {
                 transport::ask(&self.client, &self.environment, model, rendered, within, spending).await
+            }
+            #[cfg(not(feature = "models"))]
+            Api::Anthropic | Api::Openai => {
+                let why = "this program was built without the feature `models`";
+                Exchange::none(NoAnswer::Unreachable(why.to_owned()))
             }
         }
     }

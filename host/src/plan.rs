@@ -10,6 +10,7 @@ mod tests;
 mod voices;
 
 pub use canonical::canonical;
+pub(crate) use canonical::is_exact;
 pub use resolve::resolve;
 
 use crate::config::{
@@ -214,6 +215,9 @@ pub struct Check {
     pub min_confidence: Option<f64>,
     /// What becomes of an input that the verifier says is none of its business.
     pub on_not_applicable: Inapplicable,
+    /// Whether it is shown what is not committed in the working tree, whatever is judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub working_tree: bool,
 }
 
 impl Check {
@@ -263,6 +267,8 @@ pub struct Resolved {
     pub shape: Option<Shape>,
     /// The files that it judges if the check does not say.
     pub files: Vec<String>,
+    /// Whether it is about the working tree, whatever is judged.
+    pub working_tree: bool,
 }
 
 /// Why a check cannot have its verifier.

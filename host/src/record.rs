@@ -125,6 +125,7 @@ impl Mark {
 
 /// The program that ran a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct HostBuild {
     /// Its version.
     pub version: String,
@@ -136,6 +137,7 @@ pub struct HostBuild {
 
 /// Which files were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SelectionRecord {
     /// `changed`, `staged`, `all`, `files`, `between`, `since` or `base` (exactly that commit).
     pub kind: String,
@@ -152,6 +154,7 @@ pub struct SelectionRecord {
 
 /// Where a configuration came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PolicyRecord {
     /// `file`, `above` (a file of a folder above), `default` (the default gate), `flags` (verifiers that the caller
     /// named) or `base` (the base commit).
@@ -165,6 +168,7 @@ pub struct PolicyRecord {
 
 /// A task, in short.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TaskRecord {
     /// Its identifier.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -209,6 +213,7 @@ impl From<&Task> for TaskRecord {
 
 /// A file that no check judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Unjudged {
     /// The path.
     pub path: String,
@@ -218,6 +223,7 @@ pub struct Unjudged {
 
 /// What `--format json` prints where the caller made a mistake, so that there was no run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct MistakeDocument {
     /// The version of this shape.
     pub version: u32,
@@ -231,6 +237,7 @@ pub struct MistakeDocument {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct MistakeEntry {
     /// What kind of mistake it is: `usage`, `configuration`, `input`, `component` or `host`.
     pub kind: String,

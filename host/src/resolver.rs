@@ -2,7 +2,7 @@
 
 use crate::config;
 use crate::plan::{Refusal, Resolved, Resolver};
-use crate::runtime::{ComponentType, Description, Grants, Runtime, Source};
+use crate::runtime::{Bundled, ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 type Compiling = dyn Fn(&str, &Source) + Send + Sync;
 
 /// Finds verifiers, and keeps what it found for whoever runs the plan.
-pub struct Verifiers {
+pub(crate) struct Verifiers {
     runtime: Arc<Runtime>,
     /// What paths are relative to.
     folder: PathBuf,
     /// Told before something is compiled, which can take long.
-    compiling: Box<Compiling>,
+    compiling: Arc<Compiling>,
     /// By the name that a check gives it: many checks may have one verifier, which is read and asked once.
     known: Mutex<BTreeMap<String, Result<Arc<Known>, Failure>>>,
 }
@@ -32,23 +32,23 @@ struct Known {
 
 impl Verifiers {
     /// A resolver for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
-    pub fn new(
+    pub(crate) fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
         compiling: impl Fn(&str, &Source) + Send + Sync + 'static,
     ) -> Self {
-        Self { runtime, folder, compiling: Box::new(compiling), known: Mutex::default() }
+        Self { runtime, folder, compiling: Arc::new(compiling), known: Mutex::default() }
     }
 
     /// The component with this digest, if a check of the plan uses it.
-    pub fn source(&self, digest: &str) -> Option<Arc<Source>> {
+    pub(crate) fn source(&self, digest: &str) -> Option<Arc<Source>> {
         let known = self.known();
         let mut sources = known.values().flatten().map(|known| &known.source);
         sources.find(|source| source.digest() == digest).cloned()
     }
 
     /// What the verifier with this digest says about the findings with this code.
-    pub fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
+    pub(crate) fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
         let known = self.known();
         let known = known.values().flatten().find(|known| known.source.digest() == digest)?;
         known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
@@ -60,7 +60,7 @@ impl Verifiers {
 
     /// Find every verifier of a configuration, and ask each what it is. What cannot be found is told by the plan, at the
     /// check that names it.
-    pub async fn load(&self, config: &config::Config) {
+    pub(crate) async fn load(&self, config: &config::Config) {
         for check in config.checks.values() {
             self.load_one(&check.verifier).await;
         }
@@ -79,12 +79,20 @@ impl Verifiers {
     }
 
     async fn look(&self, name: &str) -> Result<Known, Failure> {
-        let source = Source::named(name, &self.folder)?;
-        if self.runtime.needs_compiling(&source) {
-            (self.compiling)(name, &source);
-        }
+        let (runtime, folder, compiling) = (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
+        let named = name.to_owned();
+        // Reading a component takes the disk, and compiling it seconds.
+        let loaded = tokio::task::spawn_blocking(move || {
+            let source = Source::named(&named, &folder)?;
+            if runtime.needs_compiling(&source) {
+                compiling(&named, &source);
+            }
+            let component_type = runtime.anatomy_of(&source)?;
+            Ok::<_, Failure>((source, component_type))
+        });
+        let ended = |error: tokio::task::JoinError| Failure::new(ErrorKind::HostFailed, error.to_string());
+        let (source, component_type) = loaded.await.map_err(ended)??;
         let about = self.runtime.describe(&source).await?;
-        let component_type = self.runtime.anatomy_of(&source)?;
         Ok(Known { source: Arc::new(source), component_type, about })
     }
 
@@ -92,7 +100,8 @@ impl Verifiers {
         let Known { source, component_type, about } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
-        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() })
+        let working_tree = source.as_bundled().is_some_and(Bundled::is_about_the_working_tree);
+        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone(), working_tree })
     }
 
     fn validate(check: &config::Check, about: &Description) -> Result<(), Vec<Refusal>> {
@@ -135,7 +144,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("one.wasm");
         let json = BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled");
-        std::fs::write(&file, json.wasm).expect("written");
+        std::fs::write(&file, json.wasm()).expect("written");
         let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
         let runtime = Arc::new(Runtime::new(None).expect("a runtime"));
         let verifiers = Verifiers::new(runtime, folder.path().to_owned(), |_, _| {});

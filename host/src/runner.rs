@@ -14,7 +14,7 @@ use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{Answer, AskModels, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
-use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
+use crate::submission::{Change, ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use unchanged::Unchanged;
 
 /// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
@@ -31,20 +32,23 @@ const MAX_LINE_BYTES: u64 = 4 << 20;
 
 /// What is judged.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// The submission.
     pub submission: Submission,
     /// Where the files are.
     pub workspace: Arc<Workspace>,
     /// The files that are there to be judged, ordered by path.
-    pub paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
+    /// What is not committed in the working tree, and the commit that it is relative to, where the submission shows
+    /// something else and a check asks for it.
+    pub(crate) uncommitted: Option<(Vec<Change>, Option<String>)>,
 }
 
 /// Told of a check how many of how many of its files are done.
-pub type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
+pub(crate) type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
 
 /// Asks the verifiers about one subject.
-pub struct CheckRunner<'a> {
+pub(crate) struct CheckRunner<'a> {
     runtime: Arc<Runtime>,
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
@@ -68,7 +72,7 @@ pub struct CheckRunner<'a> {
 
 /// What verifiers can be granted by name.
 #[derive(Clone, Debug)]
-pub struct Services {
+pub(crate) struct Services {
     /// Runs commands.
     pub commands: Arc<Commands>,
     /// Asks models.
@@ -78,7 +82,7 @@ pub struct Services {
 impl Services {
     /// What the plan declares, for this subject. Models and commands are recorded on their tapes, or answer from them; no command may
     /// change the file `configuration`.
-    pub fn new(
+    pub(crate) fn new(
         plan: &Plan,
         subject: &Subject,
         tape: Option<Tape>,
@@ -97,9 +101,17 @@ impl Services {
     }
 }
 
+/// Do something that waits for the disk. Where other tasks share this thread, another thread takes them over meanwhile.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
 /// What the verifier of a check logged.
 #[derive(Debug)]
-pub struct Logged {
+pub(crate) struct Logged {
     /// The check.
     pub check: String,
     /// The lines.
@@ -110,7 +122,7 @@ pub struct Logged {
 
 impl<'a> CheckRunner<'a> {
     /// A bench for this subject. `observer` is told of progress.
-    pub fn new(
+    pub(crate) fn new(
         runtime: Arc<Runtime>,
         verifiers: &'a Verifiers,
         subject: Subject,
@@ -119,9 +131,11 @@ impl<'a> CheckRunner<'a> {
     ) -> Self {
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
-        for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
-            shown.look_at(&subject.workspace, &change.path);
-        }
+        blocking(|| {
+            for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
+                shown.look_at(&subject.workspace, &change.path);
+            }
+        });
         Self {
             runtime,
             verifiers,
@@ -141,17 +155,17 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// Tell how many of how many files of a check are done.
-    pub fn telling(self, done: Arc<FilesDone>) -> Self {
+    pub(crate) fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
 
     /// Ask every verifier anew, whatever it passed before.
-    pub fn forgetful(self, forgetful: bool) -> Self {
+    pub(crate) fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
     }
 
     /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
-    pub fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
+    pub(crate) fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
         Self { added: Some(added), ..self }
     }
 
@@ -167,7 +181,7 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// What was logged, in the order of the checks' names.
-    pub fn into_log(self) -> Vec<Logged> {
+    pub(crate) fn into_log(self) -> Vec<Logged> {
         let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
         log.sort_by(|a, b| a.check.cmp(&b.check));
         log
@@ -251,6 +265,9 @@ impl<'a> CheckRunner<'a> {
                 }
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
+                if let Some((changes, base)) = self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
+                    (submission.changes, submission.base) = (changes.clone(), base.clone());
+                }
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
                 let Answer { mut verdict, log, log_dropped, ran, asked, .. } = answer;
                 self.fingerprint(check, &mut verdict);
@@ -287,12 +304,14 @@ impl RunCheck for CheckRunner<'_> {
     }
 
     fn confirm(&self) -> Result<(), Failure> {
-        self.unchanged.confirm(&self.subject.workspace)?;
-        self.reads.confirm(&self.subject.workspace)?;
-        if self.shown_was_judged.load(Ordering::Relaxed) {
-            self.shown.confirm(&self.subject.workspace)?;
-        }
-        self.confirm_the_list()
+        blocking(|| {
+            self.unchanged.confirm(&self.subject.workspace)?;
+            self.reads.confirm(&self.subject.workspace)?;
+            if self.shown_was_judged.load(Ordering::Relaxed) {
+                self.shown.confirm(&self.subject.workspace)?;
+            }
+            self.confirm_the_list()
+        })
     }
 
     fn observe(&self, event: Event<'_>) {

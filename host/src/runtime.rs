@@ -49,6 +49,7 @@ use wasmtime::component::Component;
 
 /// What a component says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Description {
     /// Its name.
     pub name: String,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 ///
 /// An entry of the search path is skipped where it is relative, where it or the program (its symlinks resolved) is
 /// inside `work`, or where another user than root and the caller owns or may replace the program.
-pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
     folders(path, work).find_map(|folder| {
         let program = folder.join(name);
         let real = program.canonicalize().ok()?;
@@ -28,7 +28,7 @@ pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the search path without the entries that are relative or inside `work`.
-pub fn outside(path: &OsStr, work: &Path) -> OsString {
+pub(crate) fn outside(path: &OsStr, work: &Path) -> OsString {
     env::join_paths(folders(path, work)).unwrap_or_default()
 }
 

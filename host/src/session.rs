@@ -5,10 +5,12 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), gatehost::error::Error> {
+//! use gatehost::environment::Environment;
 //! use gatehost::session::{Host, Request};
 //!
-//! let host = Host::new(&gatehost::environment::Environment::of_process())?;
-//! let record = host.run(Request::new("."), ()).await?;
+//! let environment = Environment::of_process();
+//! let host = Host::new(&environment)?;
+//! let record = host.run(Request::new(".", environment), ()).await?;
 //! println!("{}: {}", record.gate.name, record.status);
 //! # Ok(())
 //! # }
@@ -97,6 +99,7 @@ pub struct Request {
 
 /// What a caller knows of the work that is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Work {
     /// Nothing: it may be work of any kind, or none.
     #[default]
@@ -150,8 +153,8 @@ struct Resolved {
 }
 
 impl Request {
-    /// RunCheck what changed in this folder by its own gate, in the environment of the process.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
+    /// A request to judge what changed in this folder by its own gate, in this environment.
+    pub fn new(folder: impl Into<PathBuf>, environment: Environment) -> Self {
         Self {
             folder: folder.into(),
             selection: Selection::default(),
@@ -164,7 +167,7 @@ impl Request {
             fail_fast: false,
             checks: Checks::default(),
             unread: Unread::default(),
-            environment: Environment::of_process(),
+            environment,
             ledger: LedgerUse::Off,
             session: String::new(),
             work: Work::default(),
@@ -175,6 +178,7 @@ impl Request {
 
 /// Which checks of a gate run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Checks {
     /// All of them.
     #[default]
@@ -202,6 +206,7 @@ impl Checks {
 
 /// What becomes of a claim or of tool calls that no check of the gate reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unread {
     /// The request is refused: what was handed over would look as if it had been judged.
     #[default]
@@ -217,6 +222,7 @@ pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
 
 /// Whether answers are recorded, or come from an earlier recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recording {
     /// Neither.
     #[default]
@@ -229,6 +235,7 @@ pub enum Recording {
 
 /// A gate that was resolved and not run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Planned {
     /// What the configuration means.
     pub plan: Plan,
@@ -392,9 +399,26 @@ impl Session {
         let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
         let store = self.runtime.cache_store().filter(|_| self.request.use_cache).cloned();
         let looking = store.clone();
-        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
+        let environment = self.request.environment.clone();
+        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, &environment, looking.as_ref())?);
         let changes = Arc::new(blocking(collect).await?);
-        let mut subject = subject::of(&changes, self.request.submission.clone());
+        let (seen, said) = (Arc::clone(&changes), self.request.submission.clone());
+        let about_working_tree = plan.checks().any(|check| check.working_tree);
+        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
+        let environment = self.request.environment.clone();
+        let mut subject = blocking(move || {
+            let mut subject = subject::of(&seen, said);
+            // Only verifiers of submissions are told. Before anything ran, no file was judged.
+            let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+            let digest = needs.hunks.then(|| subject::tree_digest(&nothing, &subject.submission, &subject.workspace));
+            subject.submission.tree_digest = digest.flatten();
+            if about_working_tree && !selection.shows_working_tree() {
+                let live = changes::collect(&folder, &Selection::Changed, Needs::default(), &environment)?;
+                subject.uncommitted = live.from_git.then(|| (live.changes.clone(), live.base.clone()));
+            }
+            Ok(subject)
+        })
+        .await?;
         let recorder = blocked(recorder.await)?;
         let recorder = match recorder {
             Some(recorder) => {
@@ -438,7 +462,7 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
+        let added = || added(&self.request, &changes, store.as_ref());
         let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
@@ -446,9 +470,9 @@ impl Session {
         }
         let mut gate = gate::run(plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
-        let (known, folder, selection) =
-            (Arc::clone(found), self.request.folder.clone(), self.request.selection.clone());
-        trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
+        let (known, request) = (Arc::clone(found), self.request.clone());
+        let touched = move || known.touched(&request.folder, &request.selection, &request.environment);
+        trusted::hold(&mut gate, &blocking(touched).await?);
         explain(&mut gate, verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
@@ -462,7 +486,6 @@ impl Session {
         };
         record.selection = selection_record(&self.request.selection);
         record.base = changes.base.clone();
-        record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
         record.policy = found.record();
         record.plan = digest;
         record.task = told.submission.task.as_ref().map(TaskRecord::from);
@@ -470,8 +493,13 @@ impl Session {
         record.attempts_allowed = told.submission.attempts_allowed;
         record.executor = told.submission.executor.clone();
         record.files = files;
-        record.unjudged = subject::unjudged(&record.gate, &told.paths);
         record.feedback = feedback;
+        let mut record = blocking(move || {
+            record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
+            record.unjudged = subject::unjudged(&record.gate, &told.paths);
+            Ok(record)
+        })
+        .await?;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder.take() {
             let found = Arc::clone(found);
@@ -529,16 +557,20 @@ impl Session {
 }
 
 /// The digest of what a selection holds, and the commit that it is relative to: as a record of a run has them.
-pub fn digest_of(folder: &Path, selection: &Selection) -> Result<(Option<String>, Option<String>), Error> {
-    let changes = changes::collect(folder, selection, Needs::default())?;
+pub fn digest_of(
+    folder: &Path,
+    selection: &Selection,
+    environment: &Environment,
+) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect(folder, selection, Needs::default(), environment)?;
     let subject = subject::of(&changes, Submission::default());
     let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
     Ok((subject::tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
 }
 
 /// Whether a folder is in a repository, and nothing in it differs from the last commit.
-pub fn is_unchanged(folder: &Path) -> Result<bool, Error> {
-    let changes = changes::collect(folder, &Selection::Changed, Needs::default())?;
+pub fn is_unchanged(folder: &Path, environment: &Environment) -> Result<bool, Error> {
+    let changes = changes::collect(folder, &Selection::Changed, Needs::default(), environment)?;
     Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
 }
 
@@ -552,13 +584,9 @@ fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<
 }
 
 /// The files that there are to judge now and were not before.
-fn added(
-    folder: &Path,
-    selection: &Selection,
-    before: &changes::Changes,
-    store: Option<&Arc<CacheStore>>,
-) -> Result<Vec<String>, Failure> {
-    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
+fn added(request: &Request, before: &changes::Changes, store: Option<&Arc<CacheStore>>) -> Result<Vec<String>, Failure> {
+    let Request { folder, selection, environment, .. } = request;
+    let now = changes::collect_with(folder, selection, Needs::default(), environment, store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();

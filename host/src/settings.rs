@@ -2,6 +2,7 @@
 
 mod bounded;
 
+use crate::plan::is_exact;
 use crate::text::clean_line;
 use serde_json::{Map, Value};
 
@@ -21,6 +22,8 @@ pub struct Problem {
     pub place: String,
     /// What is wrong.
     pub message: String,
+    /// Whether it is the schema that is wrong, whatever the settings are.
+    pub of_schema: bool,
 }
 
 /// Whether a table without settings fits, at a glance: nothing at the top of the schema could ask for one. Building a
@@ -37,10 +40,15 @@ pub(crate) fn surely_fits_none(schema: &str) -> bool {
 
 /// Check settings. `schema` is JSON text; empty means that the verifier takes no settings.
 pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
-    let whole = |message: String| Err(vec![Problem { place: String::new(), message }]);
+    let about = |message: String, of_schema| Err(vec![Problem { place: String::new(), message, of_schema }]);
+    let whole = |message| about(message, false);
+    let unusable = |message| about(message, true);
     let Some(object) = settings.as_object() else {
         return whole(format!("expected a table of settings, found {settings}"));
     };
+    if !is_exact(settings) {
+        return whole("a whole number beyond ±9007199254740991, which readers of JSON round; write it as a text".to_owned());
+    }
     if schema.is_empty() {
         return match object.keys().next() {
             None => Ok(()),
@@ -48,14 +56,14 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         };
     }
     if schema.len() > MAX_SCHEMA_BYTES {
-        return whole(format!("the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read", schema.len()));
+        return unusable(format!("the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read", schema.len()));
     }
     let schema: Value = match serde_json::from_str(schema) {
         Ok(schema) => schema,
-        Err(error) => return whole(format!("the verifier's schema is not JSON: {error}")),
+        Err(error) => return unusable(format!("the verifier's schema is not JSON: {error}")),
     };
     if let Err(why) = bounded::check(&schema) {
-        return whole(format!("the verifier's schema cannot be used: {why}"));
+        return unusable(format!("the verifier's schema cannot be used: {why}"));
     }
     // The linear engine for patterns: with a backtracking one, a stranger's pattern could run for ever.
     let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
@@ -63,7 +71,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
     let validator = match options.build(&schema) {
         Ok(validator) => validator,
         Err(error) => {
-            return whole(clean_line(&format!("the verifier's schema is not a JSON Schema: {error}"), MAX_MESSAGE));
+            return unusable(clean_line(&format!("the verifier's schema is not a JSON Schema: {error}"), MAX_MESSAGE));
         }
     };
     let problems: Vec<Problem> = validator
@@ -73,6 +81,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
             place: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
             // It quotes the schema.
             message: clean_line(&error.to_string(), MAX_MESSAGE),
+            of_schema: false,
         })
         .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }

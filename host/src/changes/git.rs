@@ -26,6 +26,7 @@ mod tree;
 
 use super::{Error, Needs, shown_text};
 use crate::cache_store::CacheStore;
+use crate::environment::Environment;
 use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, Workspace};
 use objects::Objects;
@@ -33,7 +34,6 @@ use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// Asked only when there is a question: files that are named need no git.
     git: OnceCell<Git>,
+    environment: Environment,
 }
 
 /// Changes, and the commit that they are relative to.
@@ -60,17 +61,17 @@ impl From<Vec<Change>> for Found {
 
 impl Repository {
     /// The repository that `folder` is in, if there is one.
-    pub(super) fn find(folder: &Path) -> Result<Option<Self>, Error> {
-        let at = |root: PathBuf| Self { root, git: OnceCell::new() };
+    pub(super) fn find(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
+        let at = |root: PathBuf| Self { root, git: OnceCell::new(), environment: environment.clone() };
         let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         if let Some(root) = root {
             return Ok(Some(at(root.to_owned())));
         }
         // Told by the environment, as git does for its hooks: then only git knows.
-        if env::var_os("GIT_DIR").is_none() {
+        if environment.get("GIT_DIR").is_none() {
             return Ok(None);
         }
-        let top = Git::top(folder)?;
+        let top = Git::top(folder, environment)?;
         match top.canonicalize() {
             Ok(root) if folder.starts_with(&root) => Ok(Some(at(root))),
             _ => Err(Error::Elsewhere { found: folder.to_owned(), top }),
@@ -81,7 +82,7 @@ impl Repository {
         if let Some(git) = self.git.get() {
             return Ok(git);
         }
-        let git = Git::open(&self.root)?;
+        let git = Git::open(&self.root, &self.environment)?;
         Ok(self.git.get_or_init(|| git))
     }
 

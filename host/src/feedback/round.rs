@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// One of several attempts.
 #[derive(Clone, Debug, Default)]
-pub struct Round {
+pub(crate) struct Round {
     /// Its number, from 1.
     pub attempt: u32,
     /// How many there may be.
@@ -19,7 +19,7 @@ pub struct Round {
 
 impl Round {
     /// The attempt with this number, after those that came to these gates, each with its number, oldest first.
-    pub fn new<'a>(attempt: u32, allowed: u32, now: &Node, before: impl IntoIterator<Item = (u32, &'a Node)>) -> Self {
+    pub(crate) fn new<'a>(attempt: u32, allowed: u32, now: &Node, before: impl IntoIterator<Item = (u32, &'a Node)>) -> Self {
         let mut first = BTreeMap::new();
         let mut last = Vec::new();
         for (number, gate) in before {

@@ -155,6 +155,7 @@ pub(super) fn check(name: &str) -> plan::Node {
         flaky: None,
         min_confidence: None,
         on_not_applicable: Inapplicable::Skip,
+        working_tree: false,
     };
     node(name, What::Check(check))
 }

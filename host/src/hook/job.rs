@@ -69,10 +69,10 @@ pub enum Done {
     },
 }
 
-/// Do it. Whatever goes wrong is an answer too.
-pub async fn perform(job: Job) -> Done {
+/// Do it, in this environment. Whatever goes wrong is an answer too.
+pub async fn perform(job: Job, environment: Environment) -> Done {
     let mut bounces = BOUNCES;
-    attempt(&job, &mut bounces).await.unwrap_or_else(|error| Done::Ran {
+    attempt(&job, environment, &mut bounces).await.unwrap_or_else(|error| Done::Ran {
         judged: Judged::Fault { reason: told(&error) },
         base: job.base.clone(),
         run: None,
@@ -81,12 +81,12 @@ pub async fn perform(job: Job) -> Done {
     })
 }
 
-async fn attempt(job: &Job, bounces: &mut u32) -> Result<Done, Error> {
+async fn attempt(job: &Job, environment: Environment, bounces: &mut u32) -> Result<Done, Error> {
     if job.event == Event::Start {
-        let changes = changes::collect(&job.folder, &Selection::Changed, Needs::default())?;
+        let changes = changes::collect(&job.folder, &Selection::Changed, Needs::default(), &environment)?;
         return Ok(Done::Started { base: changes.base });
     }
-    let mut request = Request::new(&job.folder);
+    let mut request = Request::new(&job.folder, environment);
     let settings = hook_settings(&request)?;
     *bounces = settings.bounces.unwrap_or(BOUNCES);
     match gate(&settings, job.event) {
@@ -102,7 +102,7 @@ async fn attempt(job: &Job, bounces: &mut u32) -> Result<Done, Error> {
     request.unread = Unread::Ignore;
     request.ledger = LedgerUse::StateFolder;
     request.session.clone_from(&job.session);
-    let host = Host::new(&Environment::of_process())?;
+    let host = Host::new(&request.environment)?;
     let record = host.run(request, ()).await?;
     let base = job.base.clone().or_else(|| record.base.clone());
     let (run, gate) = (Some(record.run.clone()), Some(record.gate.name.clone()));

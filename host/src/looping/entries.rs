@@ -27,7 +27,7 @@ pub(super) struct LoopEntries {
 impl LoopEntries {
     pub(super) fn new(ledger: Option<Arc<dyn Ledger>>, request: &Request, plan: &Plan) -> Result<Self, Error> {
         let kept = match ledger {
-            Some(ledger) => Some((ledger, Project::of(&request.folder)?)),
+            Some(ledger) => Some((ledger, Project::of(&request.folder, &request.environment)?)),
             None => None,
         };
         let task = request.submission.task.as_ref();

@@ -14,7 +14,7 @@ const MAX_READ: u64 = 256 << 20;
 
 /// The digest of everything that differs from the base. `None` where it cannot be told, which counts as something done.
 pub(super) fn tree(request: &Request) -> Option<String> {
-    let found = changes::collect(&request.folder, &request.selection, Needs::default()).ok()?;
+    let found = changes::collect(&request.folder, &request.selection, Needs::default(), &request.environment).ok()?;
     let mut tree = Sha256::new();
     let mut part = |bytes: &[u8]| {
         tree.update((bytes.len() as u64).to_le_bytes());

@@ -224,6 +224,7 @@ impl Resolving<'_> {
             flaky: inherited.flaky,
             min_confidence: inherited.min_confidence,
             on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
+            working_tree: verifier.working_tree,
         })
     }
 

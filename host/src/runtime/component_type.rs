@@ -268,9 +268,9 @@ mod tests {
     #[test]
     fn what_is_cut_off_has_no_anatomy() {
         let whole = crate::runtime::BUNDLED.iter().find(|bundled| bundled.name == "command").expect("bundled");
-        assert_eq!(ComponentType::read(whole.wasm), Some(whole.component_type()));
-        for length in [whole.wasm.len() / 2, whole.wasm.len() - 1, 20] {
-            assert_eq!(ComponentType::read(&whole.wasm[..length]), None, "the first {length} bytes");
+        assert_eq!(ComponentType::read(whole.wasm()), Some(whole.component_type()));
+        for length in [whole.wasm().len() / 2, whole.wasm().len() - 1, 20] {
+            assert_eq!(ComponentType::read(&whole.wasm()[..length]), None, "the first {length} bytes");
         }
     }
 

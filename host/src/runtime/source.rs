@@ -105,7 +105,7 @@ impl Source {
     /// The bytes of the component.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Bundled(bundled) => bundled.wasm,
+            Bytes::Bundled(bundled) => bundled.wasm(),
             Bytes::Read(bytes) => bytes,
         }
     }

@@ -19,6 +19,7 @@ const STEP: &str = "gate";
 
 /// Where runs are recorded.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum LedgerUse {
     /// Nowhere: the record is the caller's alone.
     #[default]
@@ -62,7 +63,7 @@ impl Recorder {
         session: String,
     ) -> Result<Option<Self>, Error> {
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
-        Ok(Some(Self { ledger, project: Project::of(folder)?, session, open: None }))
+        Ok(Some(Self { ledger, project: Project::of(folder, environment)?, session, open: None }))
     }
 
     /// Fill in what the ledger knows about the task, unless the project waits for a person.

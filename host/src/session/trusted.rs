@@ -7,6 +7,7 @@
 use super::policy::{Found, PolicyOrigin, written};
 use crate::changes::{self, Selection, Stored};
 use crate::config::{self, Config, FileSet};
+use crate::environment::Environment;
 use crate::error::{Error, Kind};
 use crate::fingerprint;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
@@ -35,17 +36,17 @@ pub(super) struct Trusted {
 }
 
 /// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
-pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
+pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Result<Found, Error> {
     let real = folder
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
     let no_repository = || Error::usage("a configuration can be taken from a commit only in a git repository");
-    let root = changes::repository(&real)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
+    let root = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
     let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
     let folders: Vec<String> =
         real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
     let candidates: Vec<String> = folders.iter().map(|folder| join(folder, FILE)).collect();
-    let stored = changes::stored(&root, name, &candidates.iter().map(String::as_str).collect())?;
+    let stored = changes::stored(&root, name, &candidates.iter().map(String::as_str).collect(), environment)?;
     let nearest = folders.iter().find(|folder| stored.path().join(join(folder, FILE)).symlink_metadata().is_ok());
     let shown = clean_line(name, 200);
     let Some(within) = nearest else {
@@ -61,7 +62,7 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
     let config = config::parse(&bytes).map_err(|problems| Error::configuration(&title, &problems))?;
     let mut paths = named(&config, within);
     paths.insert(file.clone());
-    let stored = changes::stored(&root, stored.commit(), &paths.iter().map(String::as_str).collect())?;
+    let stored = changes::stored(&root, stored.commit(), &paths.iter().map(String::as_str).collect(), environment)?;
     let from = stored.path().join(within);
     let mut found = written(bytes, title, Some(root.join(&file)), from, PolicyOrigin::Commit)?;
     let commit = stored.commit().to_owned();
@@ -100,7 +101,12 @@ fn join(folder: &str, name: &str) -> String {
 
 impl Found {
     /// The paths of the policy that differ between the trusted commit and the work.
-    pub(super) fn touched(&self, folder: &Path, selection: &Selection) -> Result<Vec<String>, Error> {
+    pub(super) fn touched(
+        &self,
+        folder: &Path,
+        selection: &Selection,
+        environment: &Environment,
+    ) -> Result<Vec<String>, Error> {
         let Some(trusted) = &self.trusted else { return Ok(Vec::new()) };
         let selection = match selection {
             Selection::Between { to, .. } => Selection::Between { from: trusted.commit.clone(), to: to.clone() },
@@ -115,9 +121,9 @@ impl Found {
             };
             !self.config.protected.is_empty() && inside.is_some_and(|path| protected.contains(path))
         };
-        let root = folder.canonicalize().ok().map(|real| changes::repository(&real)).transpose()?.flatten();
+        let root = folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
         let root = root.as_deref().unwrap_or(folder);
-        let changes = changes::collect(root, &selection, changes::Needs::default())?;
+        let changes = changes::collect(root, &selection, changes::Needs::default(), environment)?;
         let paths = changes.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
         let touched = paths.flatten().filter(|path| trusted.paths.contains(*path) || is_protected(path));
         Ok(touched.cloned().collect::<BTreeSet<_>>().into_iter().collect())

@@ -116,7 +116,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
 /// Whether the configuration can be used, and what its models need.
 fn configuration(global: &Global, root: &Path) -> Line {
     let planned =
-        setup::host(global, &Environment::of_process()).and_then(|host| setup::wait(host.plan(Request::new(root), ())));
+        setup::host(global, &Environment::of_process()).and_then(|host| setup::wait(host.plan(Request::new(root, Environment::of_process()), ())));
     match planned {
         Err(error) => Line::bad("configuration", error.to_string(), "`gate plan` shows all of it"),
         Ok(planned) => {
@@ -323,7 +323,7 @@ fn sandbox(global: &Global) -> Line {
     let level = || -> Option<String> {
         let temporary = tempfile::tempdir().ok()?;
         fs::write(temporary.path().join("gate.toml"), GATE).ok()?;
-        let mut request = Request::new(temporary.path());
+        let mut request = Request::new(temporary.path(), Environment::of_process());
         request.policy = Policy::File("gate.toml".into());
         let host = setup::host(global, &request.environment).ok()?;
         let record = setup::wait(host.run(request, ())).ok()?;

@@ -2,6 +2,7 @@
 
 use crate::terminal::say;
 pub(crate) use gatehost::error::Error;
+use gatehost::error::is_of_the_machine;
 
 /// Makes errors of what the program's own parts report.
 pub(crate) trait Make {
@@ -16,6 +17,9 @@ pub(crate) trait Make {
 impl Make for Error {
     fn mistake(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
+        if error.chain().any(is_of_the_machine) {
+            return Self::broken(error);
+        }
         let made = Self::usage(&error);
         if error.source().is_some() { made.because(Chain(error)) } else { made }
     }

@@ -5,6 +5,7 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, report as reports, setup};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
+use gatehost::environment::Environment;
 use gatehost::report::Format;
 use gatehost::session::{LedgerUse, Request, Unread, hook_settings};
 use gatehost::submission::{Claim, Submission};
@@ -17,7 +18,7 @@ const MAX_BYTES: u64 = 4 << 20;
 
 pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
     let request = |gate: &Option<String>, selection: Selection| {
-        let mut request = Request::new(&global.directory);
+        let mut request = Request::new(&global.directory, Environment::of_process());
         request.gate.clone_from(gate);
         request.selection = selection;
         request.ledger = LedgerUse::StateFolder;

@@ -195,7 +195,7 @@ pub(crate) fn child() -> ExitCode {
         std::process::abort();
     });
     let Ok(_) = watch else { return ExitCode::from(3) };
-    let done = setup::wait(async { Ok(job::perform(job).await) });
+    let done = setup::wait(async { Ok(job::perform(job, Environment::of_process()).await) });
     let Some(text) = done.ok().and_then(|done| serde_json::to_string(&done).ok()) else { return ExitCode::from(3) };
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

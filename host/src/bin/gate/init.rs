@@ -5,6 +5,7 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Needs, Selection};
+use gatehost::environment::Environment;
 use gatehost::config::FileSet;
 use gatehost::import;
 use gatehost::runtime::BUNDLED;
@@ -25,7 +26,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
     if let Some(from) = &command.from {
         return taken_over(global, command, from);
     }
-    let changes = changes::collect(&global.directory, &Selection::All, Needs::default())?;
+    let changes = changes::collect(&global.directory, &Selection::All, Needs::default(), &Environment::of_process())?;
     let paths = changes.paths();
     let tests = tests::detect(&changes.workspace, &paths);
     let Composed { text, reasons, try_it } = compose(&paths, tests.as_ref());

@@ -6,6 +6,7 @@ use crate::error::{Error, Make as _};
 use crate::terminal::{self, say};
 use anyhow::{Context, anyhow};
 use gatehost::changes;
+use gatehost::environment::Environment;
 use gatehost::install::{self, Change, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Er
 pub(crate) fn root(directory: &Path) -> Result<PathBuf, Error> {
     let real = directory.canonicalize().with_context(|| format!("cannot open the folder `{}`", directory.display()));
     let real = real.map_err(Error::mistake)?;
-    Ok(changes::repository(&real).map_err(Error::from)?.unwrap_or(real))
+    Ok(changes::repository(&real, &Environment::of_process()).map_err(Error::from)?.unwrap_or(real))
 }
 
 /// The absolute path of this program, as it was called: a link to the current version stays one.

@@ -7,6 +7,7 @@ use crate::terminal::{self, say};
 use crate::{check_plan, setup, submission_args};
 use anyhow::anyhow;
 use gatehost::config;
+use gatehost::environment::Environment;
 use gatehost::event::{Event, Observer, What};
 use gatehost::looping::{self, LoopRecord, LoopRequest, State};
 use gatehost::report::{self, Style};
@@ -77,7 +78,7 @@ fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec
 }
 
 fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = match (&command.verify, &command.config) {
         (Some(line), _) => run::verify(Some(line))?,
         (None, Some(path)) => Policy::File(path.clone()),

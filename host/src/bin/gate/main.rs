@@ -44,6 +44,7 @@ use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, Make as _};
 use gatehost::error::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -53,8 +54,14 @@ fn main() -> ExitCode {
         Err(said) => {
             // Help, or a mistake. Where it cannot be written, there is nobody to tell.
             let _ = said.print();
-            let exit = if said.use_stderr() { Exit::Mistake } else { Exit::Pass };
-            return ExitCode::from(exit.code());
+            if !said.use_stderr() {
+                return ExitCode::from(Exit::Pass.code());
+            }
+            // The first line says it, behind `error: `; what follows is how the command is used.
+            let message = said.render().to_string();
+            let message = message.lines().next().unwrap_or_default();
+            document(&Error::usage(message.strip_prefix("error: ").unwrap_or(message)));
+            return ExitCode::from(Exit::Mistake.code());
         }
     };
     let global = &arguments.global;
@@ -99,10 +106,26 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Tell a person why the program cannot go on.
+/// Tell why the program cannot go on.
 fn told(global: &args::Global, error: &Error) -> Exit {
     error.print(terminal::color(global.color, &std::io::stderr()));
+    document(error);
     error.exit()
+}
+
+/// Where a program asked for JSON, it gets a document of a mistake too.
+fn document(error: &Error) {
+    if asks_for_json(std::env::args_os().skip(1)) {
+        // Where it cannot be written, there is nobody to tell.
+        let _ = gatehost::report::mistake(&mut std::io::stdout().lock(), error);
+    }
+}
+
+/// Whether the arguments before `--` hold `--format json`. Those that could not be read have no other form.
+fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
+    let pairs = arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    pairs || arguments.iter().any(|argument| argument == "--format=json")
 }
 
 /// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::run::{Watcher, announce};
 use crate::{Exit, setup};
 use gatehost::config::Threshold;
+use gatehost::environment::Environment;
 use gatehost::plan::{self, Node, Rule, What};
 use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
@@ -12,7 +13,7 @@ use serde_json::json;
 use std::io::{self, Write};
 
 pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
     request.gate.clone_from(&command.gate);
     let host = setup::host(global, &request.environment)?;

@@ -35,7 +35,7 @@ fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Error> {
     let folder = Environment::of_process().state_folder();
     let ledger = folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose()?.flatten();
     let Some(ledger) = ledger else { return Ok(None) };
-    let project = Project::of(&global.directory)?;
+    let project = Project::of(&global.directory, &Environment::of_process())?;
     let filter = Filter::of(&project).kinds(&[EntryKind::Run]);
     let filter = match text {
         "last" => Filter { last: Some(1), ..filter },

@@ -8,9 +8,10 @@ use crate::{Exit, plan, report as reports, setup, submission_args};
 use anyhow::{Context, anyhow};
 use gatehost::commands::CommandTape;
 use gatehost::config;
+use gatehost::environment::Environment;
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
-use gatehost::report::{self, Format as ReportFormat};
+use gatehost::report::Format as ReportFormat;
 use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -21,9 +22,6 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Error> {
     let ran = run_gate(global, command);
     if let Err(error) = &ran {
         reports::instead(global, &command.output, error)?;
-        if command.format == ReportFormat::Json {
-            report::mistake(&mut io::stdout().lock(), error)?;
-        }
     }
     ran
 }
@@ -51,7 +49,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
 }
 
 fn request(global: &Global, command: &Run) -> Result<Request, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
         ([], None, None) if command.verify.is_some() => verify(command.verify.as_deref())?,
         ([], None, None) => Policy::Nearest,

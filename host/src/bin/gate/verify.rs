@@ -6,6 +6,7 @@ use crate::run::Watcher;
 use crate::{Exit, evidence, setup};
 use clap::Args;
 use gatehost::changes::Selection;
+use gatehost::environment::Environment;
 use gatehost::ledger::{Head, Ledger, Survey};
 use gatehost::proof::{self, Answer, Question};
 use gatehost::session::{self, Policy, Request};
@@ -61,7 +62,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
         }
         return Ok(Exit::NoVerdict);
     }
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.gate.clone_from(&command.gate);
     request.policy = match (&command.config, &command.policy_from) {
         (Some(file), _) => Policy::File(file.clone()),
@@ -107,12 +108,12 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
 
 /// The digest of what is looked up, and its base.
 fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Error> {
-    let folder = &global.directory;
-    let commit =
-        |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
+    let (folder, environment) = (&global.directory, Environment::of_process());
+    let digest = |selection: Selection| session::digest_of(folder, &selection, &environment);
+    let commit = |rev: &str| digest(Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
     match &command.rev {
         Some(rev) => commit(rev),
-        None if session::is_unchanged(folder)? => commit("HEAD"),
-        None => session::digest_of(folder, &Selection::Changed),
+        None if session::is_unchanged(folder, &environment)? => commit("HEAD"),
+        None => digest(Selection::Changed),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::changes::{Error, shown};
 use crate::config::open_regular;
-use std::env;
+use crate::environment::Environment;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -36,8 +36,8 @@ pub(super) struct Layout {
 
 impl Layout {
     /// As git finds them for the working tree `root`.
-    pub(super) fn of(root: &Path) -> Self {
-        let told = |name: &str| env::var_os(name).map(|folder| root.join(folder));
+    pub(super) fn of(root: &Path, environment: &Environment) -> Self {
+        let told = |name: &str| environment.get(name).map(|folder| root.join(folder));
         let folder = told("GIT_DIR").unwrap_or_else(|| {
             let entry = root.join(".git");
             // In a submodule and in a linked working tree, it is a file that says where the folder is.

@@ -18,8 +18,8 @@ use super::id::{Format, Id};
 use super::layout::Layout;
 use super::objects::Talk;
 use crate::changes::{Error, shown};
+use crate::environment::Environment;
 use crate::{search_path, text};
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -81,6 +81,8 @@ pub(super) struct Git {
     program: PathBuf,
     /// The search path, without folders of the work.
     path: OsString,
+    /// What it inherits from.
+    environment: Environment,
     /// The hash function of the repository.
     pub(super) format: Format,
     pub(super) is_shallow: bool,
@@ -91,14 +93,14 @@ pub(super) struct Git {
 
 impl Git {
     /// Where git, asked in `folder`, says that the working tree begins.
-    pub(super) fn top(folder: &Path) -> Result<PathBuf, Error> {
-        let answer = Self::unknowing(folder)?.run(&["rev-parse", "--show-toplevel"])?;
+    pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, Error> {
+        let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Git in the working tree of `root`. It is refused where git would look at another one.
-    pub(super) fn open(root: &Path) -> Result<Self, Error> {
-        let mut git = Self::unknowing(root)?;
+    pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, Error> {
+        let mut git = Self::unknowing(root, environment)?;
         git.layout.refuse_unbounded()?;
         let reader = Talk::start(&git)?;
         git.reader = Mutex::new(Some(reader));
@@ -116,13 +118,13 @@ impl Git {
         Ok(git)
     }
 
-    fn unknowing(root: &Path) -> Result<Self, Error> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let program = search_path::find_program("git", &path, root).ok_or(Error::NoGit)?;
-        let path = search_path::outside(&path, root);
-        let layout = Layout::of(root);
-        let (root, reader) = (root.to_owned(), Mutex::new(None));
-        Ok(Self { root, program, path, format: Format::Sha1, is_shallow: false, layout, reader })
+    fn unknowing(root: &Path, environment: &Environment) -> Result<Self, Error> {
+        let path = environment.get("PATH").unwrap_or_default();
+        let program = search_path::find_program("git", path, root).ok_or(Error::NoGit)?;
+        let path = search_path::outside(path, root);
+        let layout = Layout::of(root, environment);
+        let (root, reader, environment) = (root.to_owned(), Mutex::new(None), environment.clone());
+        Ok(Self { root, program, path, environment, format: Format::Sha1, is_shallow: false, layout, reader })
     }
 
     /// What git says, where it succeeds.
@@ -185,20 +187,20 @@ impl Git {
             git.args(["-c", setting]);
         }
         git.args(arguments).env_clear().envs(ENVIRONMENT.iter().copied());
-        git.envs(INHERITED.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+        git.envs(INHERITED.iter().filter_map(|name| Some((name, self.environment.get(name)?))));
         git.env("PATH", &self.path);
-        configure(&mut git);
+        configure(&mut git, &self.environment);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         git
     }
 }
 
 /// The caller's settings from the environment.
-fn configure(git: &mut Command) {
-    let inherited = env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0_usize);
+fn configure(git: &mut Command, environment: &Environment) {
+    let inherited = environment.text("GIT_CONFIG_COUNT").and_then(|count| count.parse().ok()).unwrap_or(0_usize);
     for number in 0..inherited {
         for name in [format!("GIT_CONFIG_KEY_{number}"), format!("GIT_CONFIG_VALUE_{number}")] {
-            git.envs(env::var_os(&name).map(|value| (name, value)));
+            git.envs(environment.get(&name).map(|value| (name.clone(), value)));
         }
     }
     git.env("GIT_CONFIG_COUNT", inherited.to_string());

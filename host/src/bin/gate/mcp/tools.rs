@@ -137,7 +137,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
 }
 
 fn run(server: &Server<'_>, subject: Subject) -> Result<Record, String> {
-    let mut request = Request::new(&server.global.directory);
+    let mut request = Request::new(&server.global.directory, Environment::of_process());
     request.gate = subject.gate;
     request.selection = match (subject.files, subject.since) {
         (Some(_), Some(_)) => return Err("`files` and `since` both choose what is judged; give one".to_owned()),
@@ -232,7 +232,7 @@ fn status(server: &Server<'_>, count: u32) -> Result<Value, String> {
     let ledger =
         folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose().map_err(|error| broken(&error))?;
     let Some(ledger) = ledger.flatten() else { return Ok(json!({ "runs": [] })) };
-    let project = Project::of(&server.global.directory).map_err(|error| broken(&error))?;
+    let project = Project::of(&server.global.directory, &Environment::of_process()).map_err(|error| broken(&error))?;
     let filter = Filter { last: Some(count), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
     let entries = ledger.entries(&filter).map_err(|error| broken(&error))?;
     let run = |entry: &gatehost::ledger::Entry| json!({ "run": entry.labels.run, "gate": entry.labels.gate, "status": entry.labels.status, "at": entry.at });
