@@ -1,10 +1,11 @@
-//! The record of a run of each kind: golden (`fixtures/cases/record-of-…`), valid under the published schema, and the same
+//! The record of a run of each kind: golden (`fixtures/cases/records`), valid under the published schema, and the same
 //! in two runs but for identifiers, times and durations.
 
-use crate::cases;
 use gatehost::record::Record;
 use gatehost::schema;
+use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// What a record of each kind must show. A case that is missing here fails, and so does a kind without a case.
 const KINDS: &[(&str, fn(&Value) -> bool)] = &[
@@ -57,36 +58,46 @@ fn without_times(value: &mut Value) {
     }
 }
 
-#[test]
-fn a_run_of_each_kind_has_a_record_that_follows_the_schema_and_is_the_same_twice() {
-    let validator = |schema: &Value| jsonschema::validator_for(schema).expect("a schema");
-    let (record, mistake) = (validator(&schema::record()), validator(&schema::mistake()));
-    let folders = std::fs::read_dir(cases::folder()).expect("cases").flatten();
-    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| name.starts_with("record-of-"));
-    names.sort();
-    let known: Vec<String> = KINDS.iter().map(|(kind, _)| format!("record-of-{kind}")).collect();
-    assert_eq!(names, known);
-    for (kind, shows) in KINDS {
-        let case = cases::folder().join(format!("record-of-{kind}"));
-        let [mut one, mut two] = [(), ()].map(|()| {
-            let played = cases::play(&case);
-            let said: Value = serde_json::from_slice(&played.stdout).unwrap_or_else(|error| panic!("{kind}: {error}"));
-            let schema = if *kind == "a-mistake" { &mistake } else { &record };
-            let problems: Vec<String> = schema.iter_errors(&said).map(|error| error.to_string()).collect();
-            assert!(problems.is_empty(), "{kind}: {problems:?}");
-            if *kind != "a-mistake" {
-                let read: Record = serde_json::from_value(said.clone()).unwrap_or_else(|error| panic!("{kind}: {error}"));
-                assert_eq!(serde_json::to_value(&read).expect("JSON"), said, "{kind}: read and written again");
-            }
-            said
-        });
-        assert!(shows(&one), "{kind}: {one:#}");
-        if *kind != "a-mistake" {
-            assert_ne!(one["run"], two["run"], "{kind}: each run has an identifier of its own");
+/// A test for each kind, and one that there are no others.
+pub(crate) fn trials() -> Vec<Trial> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cases/records");
+    let all = Trial::test("records: every kind has a golden record", {
+        let folder = folder.clone();
+        move || {
+            let entries = std::fs::read_dir(&folder)?.flatten();
+            let mut found: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+            found.sort();
+            let known: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+            if found == known { Ok(()) } else { Err(format!("expected {known:?}, found {found:?}").into()) }
         }
-        without_times(&mut one);
-        without_times(&mut two);
-        assert_eq!(one, two, "{kind}");
-    }
+    });
+    let each = KINDS.iter().map(|&(kind, shows)| {
+        let case = folder.join(kind);
+        let name = format!("records: {kind} follows the schema and is the same twice");
+        Trial::test(name, move || check(&case, kind, shows))
+    });
+    std::iter::once(all).chain(each).collect()
+}
+
+fn check(case: &PathBuf, kind: &str, shows: fn(&Value) -> bool) -> Result<(), Failed> {
+    let is_mistake = kind == "a-mistake";
+    let schema = if is_mistake { schema::mistake() } else { schema::record() };
+    let validator = jsonschema::validator_for(&schema)?;
+    let run = || -> Result<Value, Failed> {
+        let said: Value = serde_json::from_slice(&crate::play(case)?.stdout)?;
+        let problems: Vec<String> = validator.iter_errors(&said).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{problems:?}");
+        if !is_mistake {
+            let read: Record = serde_json::from_value(said.clone())?;
+            assert_eq!(serde_json::to_value(&read)?, said, "read and written again");
+        }
+        Ok(said)
+    };
+    let (mut one, mut two) = (run()?, run()?);
+    assert!(shows(&one), "{one:#}");
+    assert!(is_mistake || one["run"] != two["run"], "each run has an identifier of its own");
+    without_times(&mut one);
+    without_times(&mut two);
+    assert_eq!(one, two);
+    Ok(())
 }
