@@ -10,8 +10,16 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// What decides how the host judges, besides the bundled verifiers, which have digests of their own.
-const SOURCES: &[&str] =
-    &["Cargo.lock", "Cargo.toml", "bundled/Cargo.toml", "bundled/src", "host/Cargo.toml", "host/build.rs", "host/src", "wit"];
+const SOURCES: &[&str] = &[
+    "Cargo.lock",
+    "Cargo.toml",
+    "bundled/Cargo.toml",
+    "bundled/src",
+    "host/Cargo.toml",
+    "host/build.rs",
+    "host/src",
+    "wit",
+];
 /// The SDK of verifiers in Rust.
 const SDK: &str = "plugins/sdk/src";
 
@@ -30,18 +38,22 @@ fn main() {
 
 #[cfg(feature = "bundled")]
 fn bundle(out: &Path) {
-    let [arch, os, profile] = ["CARGO_CFG_TARGET_ARCH", "CARGO_CFG_TARGET_OS", "PROFILE"].map(|name| env::var(name).unwrap());
+    let [arch, os, profile] =
+        ["CARGO_CFG_TARGET_ARCH", "CARGO_CFG_TARGET_OS", "PROFILE"].map(|name| env::var(name).unwrap());
     // What is built to be tried is built fast; what is built to be kept is small.
     let level = if profile == "release" { 9 } else { 1 };
     if let Some(why) = gatehost_bundled::write(out, gatehost_bundled::Target { arch: &arch, os: &os }, level) {
-        println!("cargo::warning=the bundled verifiers are not compiled ahead, but by the first run that uses them: {why}");
+        println!(
+            "cargo::warning=the bundled verifiers are not compiled ahead, but by the first run that uses them: {why}"
+        );
         println!("cargo::warning=the feature `cross` compiles them for another architecture than that of this machine");
     }
 }
 
 #[cfg(not(feature = "bundled"))]
 fn bundle(out: &Path) {
-    fs::write(out.join("bundled.rs"), "/// None: the feature `bundled` is off.\npub static ALL: &[Bundled] = &[];\n").unwrap();
+    fs::write(out.join("bundled.rs"), "/// None: the feature `bundled` is off.\npub static ALL: &[Bundled] = &[];\n")
+        .unwrap();
 }
 
 /// The sources of the SDK, each with its path, for the projects that `gate new` writes.

@@ -24,7 +24,8 @@ use support::Case;
 
 fn main() -> ExitCode {
     let cases = support::cases().into_iter().map(|case| Trial::test(case.name.clone(), move || check(&case)));
-    libtest_mimic::run(&Arguments::from_args(), cases.chain(docs::trials()).chain(records::trials()).collect()).exit_code()
+    libtest_mimic::run(&Arguments::from_args(), cases.chain(docs::trials()).chain(records::trials()).collect())
+        .exit_code()
 }
 
 /// What came of a case: what was printed, as it was printed, and the exit code.

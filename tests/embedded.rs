@@ -63,7 +63,13 @@ fn what_is_not_built_in_is_an_error_and_never_a_pass() {
     }
     let models: BTreeMap<_, _> = config.models.clone();
     let models = Models::new(models, commands, gatehost::submission::Executor::default(), None);
-    let question = Question { system: String::new(), prompt: Vec::new(), answer_schema: None, max_tokens: None, nonce: "n".into() };
+    let question = Question {
+        system: String::new(),
+        prompt: Vec::new(),
+        answer_schema: None,
+        max_tokens: None,
+        nonce: "n".into(),
+    };
     let (_, answer) = tokio.block_on(models.ask("m", question));
     let why = answer.unwrap_err();
     assert!(matches!(why, NoAnswer::Unreachable(_)), "{why}");

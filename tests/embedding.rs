@@ -68,7 +68,8 @@ fn git_sees_the_environment_of_the_request_too() {
     git(&["commit", "-qm", "first"]);
     fs::write(folder.path().join("b.json"), "[1,]").expect("written");
     fs::write(folder.path().join("ignore"), "b.json\nignore\nconfig\n").expect("written");
-    fs::write(folder.path().join("config"), format!("[core]\nexcludesFile = {}/ignore\n", folder.path().display())).expect("written");
+    fs::write(folder.path().join("config"), format!("[core]\nexcludesFile = {}/ignore\n", folder.path().display()))
+        .expect("written");
     let config = folder.path().join("config").display().to_string();
     let path = std::env::var("PATH").expect("a search path");
     let run = |variables: &[(&str, &str)]| {

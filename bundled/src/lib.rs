@@ -2,7 +2,12 @@
 //!
 //! Each component is compiled for the *target* of the build with the settings of `host/src/runtime/config.rs`, and asked to
 //! describe itself. Machine code and component are compressed, and [`write`] makes the Rust that embeds them.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc, reason = "a build stops at the first problem")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "a build stops at the first problem"
+)]
 
 #[path = "../../host/src/runtime/config.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the host uses the rest")]
@@ -34,7 +39,9 @@ pub fn write(out: &Path, target: Target<'_>, level: u8) -> Option<String> {
     let here = Engine::new(&config::config(config::TARGET).unwrap()).unwrap();
     let there = match config::triple(target.arch, target.os) {
         Some(config::TARGET) => Ok(here.clone()),
-        Some(triple) => config::config(triple).and_then(|config| Engine::new(&config)).map_err(|error| error.to_string()),
+        Some(triple) => {
+            config::config(triple).and_then(|config| Engine::new(&config)).map_err(|error| error.to_string())
+        }
         None => Err(format!("there is no compiler for {} on {}", target.arch, target.os)),
     };
     let mut rust = String::from("/// The bundled verifiers, ordered by name.\npub static ALL: &[Bundled] = &[\n");
@@ -72,7 +79,9 @@ fn bundle(here: &Engine, there: Option<&Engine>, component: &Component, out: &Pa
     }
     // A static of its own, for what is unpacked is kept in it.
     let embedded = |file: &str| {
-        format!("{{ static PACKED: Packed = Packed::new(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))); &PACKED }}")
+        format!(
+            "{{ static PACKED: Packed = Packed::new(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))); &PACKED }}"
+        )
     };
     let mut rust = String::new();
     writeln!(

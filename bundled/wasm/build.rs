@@ -17,8 +17,15 @@ const LINKER: &str = "wasm-component-ld";
 const RUSTFLAGS: &[&str] = &["-Clink-arg=--initial-memory=4194304", "-Clink-arg=-zstack-size=1048576"];
 
 /// What the outer cargo says about where crates come from. Nothing else that it sets for the host reaches the components.
-const KEPT: &[&str] =
-    &["CARGO_HOME", "CARGO_HTTP_", "CARGO_MAKEFLAGS", "CARGO_NET_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_"];
+const KEPT: &[&str] = &[
+    "CARGO_HOME",
+    "CARGO_HTTP_",
+    "CARGO_MAKEFLAGS",
+    "CARGO_NET_",
+    "CARGO_REGISTRIES_",
+    "CARGO_REGISTRY_",
+    "CARGO_SOURCE_",
+];
 
 fn main() {
     // Asked when it runs: a target folder that was moved or copied keeps this program as it was compiled elsewhere.
@@ -36,7 +43,11 @@ fn main() {
         // A copy: the folder that they are built in is shared by all profiles.
         let file = format!("{name}.wasm");
         fs::copy(built.join(format!("{}.wasm", name.replace('-', "_"))), out.join(&file)).unwrap();
-        writeln!(rust, "    Component {{ name: {name:?}, wasm: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},").unwrap();
+        writeln!(
+            rust,
+            "    Component {{ name: {name:?}, wasm: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\")) }},"
+        )
+        .unwrap();
     }
     rust += "];\n";
     fs::write(out.join("components.rs"), rust).unwrap();

@@ -195,8 +195,11 @@ fn listed_files() {
     let host = Host::new(&environment).unwrap();
     let mut request = Request::new(folder.path(), environment);
     request.selection = Selection::All;
-    request.policy =
-        Policy::Verifiers { verifiers: vec!["json-syntax".to_owned()], settings: serde_json::json!({}), grants: vec![] };
+    request.policy = Policy::Verifiers {
+        verifiers: vec!["json-syntax".to_owned()],
+        settings: serde_json::json!({}),
+        grants: vec![],
+    };
     let tokio = tokio(1);
     let run = || tokio.block_on(host.run(request.clone(), ())).unwrap();
     let mut listed = || {

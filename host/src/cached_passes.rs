@@ -88,7 +88,8 @@ impl CachedPasses {
 
     /// Keep what was learned for later runs. A failure costs time and nothing else, so it is not reported.
     pub(crate) fn keep(&self) {
-        let mut now = std::mem::take(&mut *self.now.lock().unwrap_or_else(PoisonError::into_inner));
+        // Not taken out: another check of the same run may add to it, and keep it all again.
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         now.sort_unstable();
         now.dedup();
         if now.iter().all(|input| self.contains(input)) {

@@ -187,10 +187,7 @@ pub enum Error {
 impl Error {
     /// Whether the machine is at fault, and not the caller: there is no space, or git did not answer in time.
     pub fn is_of_the_machine(&self) -> bool {
-        match self {
-            Self::Snapshot(_) | Self::Git { .. } => true,
-            _ => false,
-        }
+        matches!(self, Self::Snapshot(_) | Self::Git { .. })
     }
 
     /// What to do about it.
@@ -314,12 +311,7 @@ impl Stored {
 
 /// These files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
 /// repository.
-pub fn stored(
-    root: &Path,
-    commit: &str,
-    paths: &BTreeSet<&str>,
-    environment: &Environment,
-) -> Result<Stored, Error> {
+pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>, environment: &Environment) -> Result<Stored, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
     let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.stored(commit, paths)?;

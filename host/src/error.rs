@@ -283,7 +283,10 @@ mod tests {
         let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
         let missing = || std::io::Error::from_raw_os_error(libc::ENOENT);
         assert_eq!(Error::input("x").because(full()).exit(), Exit::NoVerdict);
-        assert_eq!(Error::usage("x").because(Cause { message: "y".into(), source: Some(full().into()) }).exit(), Exit::NoVerdict);
+        assert_eq!(
+            Error::usage("x").because(Cause { message: "y".into(), source: Some(full().into()) }).exit(),
+            Exit::NoVerdict
+        );
         assert_eq!(Error::input("x").because(missing()).exit(), Exit::Mistake);
         for kind in [libc::EIO, libc::EMFILE, libc::ENFILE, libc::EDQUOT, libc::ENOMEM] {
             assert!(is_of_the_machine(&std::io::Error::from_raw_os_error(kind)), "{kind}");

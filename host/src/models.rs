@@ -15,6 +15,7 @@ mod key;
 #[cfg(feature = "models")]
 mod openai;
 mod prompt;
+#[cfg(feature = "models")]
 mod strict;
 mod tape;
 #[cfg(feature = "models")]
@@ -49,6 +50,7 @@ pub struct Models {
     #[cfg(feature = "models")]
     client: http::Client,
     /// Where the keys are.
+    #[cfg_attr(not(feature = "models"), expect(dead_code, reason = "nobody is asked over HTTP"))]
     environment: Environment,
     /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
     script: Option<(String, Script<Result<Answer, NoAnswer>>)>,

@@ -79,7 +79,8 @@ impl Verifiers {
     }
 
     async fn look(&self, name: &str) -> Result<Known, Failure> {
-        let (runtime, folder, compiling) = (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
+        let (runtime, folder, compiling) =
+            (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
         let named = name.to_owned();
         // Reading a component takes the disk, and compiling it seconds.
         let loaded = tokio::task::spawn_blocking(move || {
@@ -134,7 +135,7 @@ impl Resolver for Verifiers {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bundled"))]
 mod tests {
     use super::*;
     use crate::runtime::BUNDLED;

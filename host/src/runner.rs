@@ -4,6 +4,7 @@ mod files;
 mod reads;
 mod unchanged;
 
+use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
 use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
@@ -64,6 +65,8 @@ pub(crate) struct CheckRunner<'a> {
     asked: Mutex<Vec<FileSet>>,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
+    /// What verifiers passed before, by component, settings and limits.
+    passes: Mutex<BTreeMap<(String, String, String), Arc<CachedPasses>>>,
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
@@ -148,6 +151,7 @@ impl<'a> CheckRunner<'a> {
             asked: Mutex::default(),
             added: None,
             forgetful: false,
+            passes: Mutex::default(),
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
@@ -185,6 +189,15 @@ impl<'a> CheckRunner<'a> {
         let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
         log.sort_by(|a, b| a.check.cmp(&b.check));
         log
+    }
+
+    /// What a verifier passed before this run. Checks that share one, with its settings and limits, share this too: none of
+    /// them finds what another of the same run passed, so that a record does not depend on which was faster.
+    fn passes_before(&self, store: &Arc<CacheStore>, check: &plan::Check, settings: &str) -> Arc<CachedPasses> {
+        let key = (check.digest.clone(), settings.to_owned(), format!("{:?}", check.limits));
+        let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || Arc::new(CachedPasses::of(store, &check.digest, settings, &check.limits));
+        Arc::clone(passes.entry(key).or_insert_with(read))
     }
 
     /// What stands behind these grants.
@@ -239,7 +252,7 @@ impl<'a> CheckRunner<'a> {
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && !self.forgetful);
         let work = Arc::new(Work {
-            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits)),
+            cached: store.map(|store| self.passes_before(store, check, &settings)),
             source,
             capabilities: self.capabilities(&grants),
             grants,

@@ -584,7 +584,11 @@ fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<
 }
 
 /// The files that there are to judge now and were not before.
-fn added(request: &Request, before: &changes::Changes, store: Option<&Arc<CacheStore>>) -> Result<Vec<String>, Failure> {
+fn added(
+    request: &Request,
+    before: &changes::Changes,
+    store: Option<&Arc<CacheStore>>,
+) -> Result<Vec<String>, Failure> {
     let Request { folder, selection, environment, .. } = request;
     let now = changes::collect_with(folder, selection, Needs::default(), environment, store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))

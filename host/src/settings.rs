@@ -47,7 +47,9 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         return whole(format!("expected a table of settings, found {settings}"));
     };
     if !is_exact(settings) {
-        return whole("a whole number beyond ±9007199254740991, which readers of JSON round; write it as a text".to_owned());
+        return whole(
+            "a whole number beyond ±9007199254740991, which readers of JSON round; write it as a text".to_owned(),
+        );
     }
     if schema.is_empty() {
         return match object.keys().next() {
@@ -56,7 +58,10 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         };
     }
     if schema.len() > MAX_SCHEMA_BYTES {
-        return unusable(format!("the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read", schema.len()));
+        return unusable(format!(
+            "the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read",
+            schema.len()
+        ));
     }
     let schema: Value = match serde_json::from_str(schema) {
         Ok(schema) => schema,
@@ -90,6 +95,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "bundled")]
     use crate::runtime::BUNDLED;
     use serde_json::json;
 
@@ -103,6 +109,7 @@ mod tests {
         assert_eq!(validate(SCHEMA, &json!({"signal": "DONE", "list": [1]})), Ok(()));
     }
 
+    #[cfg(feature = "bundled")]
     #[test]
     fn a_glance_is_never_wrong() {
         let schemas = BUNDLED.iter().map(|bundled| bundled.description().settings_schema);

@@ -143,7 +143,9 @@ fn clean_tree_looks_at_the_working_tree_whatever_is_judged() {
     ] {
         let home = Home::new();
         home.sh("echo 1 > a.json; echo 1 > b.json; git add -A; git commit -qm second");
-        let run = |selection: &[&str]| home.gate(&home.work(), &[&["run", "--verifier", "clean-tree"], selection].concat(), &[]);
+        let run = |selection: &[&str]| {
+            home.gate(&home.work(), &[&["run", "--verifier", "clean-tree"], selection].concat(), &[])
+        };
         let selections: [&[&str]; 6] = [
             &[],
             &["--since", "HEAD~1"],

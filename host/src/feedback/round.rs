@@ -19,7 +19,12 @@ pub(crate) struct Round {
 
 impl Round {
     /// The attempt with this number, after those that came to these gates, each with its number, oldest first.
-    pub(crate) fn new<'a>(attempt: u32, allowed: u32, now: &Node, before: impl IntoIterator<Item = (u32, &'a Node)>) -> Self {
+    pub(crate) fn new<'a>(
+        attempt: u32,
+        allowed: u32,
+        now: &Node,
+        before: impl IntoIterator<Item = (u32, &'a Node)>,
+    ) -> Self {
         let mut first = BTreeMap::new();
         let mut last = Vec::new();
         for (number, gate) in before {

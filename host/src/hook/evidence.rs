@@ -38,6 +38,10 @@ pub fn record(
         feedback: feedback.clone(),
         failure: session.failure.clone().unwrap_or_default(),
     };
-    ledger.append(&Project::of(folder, environment)?, vec![NewEntry::new(kind, labels, &bounce)?], Durability::Process)?;
+    ledger.append(
+        &Project::of(folder, environment)?,
+        vec![NewEntry::new(kind, labels, &bounce)?],
+        Durability::Process,
+    )?;
     Ok(())
 }

@@ -265,6 +265,7 @@ mod tests {
         importing("gatehost:verifier/workspace@0.1.0").permit(&Grants::from_iter([Grant::Workspace])).expect("granted");
     }
 
+    #[cfg(feature = "bundled")]
     #[test]
     fn what_is_cut_off_has_no_anatomy() {
         let whole = crate::runtime::BUNDLED.iter().find(|bundled| bundled.name == "command").expect("bundled");

@@ -189,7 +189,8 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Entr
     let real = folder
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
-    let root = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).unwrap_or_else(|| real.clone());
+    let root =
+        changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).unwrap_or_else(|| real.clone());
     for (above, folder) in real.ancestors().take_while(|folder| folder.starts_with(&root)).enumerate() {
         let path = folder.join(FILE);
         match path.symlink_metadata() {

@@ -41,7 +41,8 @@ pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Resu
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
     let no_repository = || Error::usage("a configuration can be taken from a commit only in a git repository");
-    let root = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
+    let root =
+        changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
     let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
     let folders: Vec<String> =
         real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
@@ -121,7 +122,8 @@ impl Found {
             };
             !self.config.protected.is_empty() && inside.is_some_and(|path| protected.contains(path))
         };
-        let root = folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
+        let root =
+            folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
         let root = root.as_deref().unwrap_or(folder);
         let changes = changes::collect(root, &selection, changes::Needs::default(), environment)?;
         let paths = changes.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);

@@ -115,8 +115,8 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
 
 /// Whether the configuration can be used, and what its models need.
 fn configuration(global: &Global, root: &Path) -> Line {
-    let planned =
-        setup::host(global, &Environment::of_process()).and_then(|host| setup::wait(host.plan(Request::new(root, Environment::of_process()), ())));
+    let planned = setup::host(global, &Environment::of_process())
+        .and_then(|host| setup::wait(host.plan(Request::new(root, Environment::of_process()), ())));
     match planned {
         Err(error) => Line::bad("configuration", error.to_string(), "`gate plan` shows all of it"),
         Ok(planned) => {
