@@ -9,8 +9,7 @@
 //! together are too large, those that were not used for the longest time go.
 
 use crate::random::random;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use crate::regular_file::{self, Symlinks};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -184,22 +183,12 @@ fn is_mine(found: &fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Read a file that is one, whole: what is anything else, or too large, is `InvalidData`. It is looked at before it is
-/// read, since a pipe would block and a device need not end.
+/// Reads a whole regular file. Anything else, and a file that is too large, is an error of the kind `InvalidData`.
 fn read_regular(path: &Path, most: u64) -> io::Result<(File, Vec<u8>)> {
-    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        // A link, or a socket.
-        Err(Errno::LOOP | Errno::NXIO) => return Err(invalid()),
-        Err(errno) => return Err(errno.into()),
-    };
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > most {
-        return Err(invalid());
-    }
-    let mut bytes = vec![0; usize::try_from(found.len()).map_err(|_| invalid())?];
+    let mut file = regular_file::open(path, Symlinks::Refuse)?;
+    let size = file.metadata()?.len();
+    let size = usize::try_from(size).ok().filter(|_| size <= most).ok_or(io::ErrorKind::InvalidData)?;
+    let mut bytes = vec![0; size];
     file.read_exact(&mut bytes)?;
     Ok((file, bytes))
 }

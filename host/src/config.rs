@@ -15,7 +15,6 @@ mod people;
 mod problem;
 mod read;
 mod references;
-mod regular;
 mod settings_files;
 mod structure;
 mod terms;
@@ -34,7 +33,6 @@ pub use looping::Loop;
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
-pub use regular::open_regular;
 pub use terms::{Flaky, Inapplicable, Leniency, Mode, PassIf, Terms, When};
 
 pub(crate) use files::pattern;

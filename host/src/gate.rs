@@ -39,7 +39,7 @@ pub trait RunCheck: Sync {
     /// Every call must ask anew: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
     /// future is dropped when its time is over or its answer no longer matters, and must then stop its work. A panic
     /// in it counts as no answer.
-    fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Judged> + Send;
+    fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Checked> + Send;
 
     /// Whether everything is still as it was when it was judged. Asked once, when the gate would pass: where it is not,
     /// there is no pass.
@@ -48,7 +48,7 @@ pub trait RunCheck: Sync {
     }
 
     /// Take note of progress. Called from within the run, and so must return at once.
-    fn observe(&self, event: Event<'_>) {
+    fn observe(&self, event: GateEvent<'_>) {
         let _ = event;
     }
 }
@@ -56,16 +56,16 @@ pub trait RunCheck: Sync {
 /// What a judge says.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is nearly always the large one")]
-pub enum Judged {
+pub enum Checked {
     /// There is no file for this check to judge.
     NoFiles,
     /// The verifier's answer, or why there is none.
-    Answer(Answer),
+    Answer(CheckAnswer),
 }
 
 /// What a verifier answered, and what was done for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct CheckAnswer {
     /// The verdict, of all files together.
     pub verdict: Verdict,
     /// The files that were judged, for a check of files.
@@ -76,13 +76,13 @@ pub struct Answer {
     pub models: Vec<ModelUse>,
 }
 
-impl From<Verdict> for Answer {
+impl From<Verdict> for CheckAnswer {
     fn from(verdict: Verdict) -> Self {
         Self { verdict, files: None, commands: Vec::new(), models: Vec::new() }
     }
 }
 
-impl From<Verdict> for Judged {
+impl From<Verdict> for Checked {
     fn from(verdict: Verdict) -> Self {
         Self::Answer(verdict.into())
     }
@@ -90,7 +90,7 @@ impl From<Verdict> for Judged {
 
 /// Progress. A path is the names from the gate down, joined by `/`.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'e> {
+pub enum GateEvent<'e> {
     /// A member begins.
     Started {
         /// Which.

@@ -4,4 +4,4 @@ pub mod dsse;
 mod passed;
 pub mod statement;
 
-pub use passed::{Answer, Question, answer};
+pub use passed::{Verification, VerificationRequest, answer};

@@ -176,7 +176,7 @@ pub enum Again {
 
 /// What happens next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum RetryDecision {
     /// Nothing: it passed.
     Done,
     /// It is tried again.
@@ -203,16 +203,16 @@ pub enum Decision {
 }
 
 /// Decide what happens after the last attempt.
-pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> Decision {
+pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> RetryDecision {
     let Some(last) = facts.attempts.last() else {
-        return Decision::Stop { why: "nothing was attempted".to_owned() };
+        return RetryDecision::Stop { why: "nothing was attempted".to_owned() };
     };
     if last.status == Some(Status::Pass) {
-        return Decision::Done;
+        return RetryDecision::Done;
     }
     let class = last.class();
     let reached = |count: u32, most: u32| most > 0 && count >= most;
-    let escalate = |level, trigger, why: String| Decision::Escalate { level, trigger, why };
+    let escalate = |level, trigger, why: String| RetryDecision::Escalate { level, trigger, why };
     if reached(facts.failed_in_group, escalation.group) {
         let why = format!("{} tasks of the group failed", facts.failed_in_group);
         return escalate(EscalationLevel::Halt, "group", why);
@@ -221,7 +221,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts)
         return escalate(EscalationLevel::Notify, "needs-person", why.clone());
     }
     if class == Class::Blocked {
-        return Decision::Stop { why: blocked(&facts.blocked_by) };
+        return RetryDecision::Stop { why: blocked(&facts.blocked_by) };
     }
     let of = |wanted: &dyn Fn(&Class) -> bool| count(facts.attempts.iter().filter(|past| wanted(&past.class())));
     let rejected = |past: &&Past| past.class() == Class::ReviewRejection;
@@ -258,7 +258,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts)
         return escalate(EscalationLevel::Notify, "retries", why);
     }
     let who = if class == Class::Infra { Again::Verifier } else { Again::Executor };
-    Decision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
+    RetryDecision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
 }
 
 fn count<'a>(attempts: impl Iterator<Item = &'a Past>) -> u32 {
@@ -279,18 +279,18 @@ fn blocked(by: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn decided(attempts: &[Past]) -> Decision {
+    fn decided(attempts: &[Past]) -> RetryDecision {
         let facts = Facts { attempts: attempts.to_vec(), failed_in_group: 1, ..Facts::default() };
         decide(&RetryPolicy::default(), &EscalationPolicy::default(), &facts)
     }
 
-    fn word(decision: &Decision) -> String {
+    fn word(decision: &RetryDecision) -> String {
         match decision {
-            Decision::Done => "done".to_owned(),
-            Decision::Retry { who: Again::Executor, after } => format!("retry after {}", after.as_secs()),
-            Decision::Retry { who: Again::Verifier, after } => format!("ask again after {}", after.as_secs()),
-            Decision::Escalate { level, trigger, .. } => format!("{} {trigger}", level.as_str()),
-            Decision::Stop { .. } => "stop".to_owned(),
+            RetryDecision::Done => "done".to_owned(),
+            RetryDecision::Retry { who: Again::Executor, after } => format!("retry after {}", after.as_secs()),
+            RetryDecision::Retry { who: Again::Verifier, after } => format!("ask again after {}", after.as_secs()),
+            RetryDecision::Escalate { level, trigger, .. } => format!("{} {trigger}", level.as_str()),
+            RetryDecision::Stop { .. } => "stop".to_owned(),
         }
     }
 
@@ -363,7 +363,7 @@ mod tests {
             for second in &classes {
                 for status in [Some(Status::Fail), Some(Status::Abstain), Some(Status::Error), None] {
                     let past = |class: &Class| Past { status, class: Some(class.clone()) };
-                    assert_ne!(decided(&[past(first), past(second)]), Decision::Done);
+                    assert_ne!(decided(&[past(first), past(second)]), RetryDecision::Done);
                 }
             }
         }

@@ -28,7 +28,7 @@ mod wasi;
 
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
-pub use call::{Answer, FileInput, Terms, Used};
+pub use call::{CallResult, FileInput, Terms, Used};
 pub use capability::{AskModels, Capabilities, Capability, Granted, Grants, Pending, ReadFiles, RunCommands};
 pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
@@ -40,9 +40,10 @@ pub use source::Source;
 use crate::cache_store::CacheStore;
 pub use crate::verdict::Rule;
 use crate::verdict::{ErrorKind, Failure};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -122,7 +123,7 @@ impl Runtime {
     /// Make a component ready for checks with these grants.
     pub fn load(&self, source: &Source, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
         let key = (source.digest().to_owned(), grants.clone());
-        let loaded = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = || self.loaded.lock();
         if let Some(verifier) = loaded().get(&key) {
             return Ok(Arc::clone(verifier));
         }

@@ -431,7 +431,7 @@ impl Session {
         let services =
             Services::new(plan, &subject, tape, self.request.commands.clone(), found.path.clone(), environment);
         let told = subject.clone();
-        let observe = |event: gate::Event<'_>| emitter.gate_event(event);
+        let observe = |event: gate::GateEvent<'_>| emitter.gate_event(event);
         let done = {
             let emitter = Arc::clone(&emitter);
             move |check: &str, done, total| {

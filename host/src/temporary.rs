@@ -1,5 +1,6 @@
 //! Folders of this user alone, deleted with their value; what a run that was killed leaves, a later one deletes.
 
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, renameat_with, statat, unlinkat};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -7,7 +8,7 @@ use std::fs::{self, DirEntry, Permissions};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 use std::time::Duration;
 use std::{env, io};
 
@@ -42,7 +43,7 @@ static LIVE: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(Some(BTreeSet::new())
 
 /// Delete every folder that there is, and let no other be made: the program is about to end.
 pub(crate) fn remove_all() {
-    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let live = LIVE.lock().take();
     live.into_iter().flatten().for_each(|folder| remove(&folder));
 }
 
@@ -62,7 +63,7 @@ impl Temporary {
         let folder = tempfile::Builder::new().prefix(purpose.prefix()).permissions(private).tempdir()?;
         let lock = lock(folder.path())?;
         let path = folder.path().canonicalize()?;
-        match &mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *LIVE.lock() {
             Some(live) => live.insert(path.clone()),
             None => return Err(io::Error::other("the program was interrupted")),
         };
@@ -80,7 +81,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         remove(&self.path);
-        if let Some(live) = &mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(live) = &mut *LIVE.lock() {
             live.remove(&self.path);
         }
     }

@@ -8,7 +8,7 @@ fn status(status: u16) -> Act {
     Act::Status(status, "", r#"{"error": {"message": "busy just now"}}"#.to_owned())
 }
 
-fn text(answer: Result<Answer, NoAnswer>) -> String {
+fn text(answer: Result<ModelAnswer, NoAnswer>) -> String {
     answer.map_or_else(|why| why.to_string(), |answer| answer.text)
 }
 

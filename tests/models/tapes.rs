@@ -14,7 +14,7 @@ fn echo_nonce(server_number: usize) -> Server {
 fn play(models: &Models, words: &str) -> Result<String, NoAnswer> {
     let question = question(models, "");
     let nonce = question.nonce.clone();
-    let question = Question { prompt: vec![Part::Text(format!("{words} {nonce}"))], ..question };
+    let question = ModelQuestion { prompt: vec![Part::Text(format!("{words} {nonce}"))], ..question };
     let answer = tokio().block_on(models.ask("m", question)).1?;
     // Whatever nonce it was: what comes back has that of this run.
     assert!(answer.text.ends_with(&nonce), "{}", answer.text);

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Given};
 use super::trial::Trial;
-use crate::runtime::{Answer, FileInput};
+use crate::runtime::{CallResult, FileInput};
 use crate::verdict::Failure;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ pub async fn measure(
     for case in cases {
         let mut all = measure_case(trial, trivial, case).await?;
         let counted = counting.judge(case).await?;
-        let used = |answer: &Answer| answer.used.instructions.unwrap_or_default();
+        let used = |answer: &CallResult| answer.used.instructions.unwrap_or_default();
         all.instructions = counted.answers.iter().map(|(_, answer)| used(answer)).sum();
         measured.push(all);
     }

@@ -8,7 +8,7 @@ mod inputs;
 mod rules;
 
 use super::case::{Case, Given};
-use super::trial::{Asked, Judged, Trial};
+use super::trial::{Asked, Trial, TrialRun};
 use crate::config;
 use crate::limits::Limits;
 use crate::plan::Shape;
@@ -216,12 +216,12 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
 }
 
 /// All that a caller gets of an answer.
-fn seen(judged: &Judged) -> (Value, Vec<String>) {
+fn seen(judged: &TrialRun) -> (Value, Vec<String>) {
     let lines = judged.answers.iter().flat_map(|(_, answer)| &answer.log);
     (judged.verdicts(), lines.map(|line| format!("{}: {}", line.severity, line.message)).collect())
 }
 
-fn misplaced_finding(case: &Case, judged: &Judged) -> Option<String> {
+fn misplaced_finding(case: &Case, judged: &TrialRun) -> Option<String> {
     let Given::Files(files) = &case.given else { return None };
     judged.answers.iter().find_map(|(path, answer)| {
         let bytes = &files.iter().find(|file| file.path == *path)?.content;
@@ -236,7 +236,7 @@ fn misplaced_finding(case: &Case, judged: &Judged) -> Option<String> {
     })
 }
 
-fn misnamed_finding(case: &Case, judged: &Judged) -> Option<String> {
+fn misnamed_finding(case: &Case, judged: &TrialRun) -> Option<String> {
     let mut findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
     let finding = findings.find(|finding| !is_kebab(&finding.code))?;
     Some(format!("case `{}`: the code `{}`", case.name, clean_line(&finding.code, 60)))
@@ -264,7 +264,13 @@ async fn answers(trial: &Trial, like: &Case, input: &str, given: &Given, undecla
     }
 }
 
-async fn ask(trial: &Trial, like: &Case, given: &Given, settings: &Value, limits: &Limits) -> Result<Judged, Failure> {
+async fn ask(
+    trial: &Trial,
+    like: &Case,
+    given: &Given,
+    settings: &Value,
+    limits: &Limits,
+) -> Result<TrialRun, Failure> {
     let folder = like.files();
     let commands = like.commands.commands();
     let models = like.models.models();

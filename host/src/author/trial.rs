@@ -6,8 +6,8 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
 use crate::runtime::{
-    Answer, AskModels, Capabilities, Capability, ComponentType, Description, Granted, Grants, ReadFiles, RunCommands,
-    Runtime, Source, Terms, Verifier,
+    AskModels, CallResult, Capabilities, Capability, ComponentType, Description, Granted, Grants, ReadFiles,
+    RunCommands, Runtime, Source, Terms, Verifier,
 };
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Status};
@@ -43,9 +43,9 @@ pub(super) struct Asked<'a> {
 
 /// What it said: for each file, or of the submission.
 #[derive(Debug)]
-pub struct Judged {
+pub struct TrialRun {
     /// The answers, each with the path of the file; the path is empty for a submission.
-    pub answers: Vec<(String, Answer)>,
+    pub answers: Vec<(String, CallResult)>,
     /// How long all calls took, without what had to be prepared for them.
     pub(super) time: Duration,
 }
@@ -105,11 +105,11 @@ impl Trial {
     }
 
     /// Have it judge a case.
-    pub async fn judge(&self, case: &Case) -> Result<Judged, Failure> {
+    pub async fn judge(&self, case: &Case) -> Result<TrialRun, Failure> {
         self.judge_within(case, &Limits::default()).await
     }
 
-    pub(super) async fn judge_within(&self, case: &Case, limits: &Limits) -> Result<Judged, Failure> {
+    pub(super) async fn judge_within(&self, case: &Case, limits: &Limits) -> Result<TrialRun, Failure> {
         let folder = case.files();
         let asked = Asked {
             given: &case.given,
@@ -123,7 +123,7 @@ impl Trial {
     }
 
     /// `Err` where it is not even asked.
-    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<Judged, Failure> {
+    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<TrialRun, Failure> {
         settings::validate(&self.about.settings_schema, asked.settings).map_err(|problems| invalid(&problems))?;
         let has = |capability| self.component_type.capabilities().contains(&capability);
         let workspace = match has(Capability::Workspace) {
@@ -151,13 +151,14 @@ impl Trial {
                 }
             }
             Given::Submission(submission) => {
+                let submission = submission.clone();
                 let start = Instant::now();
                 let answer = self.runtime.check_submission(&self.verifier, &terms, submission).await;
                 time += start.elapsed();
                 answers.push((String::new(), answer));
             }
         }
-        Ok(Judged { answers, time })
+        Ok(TrialRun { answers, time })
     }
 }
 
@@ -170,10 +171,10 @@ fn invalid(problems: &[settings::Problem]) -> Failure {
     Failure::new(ErrorKind::SettingsInvalid, format!("the settings do not fit the schema: {}", told.join("; ")))
 }
 
-impl Judged {
+impl TrialRun {
     /// The verdicts, as `expected.json` has them: the verdict, or for each file its verdict.
     pub fn verdicts(&self) -> Value {
-        let value = |answer: &Answer| serde_json::to_value(&answer.verdict).unwrap_or_default();
+        let value = |answer: &CallResult| serde_json::to_value(&answer.verdict).unwrap_or_default();
         match self.answers.as_slice() {
             [(path, answer)] if path.is_empty() => value(answer),
             files => Value::Object(files.iter().map(|(path, answer)| (path.clone(), value(answer))).collect()),

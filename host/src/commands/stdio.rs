@@ -4,13 +4,13 @@ use super::capture::Capture;
 use super::supervisor::{Confinement, Said, Stage};
 use super::{Captured, Ending, NoResult, sys};
 use libc::pollfd;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an output is read that somebody holds who is not ours to end.
@@ -30,7 +30,7 @@ impl Lifeline {
     }
 
     pub(super) fn cut(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.0.lock().take());
     }
 }
 

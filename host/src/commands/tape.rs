@@ -11,13 +11,13 @@
 use super::{Captured, Ending, NoResult, Ran};
 use crate::config::{Command, Sandbox};
 use crate::text::{self, hex};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// A tape that is longer is not read.
@@ -197,7 +197,7 @@ impl CommandTape {
     /// What a command comes to, where it is not to be run.
     pub(super) fn played(&self, name: &str, command: &Command) -> Option<Result<Ran, NoResult>> {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
-        let next = lines.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).and_then(VecDeque::pop_front);
+        let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
             NoResult::not_started(format!("the tape {what}")).with_hint("record it again with `--record-commands`")
         };
@@ -224,9 +224,9 @@ impl CommandTape {
     /// Write down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
     pub(super) fn note(&self, ran: &Ran) -> Result<(), NoResult> {
         let Self::Record(CommandRecorder(file)) = self else { return Ok(()) };
-        let written = serde_json::to_string(&Line::of(ran)).map_err(io::Error::from).and_then(|line| {
-            file.lock().unwrap_or_else(PoisonError::into_inner).write_all(format!("{line}\n").as_bytes())
-        });
+        let written = serde_json::to_string(&Line::of(ran))
+            .map_err(io::Error::from)
+            .and_then(|line| file.lock().write_all(format!("{line}\n").as_bytes()));
         written.map_err(|error| NoResult::not_started(format!("it could not be recorded: {error}")))
     }
 }

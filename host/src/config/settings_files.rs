@@ -1,7 +1,8 @@
 //! Settings whose text stands in a file beside gate.toml, such as the prompt of a reviewer.
 
 use super::read::Table;
-use super::{Config, Problem, Problems, open_regular};
+use super::{Config, Problem, Problems};
+use crate::regular_file::{self, Symlinks};
 use crate::text::clean_line;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -72,7 +73,7 @@ fn inside(folder: &Path, path: &Path) -> Result<PathBuf, String> {
 
 fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
-    let file = open_regular(path).map_err(|error| error.to_string())?;
+    let file = regular_file::open(path, Symlinks::Follow).map_err(|error| error.to_string())?;
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_BYTES { Err(format!("it has more than {MAX_BYTES} bytes")) } else { Ok(text) }
 }

@@ -1,4 +1,7 @@
-//! Several futures at the same time, on the task that waits for them.
+//! Runs several futures at the same time, on the task that waits for them.
+//!
+//! Unlike `FuturesUnordered`, which polls in the order of wake-ups, this polls in the order of the list: futures that
+//! wait for nothing finish in that order, so a vote is counted the same way in every run.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};

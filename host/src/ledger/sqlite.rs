@@ -13,10 +13,10 @@ use super::{
     Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey, body::Pruned,
 };
 use crate::text;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 const FILE: &str = "ledger.db";
@@ -78,7 +78,7 @@ impl SqliteLedger {
 
     fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
         // A panic while it was held can have left nothing but a transaction that is rolled back.
-        self.connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.connection.lock()
     }
 
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, LedgerError>) -> Result<T, LedgerError> {

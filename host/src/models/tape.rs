@@ -8,6 +8,7 @@ use super::prompt::Rendered;
 use super::{NoAnswer, Reply};
 use crate::config::{Api, Model};
 use crate::text::clean_line;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -15,7 +16,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 const VERSION: u32 = 1;
 /// A tape that is longer is not read.
@@ -196,7 +196,7 @@ impl Recorder {
             answer: came.as_ref().ok().cloned(),
             no_answer: came.as_ref().err().cloned(),
         };
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.0.lock();
         let written = serde_json::to_string(&exchange).map_err(io::Error::from).and_then(|mut line| {
             line.push('\n');
             file.write_all(line.as_bytes())?;
@@ -215,7 +215,7 @@ impl Player {
     /// The recorded answer. Each is given once: a question that was asked three times has three.
     pub(super) fn play(&self, name: &str, model: &Model, question: &Rendered) -> Result<Reply, NoAnswer> {
         let key = (name.to_owned(), Asked::new(model, question).digest(&question.nonce));
-        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.0.lock();
         let played = answers.get_mut(&key).and_then(VecDeque::pop_front);
         let Some(Played { nonce, came }) = played else {
             let why = format!(

@@ -7,8 +7,9 @@ use super::counts;
 use crate::outcome::{ModelUse, Node, NodeKind, Outcome, SkipReason};
 use crate::record::{Mark, Record};
 use crate::submission::CommandEvidence;
-use crate::text::clean_line;
+use crate::text::{clean_line, paint};
 use crate::verdict::{Failure, Finding, Level, Status};
+use anstyle::AnsiColor;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ impl Lines<'_> {
             let word = if node.outcome == Outcome::NotApplicable { "n/a" } else { node.outcome.as_str() };
             // Padded by hand: colours have no width.
             let padding = " ".repeat(12usize.saturating_sub(word.len()));
-            let word = paint(self.style, colour(node.outcome), word);
+            let word = paint(self.style.color, colour(node.outcome), word);
             let indent = "  ".repeat(depth);
             let width = self.width.saturating_sub(indent.len());
             let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node, self.style.verbose));
@@ -125,7 +126,7 @@ impl Lines<'_> {
             Level::Warning => YELLOW,
             Level::Note => CYAN,
         };
-        let level = paint(self.style, colour, &finding.level.to_string());
+        let level = paint(self.style.color, colour, &finding.level.to_string());
         self.text(4, &format!("{place}{level}[{}] {}", finding.code, finding.message))?;
         match &finding.hint {
             Some(hint) => self.text(6, &format!("hint: {hint}")),
@@ -146,7 +147,7 @@ impl Lines<'_> {
     fn conclusion(&mut self, record: &Record) -> io::Result<()> {
         let gate = &record.gate;
         let status = record.status;
-        let word = paint(self.style, colour(status.into()), status.as_str());
+        let word = paint(self.style.color, colour(status.into()), status.as_str());
         let counts: Vec<String> =
             counts(record).iter().map(|(outcome, count)| format!("{count} {}", plural(*outcome))).collect();
         let counts = if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") };
@@ -262,23 +263,19 @@ fn duration(duration: Duration) -> String {
     }
 }
 
-const RED: u8 = 31;
-const GREEN: u8 = 32;
-const YELLOW: u8 = 33;
-const CYAN: u8 = 36;
-const DIM: u8 = 2;
+const RED: anstyle::Style = AnsiColor::Red.on_default();
+const GREEN: anstyle::Style = AnsiColor::Green.on_default();
+const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default();
+const CYAN: anstyle::Style = AnsiColor::Cyan.on_default();
+const DIM: anstyle::Style = anstyle::Style::new().dimmed();
 
-fn colour(outcome: Outcome) -> u8 {
+fn colour(outcome: Outcome) -> anstyle::Style {
     match outcome {
         Outcome::Pass => GREEN,
         Outcome::Fail => RED,
         Outcome::Abstain | Outcome::Error => YELLOW,
         Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => DIM,
     }
-}
-
-fn paint(style: Style, colour: u8, text: &str) -> String {
-    if style.color { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 #[cfg(test)]

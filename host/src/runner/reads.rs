@@ -9,9 +9,10 @@ use super::unchanged;
 use crate::runtime::ReadFiles;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{Entry, Error, Kind, Mark, Page, Workspace};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most answers that are noted; after more, a pass could not be confirmed, and so is none.
 const MOST: usize = 200_000;
@@ -60,7 +61,7 @@ pub(super) struct Reads {
 
 impl Reads {
     fn note(&self, question: Question, mark: Option<Mark>, digest: blake3::Hash) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock();
         let full = answers.len() > MOST;
         match answers.entry(question) {
             btree_map::Entry::Occupied(mut known) => {
@@ -76,7 +77,7 @@ impl Reads {
 
     /// `Err` where something would be answered otherwise now.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = self.answers.lock();
         if answers.len() > MOST {
             let message = format!("verifiers read more than {MOST} things of the work, which cannot be confirmed");
             return Err(Failure::new(ErrorKind::SubjectChanged, message));

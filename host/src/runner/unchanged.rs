@@ -8,9 +8,9 @@ use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{Astray, Error, Kind, Looker, Mark, Workspace};
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// The most files that are named; the others are counted.
 const MAX_NAMED: usize = 10;
@@ -40,7 +40,7 @@ struct Seen {
 impl Unchanged {
     /// Remember a file that is judged.
     pub(super) fn saw(&self, path: &str, mark: Option<Mark>, digest: Digest, size: u64) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         match seen.get_mut(path) {
             Some(before) => before.torn |= before.digest != digest,
             None => {
@@ -60,7 +60,7 @@ impl Unchanged {
 
     /// `Err` where a file is not what it was when it was remembered.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         let mut looker = Looker::new(work);
         let mut same = |path: &str, seen: &Seen| {
             let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));

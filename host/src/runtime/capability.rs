@@ -9,7 +9,7 @@ pub(super) mod models;
 
 use crate::commands::{Commands, NoResult, Ran};
 use crate::config::Grant;
-use crate::models::{Answer, Models, NoAnswer, Question};
+use crate::models::{ModelAnswer, ModelQuestion, Models, NoAnswer};
 use crate::outcome::ModelUse;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{self, Workspace};
@@ -79,7 +79,11 @@ pub trait AskModels: fmt::Debug + Send + Sync {
     /// An unguessable word for one call of a verifier. `None` where there is no randomness.
     fn nonce(&self) -> Option<String>;
     /// Ask a model, and say what that took.
-    fn ask<'a>(&'a self, name: &'a str, question: Question) -> Pending<'a, (ModelUse, Result<Answer, NoAnswer>)>;
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        question: ModelQuestion,
+    ) -> Pending<'a, (ModelUse, Result<ModelAnswer, NoAnswer>)>;
 }
 
 impl ReadFiles for Workspace {
@@ -111,7 +115,11 @@ impl AskModels for Models {
         Self::nonce(self)
     }
 
-    fn ask<'a>(&'a self, name: &'a str, question: Question) -> Pending<'a, (ModelUse, Result<Answer, NoAnswer>)> {
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        question: ModelQuestion,
+    ) -> Pending<'a, (ModelUse, Result<ModelAnswer, NoAnswer>)> {
         Box::pin(Self::ask(self, name, question))
     }
 }

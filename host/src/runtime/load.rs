@@ -12,7 +12,7 @@ use super::{Runtime, contract_diff, program, wasi};
 use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
+
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
 use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
@@ -80,7 +80,7 @@ impl Runtime {
         if source.as_bundled().is_some() {
             return false;
         }
-        let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut components = self.components.lock();
         if components.contains_key(source.digest()) {
             return false;
         }
@@ -109,7 +109,7 @@ impl Runtime {
     }
 
     fn code(&self, source: &Source) -> Result<(Component, Code), Failure> {
-        let components = || self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        let components = || self.components.lock();
         if let Some(component) = components().get(source.digest()) {
             return Ok((component.clone(), Code::Cached));
         }

@@ -8,6 +8,7 @@ use crate::config::{self, Config, Grant};
 use crate::environment::Environment;
 use crate::error::{Error, Kind};
 use crate::record::PolicyRecord;
+use crate::regular_file::{self, Symlinks};
 use crate::runtime::BUNDLED;
 use crate::text::hex;
 use sha2::{Digest, Sha256};
@@ -138,7 +139,7 @@ fn unreadable(name: &str) -> Error {
 }
 
 fn open(path: &Path, name: &str) -> Result<File, Error> {
-    config::open_regular(path).map_err(|error| match path.is_symlink() && !path.exists() {
+    regular_file::open(path, Symlinks::Follow).map_err(|error| match path.is_symlink() && !path.exists() {
         true => {
             Error::new(Kind::Configuration, format_args!("`{name}` is a link, and what it leads to cannot be read"))
                 .because(error)

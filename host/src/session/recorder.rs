@@ -8,7 +8,7 @@ use crate::ledger::body::{CutOff, Escalation, Process, Started};
 use crate::ledger::history::{facts, is_waiting};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
 use crate::record::Record;
-use crate::retry::{Decision, decide};
+use crate::retry::{RetryDecision, decide};
 use crate::submission::Submission;
 use crate::verdict::Status;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ impl Recorder {
             return Ok(None);
         }
         let facts = facts(&*self.ledger, &self.project, record)?;
-        let Decision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
+        let RetryDecision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
             return Ok(None);
         };
         // Work without a task has no history: each of its runs stands alone.

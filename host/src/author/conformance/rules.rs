@@ -1,7 +1,7 @@
 //! What a verifier declares that it can report, held against what it reports.
 
 use super::{Promise, is_kebab};
-use crate::author::trial::Judged;
+use crate::author::trial::TrialRun;
 use crate::runtime::Description;
 use crate::text::clean_line;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ impl<'a> Undeclared<'a> {
     }
 
     /// Look at what was reported for this input.
-    pub(super) fn look(&mut self, judged: &Judged, input: &str) {
+    pub(super) fn look(&mut self, judged: &TrialRun, input: &str) {
         let findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
         for finding in findings.filter(|finding| self.about.rule(&finding.code).is_none()) {
             self.codes.entry(finding.code.clone()).or_insert_with(|| input.to_owned());

@@ -4,11 +4,13 @@ use crate::args::{Doctor, Global};
 use crate::error::Error;
 use crate::install::{program, root};
 use crate::{Exit, setup, terminal};
+use anstyle::AnsiColor;
 use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
 use gatehost::install::{self, Handler, Target, Trust, git};
 use gatehost::ledger::SqliteLedger;
 use gatehost::session::{Policy, Request};
+use gatehost::text;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,14 +67,14 @@ pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
     }
     let mut out = std::io::stdout().lock();
     let color = terminal::color(global.color, &out);
-    let paint = |word: &str, code: u8| if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
+    let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
     for line in &lines {
         let word = match line.works {
             Some(true) if global.quiet => continue,
-            Some(true) => paint("ok  ", 32),
-            Some(false) => paint("fail", 31),
+            Some(true) => paint("ok  ", AnsiColor::Green),
+            Some(false) => paint("fail", AnsiColor::Red),
             None if global.quiet => continue,
-            None => paint("note", 36),
+            None => paint("note", AnsiColor::Cyan),
         };
         writeln!(out, "{word}  {}: {}", line.what, line.detail)?;
         if let Some(fix) = &line.fix {

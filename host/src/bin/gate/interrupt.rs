@@ -8,10 +8,11 @@
 use crate::terminal::say;
 use gatehost::shutdown;
 use indicatif::{MultiProgress, ProgressDrawTarget};
+use parking_lot::Mutex;
 use std::io::Read;
 use std::os::fd::IntoRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 use std::{io, mem, ptr, thread};
 
@@ -78,7 +79,7 @@ extern "C" fn note(signal: libc::c_int) {
 
 /// The panel to be cleared before anything is said.
 pub(crate) fn clears(panel: &MultiProgress) {
-    *PANEL.lock().unwrap_or_else(PoisonError::into_inner) = Some(panel.clone());
+    *PANEL.lock() = Some(panel.clone());
 }
 
 /// Once the program is interrupted, its end is not for the main thread to decide, nor what it says last.
@@ -92,7 +93,7 @@ fn close(signal: libc::c_int) {
     hold_stdout();
     shutdown::clean_up(PATIENCE);
     end_children();
-    let panel = PANEL.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let panel = PANEL.lock().take();
     if let Some(panel) = panel {
         let _ = panel.clear();
         panel.set_draw_target(ProgressDrawTarget::hidden());

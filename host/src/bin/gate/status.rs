@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use gatehost::ledger::history::{self, Waiting};
 use gatehost::ledger::stats::Stats;
-use gatehost::ledger::status::{self, State, TaskStatus};
+use gatehost::ledger::status::{self, TaskState, TaskStatus};
 use gatehost::text::clean_line;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -99,8 +99,8 @@ fn name(task: &TaskStatus) -> String {
 /// The progress of a task, as the gate protocol draws it.
 fn bar(task: &TaskStatus) -> String {
     let done = match task.gate_status {
-        State::Pending => 0,
-        State::Approved => 8,
+        TaskState::Pending => 0,
+        TaskState::Approved => 8,
         _ => usize::from(task.gate_step) * 8 / 3 - 1,
     };
     let mark = |status: &str| match status {

@@ -3,8 +3,10 @@
 use crate::args::{Format, Global, Test};
 use crate::error::Error;
 use crate::{Exit, setup, terminal};
+use anstyle::AnsiColor;
 use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
 use gatehost::runtime::{LogLine, Source};
+use gatehost::text;
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -164,10 +166,10 @@ fn indented(out: &mut impl Write, text: &str) -> std::io::Result<()> {
 }
 
 fn paint(color: bool, word: &str) -> String {
-    let code = match word {
-        "pass" | "kept" | "blessed" => 32,
-        "fail" | "broken" => 31,
-        _ => 35,
+    let colour = match word {
+        "pass" | "kept" | "blessed" => AnsiColor::Green,
+        "fail" | "broken" => AnsiColor::Red,
+        _ => AnsiColor::Magenta,
     };
-    if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() }
+    text::paint(color, colour.on_default(), word)
 }

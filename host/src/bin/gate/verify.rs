@@ -7,7 +7,7 @@ use crate::{Exit, evidence, setup};
 use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::ledger::{Head, Ledger, Survey};
-use gatehost::proof::{self, Answer, Question};
+use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
 use std::io::{self, Write};
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     };
     let host = setup::host(global, &request.environment)?;
     let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
-    let question = Question {
+    let question = VerificationRequest {
         tree: tree.clone(),
         base: base.clone(),
         plan: planned.plan.digest(),
@@ -79,18 +79,18 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     };
     let answer = proof::answer(&entries, &question)?;
     let (verified, line, entry) = match &answer {
-        Answer::Passed(entry) => {
+        Verification::Passed(entry) => {
             (true, format!("verified: run {} passed it (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
         }
-        Answer::Overridden(entry, granted) => {
+        Verification::Overridden(entry, granted) => {
             (true, format!("{}: let through by {} (entry {})", granted.word(), granted.by, entry.seq), Some(entry.seq))
         }
-        Answer::NotPassed { why, nearest } => {
+        Verification::NotPassed { why, nearest } => {
             (false, format!("not verified: {why}"), nearest.as_ref().map(|entry| entry.seq))
         }
     };
     if command.format == Format::Json {
-        let overridden = matches!(answer, Answer::Overridden(..));
+        let overridden = matches!(answer, Verification::Overridden(..));
         writeln!(
             out,
             "{:#}",

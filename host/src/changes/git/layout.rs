@@ -1,7 +1,7 @@
 //! Where the files of a repository are, and that those which git reads whole are ones that can be read.
 
 use crate::changes::{Error, shown};
-use crate::config::open_regular;
+use crate::regular_file::{self, Symlinks};
 use std::env;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -78,7 +78,7 @@ pub(super) fn refuse_unbounded(path: &Path) -> Result<(), Error> {
 /// What a little file says, behind `start`.
 fn pointer(path: &Path, start: &[u8]) -> Option<PathBuf> {
     let mut text = Vec::new();
-    open_regular(path).ok()?.take(16 << 10).read_to_end(&mut text).ok()?;
+    regular_file::open(path, Symlinks::Follow).ok()?.take(16 << 10).read_to_end(&mut text).ok()?;
     let target = text.strip_prefix(start)?.trim_ascii_end();
     Some(PathBuf::from(OsStr::from_bytes(target)))
 }

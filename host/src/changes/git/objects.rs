@@ -8,7 +8,7 @@ use super::program::{Git, failed};
 use crate::changes::{Error, shown_text};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
-use std::sync::PoisonError;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub(super) struct Object {
 
 impl<'g> Objects<'g> {
     pub(super) fn new(git: &'g Git) -> Self {
-        Self { git, talk: git.reader.lock().unwrap_or_else(PoisonError::into_inner).take() }
+        Self { git, talk: git.reader.lock().take() }
     }
 
     pub(super) fn git_format(&self) -> Format {

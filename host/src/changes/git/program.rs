@@ -19,13 +19,13 @@ use super::layout::Layout;
 use super::objects::Talk;
 use crate::changes::{Error, shown};
 use crate::{search_path, text};
+use parking_lot::Mutex;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
 
 /// For an answer of git's. A large repository on a cold disk takes a while; a pipe in place of a file, for ever.

@@ -1,7 +1,7 @@
 //! The `models` interface: questions to the models that a check is granted, by name.
 
 use super::{AskModels, Granted};
-use crate::models::{NoAnswer, Part, Question, Stop};
+use crate::models::{ModelQuestion, NoAnswer, Part, Stop};
 use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
 use crate::runtime::ending::Ended;
@@ -88,12 +88,12 @@ impl wit::Host for Sandbox {
     }
 }
 
-fn question(request: wit::Request, nonce: String) -> Question {
+fn question(request: wit::Request, nonce: String) -> ModelQuestion {
     let part = |part| match part {
         wit::Part::Text(text) => Part::Text(text),
         wit::Part::Untrusted(wit::Untrusted { label, content }) => Part::Untrusted { label, content },
     };
-    Question {
+    ModelQuestion {
         system: request.system,
         prompt: request.prompt.into_iter().map(part).collect(),
         answer_schema: request.answer_schema,
