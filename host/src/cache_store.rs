@@ -73,10 +73,10 @@ impl CacheStore {
         let found = fs::metadata(folder)?;
         let refused = |why: &str| Err(io::Error::other(format!("the folder `{}` {why}", folder.display())));
         if !is_mine(&found) {
-            return refused("belongs to somebody else");
+            return refused("belongs to another user");
         }
         if found.mode() & 0o022 != 0 {
-            return refused("can be written to by others");
+            return refused("is writable by other users");
         }
         Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
@@ -206,7 +206,7 @@ fn secret(path: &Path) -> io::Result<[u8; 32]> {
         let folder = path.parent().unwrap_or(Path::new("."));
         // A temporary file is made with mode 0600.
         let mut fresh = tempfile::Builder::new().prefix(WRITING).tempfile_in(folder)?;
-        let secret: [u8; 32] = random().ok_or_else(|| io::Error::other("the system gives no random numbers"))?;
+        let secret: [u8; 32] = random().ok_or_else(|| io::Error::other("the system provides no random numbers"))?;
         fresh.write_all(&secret)?;
         match fresh.persist_noclobber(path) {
             Ok(_) => return Ok(secret),

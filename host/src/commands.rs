@@ -82,7 +82,7 @@ const RESERVE: u64 = 256 << 20;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was stopped at its time limit.
+    /// It timed out.
     TimedOut,
     /// It was ended by this signal.
     Signalled(i32),
@@ -184,11 +184,11 @@ impl Commands {
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
             let none_left =
-                || Err(NoResult::not_started(format!("the script has no further answer of the command `{name}`")));
+                || Err(NoResult::not_started(format!("`commands.json` has no further answer of the command `{name}`")));
             return script.next(name).unwrap_or_else(none_left);
         }
         let Some(command) = self.declared.get(name) else {
-            return Err(NoResult::not_started(format!("no command `{name}` is declared")));
+            return Err(NoResult::not_started(format!("the command `{name}` is not declared")));
         };
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
@@ -198,7 +198,7 @@ impl Commands {
         #[cfg(not(target_os = "linux"))]
         let ran = {
             let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
-            Err(NoResult::not_started("in this version, commands are run on Linux only".to_owned()))
+            Err(NoResult::not_started("this version runs commands on Linux only".to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {
             Some(tape) => tape.note(&ran).map(|()| ran),

@@ -91,11 +91,11 @@ fn resolved(round: &Round) -> Vec<String> {
 
 /// Say that an executor failed before there was anything to judge: how it ended, and the end of what it printed.
 pub fn of_executor(ending: &str, printed: &str) -> String {
-    let mut text = format!("The executor {}, so its work was not judged.\n", shown(ending));
+    let mut text = format!("The executor {}, so its work was not checked.\n", shown(ending));
     if !printed.trim().is_empty() {
         text.push_str(&format!("It printed: {}\n", tail(printed)));
     }
-    text.push_str("What it changed is still there. It is run again.\n");
+    text.push_str("Its changes are kept, and it runs again.\n");
     text
 }
 
@@ -168,7 +168,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
         lines.extend(found.fix.as_ref().map(fix));
     }
     if again > 0 {
-        lines.push(format!("  and {again} that were told above"));
+        lines.push(format!("  and {again} that are listed above"));
     }
     let omitted = findings.len().saturating_sub(MAX_FINDINGS) as u64 + verdict.findings_omitted;
     if omitted > 0 {
@@ -196,7 +196,7 @@ fn fix(fix: &Fix) -> String {
         if from == to {
             format!("insert {replacement} at {}:{}", from.0, from.1)
         } else {
-            format!("replace {}:{} to {}:{} by {replacement}", from.0, from.1, to.0, to.1)
+            format!("replace {}:{} to {}:{} with {replacement}", from.0, from.1, to.0, to.1)
         }
     };
     let edits: Vec<String> = fix.edits.iter().take(MAX_EDITS).map(edit).collect();

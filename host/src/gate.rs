@@ -136,7 +136,8 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
     if plan.require_trusted && node.outcome == Outcome::Pass && node.walk().any(by_author) {
         node.outcome = Outcome::Abstain;
         node.reason =
-            "a check was skipped by the word of the author of the change, which `require_trusted` refuses".to_owned();
+            "a check was skipped because the author of the change said so; `require_trusted` does not allow that"
+                .to_owned();
         classify::classify(&mut node);
     }
     if node.outcome == Outcome::Pass

@@ -22,13 +22,13 @@ pub enum Error {
     #[error("the document has more than {MAX_BYTES} bytes")]
     TooLarge,
     /// It is not text.
-    #[error("the document is not UTF-8 from byte {0} on")]
+    #[error("the document is not UTF-8 at byte {0}")]
     NotUtf8(usize),
     /// It is not the transcript of an evaluator.
-    #[error("no line is an event that an evaluator's transcript ends with or speaks in")]
+    #[error("no line is an event of an evaluator's transcript")]
     NoTranscript,
     /// A path leads out of the work, or is not written as one in it.
-    #[error("`{place}` is `{path}`; expected a path inside the work, such as `src/a.rs`")]
+    #[error("`{place}` is `{path}`; expected a path inside the workspace, such as `src/a.rs`")]
     Outside {
         /// The entry, such as `changes[0].path`.
         place: String,

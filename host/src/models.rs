@@ -153,13 +153,13 @@ pub struct ModelAnswer {
 #[serde(rename_all = "kebab-case")]
 pub enum NoAnswer {
     /// The model is the executor's own.
-    #[error("the model is the executor's own, and its `distinct` demands another")]
+    #[error("the model also did the work, which `distinct` does not allow")]
     NotDistinct,
     /// A budget of this run is used up.
     #[error("the budget of {0} is used up")]
     Budget(String),
     /// It could not be reached.
-    #[error("the model could not be asked: {0}")]
+    #[error("cannot reach the model: {0}")]
     Unreachable(String),
     /// It did not answer in time.
     #[error("the model did not answer within {0}")]
@@ -276,7 +276,7 @@ impl Models {
         let Exchange { came, attempts } = match (&self.script, self.declared.get(name)) {
             (Some((nonce, script)), _) => Exchange::scripted(name, nonce, script),
             (None, Some(declared)) => self.exchange(name, declared, question).await,
-            (None, None) => Exchange::none(NoAnswer::Unreachable("no such model is declared".to_owned())),
+            (None, None) => Exchange::none(NoAnswer::Unreachable("the model is not declared".to_owned())),
         };
         let tokens = came.as_ref().ok().and_then(|reply| reply.tokens);
         let used = ModelUse {
@@ -345,7 +345,7 @@ impl Models {
 
 impl Exchange {
     fn scripted(name: &str, nonce: &str, script: &Script<Result<ModelAnswer, NoAnswer>>) -> Self {
-        let none_left = || Err(NoAnswer::Unreachable(format!("the script has no further answer of `{name}`")));
+        let none_left = || Err(NoAnswer::Unreachable(format!("`models.json` has no further answer of `{name}`")));
         let came = script.next(name).unwrap_or_else(none_left).map(|ModelAnswer { text, stop, model }| Reply {
             text: text.replace("{nonce}", nonce),
             stop,

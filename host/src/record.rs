@@ -100,7 +100,7 @@ pub enum Mark {
     NothingToCheck,
     /// A check was skipped by the word of the author of the change.
     AuthorsWord,
-    /// A check was left out by a flag of the caller.
+    /// A check was excluded by a flag of the caller.
     LeftOut,
     /// A person is asked to decide.
     NeedsPerson,
@@ -212,7 +212,7 @@ impl From<&Task> for TaskRecord {
 pub struct Unjudged {
     /// The path.
     pub path: String,
-    /// Why: `no check matches it`, or what the verifiers that matched it said.
+    /// Why: `no check selects it`, or what the verifiers that matched it said.
     pub reason: String,
 }
 

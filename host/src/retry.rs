@@ -58,7 +58,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// What holds for a class; nothing is tried again while the work waits for something else.
+    /// What holds for a class; nothing is tried again while the task is blocked.
     pub fn of(&self, class: &Class) -> Retries {
         match class {
             Class::ExecutionFailure => self.execution_failure,
@@ -235,26 +235,18 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts)
     }
     let timeouts = of(&|class| *class == Class::Timeout);
     if class == Class::Timeout && reached(timeouts, escalation.timeouts) {
-        return escalate(
-            EscalationLevel::Notify,
-            "timeouts",
-            format!("the task ran into a time limit {timeouts} times"),
-        );
+        return escalate(EscalationLevel::Notify, "timeouts", format!("the task timed out {timeouts} times"));
     }
     if class != Class::Infra && reached(failures, escalation.same_task) {
         return escalate(EscalationLevel::Notify, "same-task", format!("the same task failed {failures} times"));
     }
     if class != Class::Infra && facts.attempts_allowed.is_some_and(|allowed| failures >= allowed) {
-        return escalate(
-            EscalationLevel::Notify,
-            "attempts",
-            format!("all {failures} attempts that were allowed failed"),
-        );
+        return escalate(EscalationLevel::Notify, "attempts", format!("all {failures} allowed attempts failed"));
     }
     let rule = retry.of(&class);
     let alike = of(&|other| *other == class);
     if alike > rule.most {
-        let why = format!("`{class}` is tried again {} times, and it happened {alike} times", rule.most);
+        let why = format!("`{class}` may be retried {} times, and has happened {alike} times", rule.most);
         return escalate(EscalationLevel::Notify, "retries", why);
     }
     let who = if class == Class::Infra { Again::Verifier } else { Again::Executor };
@@ -267,10 +259,10 @@ fn count<'a>(attempts: impl Iterator<Item = &'a Past>) -> u32 {
 
 fn blocked(by: &[String]) -> String {
     match by {
-        [] => "the work waits for something else".to_owned(),
+        [] => "the task is blocked".to_owned(),
         by => {
             let names: Vec<String> = by.iter().map(|task| format!("`{task}`")).collect();
-            format!("the work waits for {}", names.join(", "))
+            format!("the task is blocked by {}", names.join(", "))
         }
     }
 }

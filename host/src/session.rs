@@ -336,7 +336,7 @@ impl Host {
         let gone = || Error::host("the host is shutting down");
         let task = self.workers.as_ref().ok_or_else(gone)?.spawn(future);
         let _guard = AbortOnDrop(task.abort_handle());
-        task.await.map_err(|error| Error::host("the host could not go on").because(error))?
+        task.await.map_err(|error| Error::host("the run could not continue").because(error))?
     }
 }
 
@@ -503,8 +503,8 @@ impl Session {
             None => Ok(()),
             Some((what, _)) => {
                 let gate = &plan.root.name;
-                let message = format!("{what} was handed over, and no check of the gate `{gate}` reads submissions");
-                let hint = "name a gate that does, or add such a check; `gate inspect` lists the bundled verifiers";
+                let message = format!("the submission has {what}, but no check of the gate `{gate}` reads submissions");
+                let hint = "use another gate, or add a check that reads submissions; `gate inspect` lists the bundled verifiers";
                 Err(Error::usage(message).hint(hint.to_owned()))
             }
         }
@@ -548,7 +548,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
 }
 
 fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<T, Error> {
-    done.map_err(|error| Error::host("the host could not go on").because(error))?
+    done.map_err(|error| Error::host("the run could not continue").because(error))?
 }
 
 /// The files that there are to judge now and were not before.
@@ -559,7 +559,7 @@ fn added(
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Vec<String>, Failure> {
     let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
-        Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
+        Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();
     Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())

@@ -65,7 +65,7 @@ impl Temporary {
         let path = folder.path().canonicalize()?;
         match &mut *LIVE.lock() {
             Some(live) => live.insert(path.clone()),
-            None => return Err(io::Error::other("the program was interrupted")),
+            None => return Err(io::Error::other("`gate` was interrupted")),
         };
         // From here on, it is this value that deletes it.
         let _ = folder.keep();

@@ -436,7 +436,7 @@ error_kinds! {
     FsUnreadable = "fs.unreadable",
     /// A path is not one that can be inside the work.
     FsBadPath = "fs.bad-path",
-    /// A file changed after it was judged, or while it was read.
+    /// A file changed after it was checked, or while it was read.
     SubjectChanged = "subject.changed",
     /// The call took too long.
     LimitTime = "limit.time",

@@ -45,13 +45,13 @@ pub enum Error {
     #[error("not found")]
     NotFound,
     /// The path is not one that can be inside the work.
-    #[error("not a path inside the work: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
+    #[error("not a path inside the workspace: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
     BadPath,
     /// Something else is there.
-    #[error("{}", match .0 { Kind::Directory => "a directory, and not a file", Kind::Link => "a symbolic link, which is not followed", _ => "not a regular file" })]
+    #[error("{}", match .0 { Kind::Directory => "a directory, not a file", Kind::Link => "a symlink, which is not followed", _ => "not a regular file" })]
     WrongKind(Kind),
     /// A link does not lead to anything in the work.
-    #[error("a link to `{target}`, which leads {how}")]
+    #[error("a symlink to `{target}`, which {how}")]
     Astray {
         /// What the link says, safe to show.
         target: String,
@@ -59,10 +59,10 @@ pub enum Error {
         how: Astray,
     },
     /// The file is larger than asked for.
-    #[error("{0} bytes are more than is read")]
+    #[error("it has {0} bytes, which is too much")]
     TooLarge(u64),
     /// The file changed while it was read.
-    #[error("it changed while it was read")]
+    #[error("it changed while `gate` read it")]
     Changed,
     /// The directory has too many entries.
     #[error("a directory of more than {MAX_ENTRIES} entries")]

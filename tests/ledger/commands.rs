@@ -291,7 +291,7 @@ fn only_what_was_passed_is_verified() {
     assert_eq!(verify(&[]), (Some(0), "verified: run [RUN] passed it (entry 2)\n".to_owned()));
     // Another byte is another tree.
     write("{\"a\": 2}\n");
-    assert_eq!(verify(&[]), (Some(1), "not verified: no run has judged it\n".to_owned()));
+    assert_eq!(verify(&[]), (Some(1), "not verified: no run checked this change\n".to_owned()));
     write("{\"a\": 1}\n");
     git(&stage, "git commit -qam second");
     assert_eq!(verify(&["HEAD"]).0, Some(0), "what was passed was committed");
@@ -424,7 +424,7 @@ fn a_ledger_that_cannot_be_used_is_no_pass() {
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
     let expected = format!(
-        "error: cannot use the state folder `{}`: others can write to it\nhint: make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`\n",
+        "error: cannot use the state folder `{}`: it is writable by other users\nhint: make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`\n",
         stage.state().display()
     );
     assert_eq!(text(&output.stderr), expected);

@@ -44,8 +44,9 @@ impl Project {
         if BUNDLED.iter().any(|bundled| bundled.name == unpinned) {
             return Ok(Self { component: path.to_owned(), cases: beside(folder) });
         }
-        Err(Mistake::new(format!("there is no `{path}`; expected a folder with a {MANIFEST}, or a component"))
-            .hint("`gate new` makes such a folder; `gate inspect` lists the bundled verifiers, which can be named too"))
+        Err(Mistake::new(format!("there is no `{path}`; expected a folder with a {MANIFEST}, or a component")).hint(
+            "`gate new` creates such a folder; `gate inspect` lists the bundled verifiers, which can be named too",
+        ))
     }
 }
 

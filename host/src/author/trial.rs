@@ -85,7 +85,7 @@ impl Trial {
         let grants = [Grant::Workspace, Grant::Command(any_name()), Grant::Model(any_name())];
         let verifier = runtime.load(source, &Grants::from_iter(grants))?;
         let empty = tempfile::tempdir()
-            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot make a folder: {error}")))?;
+            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot create a folder: {error}")))?;
         Ok(Self { runtime, verifier, component_type, about, empty })
     }
 

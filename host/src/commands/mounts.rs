@@ -325,7 +325,7 @@ impl Seen<'_> {
         if root.starts_with(&folder) {
             let shown = folder.display();
             return Err(NoResult::not_started(format!(
-                "the work is inside gate's cache `{shown}`, which commands may not see; set `GATE_CACHE_DIR` to \
+                "the workspace is inside the cache of `gate`, `{shown}`, which commands must not see; set `GATE_CACHE_DIR` to \
                  another folder"
             )));
         }

@@ -26,7 +26,7 @@ pub(super) struct Entry(u64);
 pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<Entry, NoResult> {
     let mut running = running();
     if running.ending {
-        return Err(NoResult::not_started("the program was interrupted"));
+        return Err(NoResult::not_started("`gate` was interrupted"));
     }
     running.next += 1;
     let number = running.next;

@@ -115,7 +115,7 @@ impl Begun {
                 }
             } else if over.is_some_and(|over| now >= over) {
                 let _ = child.kill();
-                return Err(NoResult::not_started("it could not be ended".to_owned()));
+                return Err(NoResult::not_started("it could not be killed".to_owned()));
             }
             let next = over.unwrap_or(bounds.until.min(look));
             streams.wait(next.saturating_duration_since(now)).map_err(broken)?;
@@ -125,13 +125,11 @@ impl Begun {
         let ending = match (stopped, Said::read(&streams.said)) {
             (Some(Stopped::DiskFull), _) => {
                 let left = bounds.reserve >> 20;
-                return Err(NoResult::not_started(format!(
-                    "it was ended, since less than {left} MiB of the disk were left"
-                )));
+                return Err(NoResult::not_started(format!("killed: less than {left} MiB of free disk space")));
             }
             (Some(Stopped::Late), _) => Ending::TimedOut,
             (None, Some(Said::Ended(status))) => ending(status),
-            (None, _) => return Err(NoResult::not_started("the process that kept it was ended".to_owned())),
+            (None, _) => return Err(NoResult::not_started("its supervisor process was killed".to_owned())),
         };
         let [stdout, stderr] = streams.outputs.map(|output| output.capture.finish());
         Ok(Attended { ending, stdout, stderr })
@@ -145,7 +143,7 @@ enum Stopped {
 }
 
 fn broken(error: io::Error) -> NoResult {
-    NoResult::not_started(format!("it could not be attended to: {error}"))
+    NoResult::not_started(format!("lost contact with the command: {error}"))
 }
 
 pub(super) fn ending(status: i32) -> Ending {

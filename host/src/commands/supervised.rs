@@ -47,7 +47,7 @@ impl Supervised {
         #[cfg(not(target_os = "linux"))]
         {
             let _ = told;
-            Err(NoResult::not_started("in this version, executors are run on Linux only".to_owned()))
+            Err(NoResult::not_started("this version runs executors on Linux only".to_owned()))
         }
     }
 }
@@ -134,7 +134,7 @@ mod linux {
         let name = program.argv.first().cloned().unwrap_or_default();
         let mut streams = begin(program, theirs).map_err(|error| {
             NoResult::not_started(format!("`{name}` cannot be run: {error}"))
-                .with_hint("name a program of the search path, or a path; `sh -c '…'` runs a line of a shell")
+                .with_hint("name a program in PATH, or its path; use `sh -c '…'` for a shell command")
         })?;
         let mut late = false;
         // When everything must have ended, once it is to end.
@@ -150,7 +150,7 @@ mod linux {
             }
             if over.is_some_and(|over| now >= over) {
                 let _ = streams.child.kill();
-                return Err(NoResult::not_started("it could not be ended".to_owned()));
+                return Err(NoResult::not_started("it could not be killed".to_owned()));
             }
             let next = over.unwrap_or(until);
             streams.wait(next.saturating_duration_since(now), &mut told).map_err(|error| broken(&error))?;
@@ -165,7 +165,7 @@ mod linux {
             (true, _) => Ending::TimedOut,
             (false, Some(Said::Ended(status))) => stdio::ending(status),
             (false, _) => {
-                let killed = "the process that supervised it was killed, and what it started may still run";
+                let killed = "its supervisor process was killed, so processes that it started may still run";
                 return Err(NoResult::tampered(killed.to_owned()));
             }
         };

@@ -45,10 +45,10 @@ pub struct CommandPlayer(Mutex<BTreeMap<String, VecDeque<Line>>>);
 #[non_exhaustive]
 pub enum BadCommandTape {
     /// There is a file already.
-    #[error("cannot record commands to `{}`: it exists already", .0.display())]
+    #[error("cannot record commands to `{}`: the file exists", .0.display())]
     Exists(PathBuf),
     /// The file cannot be made or read.
-    #[error("cannot open the tape `{}`: {source}", .path.display())]
+    #[error("cannot open the recording `{}`: {source}", .path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum BadCommandTape {
         source: io::Error,
     },
     /// A line is not what a command came to.
-    #[error("the tape `{}`, line {line}: {message}", .path.display())]
+    #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -199,10 +199,10 @@ impl CommandTape {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
         let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
-            NoResult::not_started(format!("the tape {what}")).with_hint("record it again with `--record-commands`")
+            NoResult::not_started(format!("the recording {what}")).with_hint("record it again with `--record-commands`")
         };
         Some(match next {
-            None => Err(missing("has no further run of it")),
+            None => Err(missing("has no further run of this command")),
             Some(line) if !line.argv.is_empty() && line.argv != command.run => {
                 Err(missing("was recorded with other arguments"))
             }
@@ -227,7 +227,7 @@ impl CommandTape {
         let written = serde_json::to_string(&Line::of(ran))
             .map_err(io::Error::from)
             .and_then(|line| file.lock().write_all(format!("{line}\n").as_bytes()));
-        written.map_err(|error| NoResult::not_started(format!("it could not be recorded: {error}")))
+        written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
     }
 }
 

@@ -76,7 +76,7 @@ fn read_verifier(value: &Value<'_>) -> Option<String> {
     let hex = |hex: &&str| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     match digest.strip_prefix("sha256:").filter(hex) {
         Some(_) => Some(text),
-        None => value.expected("`@sha256:` and 64 hexadecimal digits behind a verifier"),
+        None => value.expected("a verifier followed by `@sha256:` and 64 hexadecimal digits"),
     }
 }
 

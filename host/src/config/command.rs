@@ -80,7 +80,7 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
         let list = value.list("the program and its arguments")?;
         let argument = |value: &Value<'_>| {
             let text = value.as_str().filter(|text| !text.contains('\0')).map(str::to_owned);
-            text.or_else(|| value.expected("a text without NUL"))
+            text.or_else(|| value.expected("text without NUL bytes"))
         };
         list.first()?.text("a program")?;
         Some(list.iter().filter_map(argument).collect())
@@ -89,7 +89,7 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
     let cwd = table.get("cwd").and_then(|value| {
         let text = value.text("a folder")?;
         let inside = Path::new(&text).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if inside { Some(text) } else { value.expected("a folder inside the work") }
+        if inside { Some(text) } else { value.expected("a folder inside the workspace") }
     });
     let access = [("read-only", Access::ReadOnly), ("read-write", Access::ReadWrite)];
     let sandboxes = [("none", Sandbox::None), ("landlock", Sandbox::Landlock), ("namespaces", Sandbox::Namespaces)];

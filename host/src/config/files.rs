@@ -40,7 +40,7 @@ pub(crate) fn pattern(pattern: &str) -> Result<Glob, BadPattern> {
         return Err(bad("it is empty".to_owned()));
     }
     if pattern.starts_with('/') || pattern.split('/').any(|part| part == "." || part == "..") {
-        return Err(bad("paths are relative to the root of the work, without `.` and `..`".to_owned()));
+        return Err(bad("paths are relative to the root of the workspace, without `.` and `..`".to_owned()));
     }
     GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| bad(error.kind().to_string()))
 }

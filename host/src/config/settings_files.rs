@@ -19,7 +19,7 @@ pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) 
     for (setting, value) in files.entries() {
         if settings.is_some_and(|settings| settings.get(setting).is_some()) {
             let shown = clean_line(setting, 60);
-            value.problem(format!("expected `{shown}` in `settings` or in `settings_files`, found it in both"));
+            value.problem(format!("`{shown}` is in both `settings` and `settings_files`; remove one"));
         }
         if let Some(path) = value.text("the path of a text file, relative to this file") {
             named.insert(setting.to_owned(), path);

@@ -86,7 +86,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             What::Check(check) => left_out.contains(&check.check) || left_out.contains(&member.name),
             What::Gate(_) => false,
         };
-        let left_out = || is_left_out().then(|| Skip::new(SkipReason::LeftOut, "left out by a flag"));
+        let left_out = || is_left_out().then(|| Skip::new(SkipReason::LeftOut, "excluded by a flag"));
         let not_touched = || match &member.what {
             What::Check(_) => None,
             What::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),

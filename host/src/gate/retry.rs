@@ -59,7 +59,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         let words: Vec<&str> = runs.iter().map(|run| run.status.as_str()).collect();
         // The verdict is that of the run that decided, and so is what later tiers are told.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
-            node.reason = if node.flaky { format!("its runs disagree: {}", words.join(", ")) } else { run.reason };
+            node.reason = if node.flaky { format!("runs disagree: {}", words.join(", ")) } else { run.reason };
             let CheckAnswer { verdict, files, commands, models } = run.answer;
             let evidence = Evidence {
                 check: check.member.clone(),
@@ -111,7 +111,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
                 Checked::Answer(failure(ErrorKind::HostFailed, message))
             }
             Err(_) if own <= deadline.at => {
-                let message = format!("no answer within {}", show_duration(check.timeout));
+                let message = format!("timed out after {}", show_duration(check.timeout));
                 Checked::Answer(failure(ErrorKind::LimitTime, message))
             }
             Err(_) => Checked::Answer(failure(ErrorKind::LimitTime, deadline.to_string())),
@@ -139,10 +139,10 @@ fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
         // What is no number is not enough either, since it compares with nothing.
         (Status::Pass, Some(least), Some(confidence)) if confidence >= least => (Status::Pass, String::new()),
         (Status::Pass, Some(least), Some(confidence)) => {
-            (Status::Abstain, format!("passed with confidence {confidence}; at least {least} is asked for"))
+            (Status::Abstain, format!("passed with confidence {confidence}; expected at least {least}"))
         }
         (Status::Pass, Some(least), None) => {
-            (Status::Abstain, format!("passed without a confidence; at least {least} is asked for"))
+            (Status::Abstain, format!("passed without a confidence; expected at least {least}"))
         }
         (status, _, _) => (status, String::new()),
     }

@@ -201,7 +201,7 @@ fn runs_that_disagree_are_flaky_and_decide_as_configured() {
     }
     let root = gate("g", Rule::All, vec![check("a").flaky(3, PassIf::Any)]);
     let node = run_gate(root, &Script::of(&[("a", "-+-")]));
-    assert_eq!(node.children[0].reason, "its runs disagree: fail, pass, fail");
+    assert_eq!(node.children[0].reason, "runs disagree: fail, pass, fail");
     assert_eq!(node.children[0].attempts, 3);
 }
 

@@ -110,9 +110,9 @@ impl Session {
                     self.block("fail", reason)
                 }
             }
-            Judged::Blocked { reason } => self.release("the agent says that it is blocked", reason),
+            Judged::Blocked { reason } => self.release("the agent reports that it is blocked", reason),
             Judged::Fault { reason } if self.faults > 0 || self.total >= MAX_TOTAL => {
-                self.release("there is no judgement, and the agent was told so before", reason)
+                self.release("there is no verdict, and the agent was already told", reason)
             }
             Judged::Fault { reason } => {
                 self.faults += 1;

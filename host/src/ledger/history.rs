@@ -63,7 +63,7 @@ impl PastRun {
         self.record().filter(|record| record.status != Status::Pass)?.class.as_ref()
     }
 
-    /// Whether it counts as an attempt of whoever does the work: not where the work waits for something else, or the
+    /// Whether it counts as an attempt of whoever does the work: not where the task is blocked, or the
     /// verifier broke.
     pub fn is_attempt(&self) -> bool {
         !matches!(self.class(), Some(Class::Blocked | Class::Infra))
@@ -340,7 +340,7 @@ fn needs_person(record: &Record) -> Option<String> {
         (Some(vote), _) => format!("the vote is {}", vote.decision),
         _ => match deepest.verdict.as_ref().map(|verdict| verdict.summary.as_str()) {
             Some(summary) if !summary.is_empty() => summary.to_owned(),
-            _ => "it asks for a person".to_owned(),
+            _ => "a verifier asked for human review".to_owned(),
         },
     };
     Some(crate::text::clean_line(&format!("{}: {why}", deepest.name), 500))

@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some(key) = map.next_key::<String>()? {
             let Strict(value) = map.next_value()?;
             if entries.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("the key `{key}` stands twice")));
+                return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
             }
             entries.insert(key, value);
         }

@@ -37,10 +37,10 @@ pub enum Tape {
 #[non_exhaustive]
 pub enum BadTape {
     /// There is a file already.
-    #[error("cannot record models on `{}`: it exists already", .0.display())]
+    #[error("cannot record models to `{}`: the file exists", .0.display())]
     Exists(PathBuf),
     /// The file cannot be made or read.
-    #[error("cannot open the tape `{}`", .path.display())]
+    #[error("cannot open the recording `{}`", .path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -48,10 +48,10 @@ pub enum BadTape {
         source: io::Error,
     },
     /// It is too long.
-    #[error("the tape `{}` has more than {MAX_BYTES} bytes", .0.display())]
+    #[error("the recording `{}` has more than {MAX_BYTES} bytes", .0.display())]
     TooLong(PathBuf),
     /// A line is no exchange.
-    #[error("the tape `{}`, line {line}: {message}", .path.display())]
+    #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -168,7 +168,7 @@ fn read(line: &str) -> Result<(Key, Played), String> {
         _ => return Err("expected either `answer` or `no_answer`".to_owned()),
     };
     if question.digest(&nonce) != digest {
-        return Err("the digest is not that of the question: one of them was changed".to_owned());
+        return Err("the digest does not match the question: the line was edited".to_owned());
     }
     Ok(((name, digest), Played { nonce, came }))
 }
@@ -202,7 +202,7 @@ impl Recorder {
             file.write_all(line.as_bytes())?;
             file.sync_data()
         });
-        written.map_err(|error| NoAnswer::Unreachable(format!("the answer cannot be recorded: {error}")))?;
+        written.map_err(|error| NoAnswer::Unreachable(format!("cannot write to the recording: {error}")))?;
         came
     }
 }
@@ -219,7 +219,7 @@ impl Player {
         let played = answers.get_mut(&key).and_then(VecDeque::pop_front);
         let Some(Played { nonce, came }) = played else {
             let why = format!(
-                "the tape has no {}answer to this question",
+                "the recording has no {}answer to this question",
                 if answers.contains_key(&key) { "further " } else { "" }
             );
             return Err(NoAnswer::Unreachable(why));

@@ -64,7 +64,7 @@ fn the_gate_is_the_only_or_the_default_or_the_outermost() {
     let two = format!("gate.a.all = [\"c\"]\ngate.b.all = [\"c\"]\n{CHECK}");
     assert_eq!(plan_of(&two, Some("b")).expect("a plan").root.name, "b");
     for (name, expected) in [
-        (None, "expected the name of a gate, since there are several\nhint: name `a` or `b`"),
+        (None, "name a gate: there are several\nhint: name `a` or `b`"),
         (Some("zzz"), "expected the name of a gate, found `zzz`\nhint: expected `a` or `b`"),
         (
             Some("c"),
@@ -228,9 +228,9 @@ exclude = [\"*.b\"]
 ";
     let expected =
         "2:29: gate.g.all[0].files: expected no `files`, since the verifier `s` judges the submission and not files
-hint: on a gate it decides whether that runs: `{ all = [\"s\"], files = […] }`
+hint: on a gate, it decides whether the gate runs: `{ all = [\"s\"], files = […] }`
 7:11: check.t.exclude: expected no `exclude`, since the verifier `s` judges the submission and not files
-hint: on a gate it decides whether that runs: `{ all = [\"t\"], exclude = […] }`";
+hint: on a gate, it decides whether the gate runs: `{ all = [\"t\"], exclude = […] }`";
     assert_eq!(problems(file, None), expected);
 }
 
@@ -262,8 +262,8 @@ fn a_gate_in_shadow_is_not_run_by_itself() {
     let file = "[gate.g]\nall = [\"c\"]\nmode = \"shadow\"\n[check.c]\nverifier = \"s\"";
     assert_eq!(
         problems(file, None),
-        "3:8: gate.g.mode: expected a gate that decides, found one in shadow\n\
-         hint: put `mode` on its members, or make it a member of another gate"
+        "3:8: gate.g.mode: a gate in shadow mode cannot be run by itself\n\
+         hint: set `mode` on its members, or make it a member of another gate"
     );
 }
 

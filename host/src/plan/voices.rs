@@ -43,7 +43,10 @@ pub(super) fn count(
         && number > weight
         && count > 0
     {
-        problems.push(("threshold", format!("expected at most the weight of all {who} ({weight}), found `{number}`")));
+        problems.push((
+            "threshold",
+            format!("expected at most the total weight of the {who} ({weight}), found `{number}`"),
+        ));
     }
     if !problems.is_empty() {
         return Err(problems);

@@ -50,7 +50,7 @@ pub enum BadEnvelope {
     #[error("{0} is not base64")]
     NotBase64(&'static str),
     /// Too few keys signed it.
-    #[error("{valid} of the {needed} keys that are needed signed it")]
+    #[error("signed by {valid} of {needed} required keys")]
     TooFew {
         /// How many did.
         valid: usize,

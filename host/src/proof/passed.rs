@@ -64,12 +64,12 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
             return Ok(Verification::Overridden(Box::new(entry.clone()), Box::new(granted)));
         }
         if covered {
-            let why = format!("it is {}, which the policy does not accept", granted.word());
+            let why = format!("it is {}, which `[overrides] accept` does not allow", granted.word());
             return Ok(Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) });
         }
     }
     Ok(match nearest {
-        None => Verification::NotPassed { why: "no run has judged it".to_owned(), nearest: None },
+        None => Verification::NotPassed { why: "no run checked this change".to_owned(), nearest: None },
         Some((why, entry)) => Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) },
     })
 }
@@ -78,14 +78,14 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
 fn fault(record: &Record, question: &VerificationRequest) -> Option<(String, bool)> {
     let run = &record.run;
     if record.plan != question.plan {
-        return Some((format!("run {run} judged it by another plan ({})", record.plan), false));
+        return Some((format!("run {run} checked it with another plan ({})", record.plan), false));
     }
     if record.base != question.base {
         let base = record.base.as_deref().unwrap_or("no commit");
-        return Some((format!("run {run} judged it on another base ({base})"), false));
+        return Some((format!("run {run} checked it on another base ({base})"), false));
     }
     if record.status != Status::Pass {
-        return Some((format!("run {run} came to `{}`", record.status), true));
+        return Some((format!("the result of run {run} is `{}`", record.status), true));
     }
     if let Some(mark) =
         record.marks.iter().find(|mark| matches!(mark, Mark::Replayed | Mark::LeftOut | Mark::AuthorsWord))

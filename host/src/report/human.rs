@@ -89,7 +89,7 @@ impl Lines<'_> {
         if verdict.status == Status::Abstain && node.files.is_some() && node.outcome == Outcome::Abstain {
             self.text(
                 4,
-                "hint: `exclude` in its check (gate.toml; `gate init` writes one) leaves out what it cannot judge",
+                "hint: to skip files that it cannot check, add `exclude` to the check in gate.toml (`gate init` writes one)",
             )?;
         }
         let most = if self.style.verbose { usize::MAX } else { MAX_SHOWN };
@@ -104,8 +104,11 @@ impl Lines<'_> {
         for command in node.commands_to_quote() {
             let lines: Vec<&str> = command.output.trim_end().lines().collect();
             let skip = if self.style.verbose { 0 } else { lines.len().saturating_sub(MAX_SHOWN) };
-            let from =
-                if skip > 0 { format!("it printed, after {skip} other lines:") } else { "it printed:".to_owned() };
+            let from = if skip > 0 {
+                format!("its output, without the first {skip} lines:")
+            } else {
+                "it printed:".to_owned()
+            };
             self.text(4, &format!("{from}\n{}", lines[skip..].join("\n")))?;
         }
         Ok(())
@@ -166,9 +169,9 @@ impl Lines<'_> {
             self.text(2, "needs human review")?;
         }
         for (mark, text) in [
-            (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
-            (Mark::LeftOut, "rests on a flag: a check was left out"),
-            (Mark::AuthorsWord, "rests on the author's word: a check was skipped because the submission says so"),
+            (Mark::Replayed, "the answers of models were replayed from a recording"),
+            (Mark::LeftOut, "a check was excluded by a flag"),
+            (Mark::AuthorsWord, "a check was skipped because the submission says so"),
         ] {
             if record.marks.contains(&mark) {
                 self.text(2, text)?;
@@ -181,8 +184,7 @@ impl Lines<'_> {
             }
         }
         for relaxation in &gate.relaxed {
-            let text =
-                format!("rests on a relaxation: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
+            let text = format!("relaxed: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
             self.text(2, &text)?;
         }
         Ok(())
@@ -202,7 +204,7 @@ fn asked(used: &ModelUse) -> String {
         text += &format!("; {input} tokens in, {output} out");
     }
     match (used.replayed, used.requests) {
-        (true, _) => text += "; recorded before",
+        (true, _) => text += "; replayed",
         (false, 0 | 1) => {}
         (false, requests) => text += &format!("; {requests} requests"),
     }

@@ -12,7 +12,7 @@ const MAX_TEXT: usize = 100_000;
 
 /// Read a record that [`json`] wrote. Anybody may have written it, so every text in it is made safe to show.
 pub fn read(bytes: &[u8]) -> Result<Record, Error> {
-    let invalid = || Error::input("this is not the record of a run");
+    let invalid = || Error::input("this is not a run record");
     let mut document: Value = serde_json::from_slice(bytes).map_err(|error| invalid().because(error))?;
     match document.get("version").and_then(Value::as_u64) {
         Some(version) if version == u64::from(VERSION) => {}

@@ -65,7 +65,7 @@ fn case(out: &mut dyn Write, record: &Record, case: &Member<'_>) -> io::Result<(
         }
         _ => {
             let why = match &case.moot {
-                Some(why) => escape(&format!("{}, and does not decide: {why}", node.outcome.as_str())),
+                Some(why) => escape(&format!("{}, does not count: {why}", node.outcome.as_str())),
                 None => message,
             };
             writeln!(out, "{head}>\n      <skipped message=\"{why}\"/>")?;

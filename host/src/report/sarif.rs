@@ -83,7 +83,7 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
             "tool": { "driver": driver },
             "automationDetails": { "id": format!("gate/{}/{}", record.gate.name, record.run) },
             "columnKind": "unicodeCodePoints",
-            "originalUriBaseIds": { "SRCROOT": { "description": { "text": "The root of the work." } } },
+            "originalUriBaseIds": { "SRCROOT": { "description": { "text": "The root of the workspace." } } },
             "invocations": [invocation],
             "results": results,
             "properties": properties,
@@ -144,7 +144,7 @@ fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut R
         result["partialFingerprints"] = json!({ "gatehost/v1": finding.fingerprint });
     }
     if let Some(why) = &member.moot {
-        let justification = format!("does not decide: {why}");
+        let justification = format!("does not count: {why}");
         result["suppressions"] = json!([{ "kind": "external", "justification": justification }]);
     }
     if let (Some(fix), Some(place)) = (&finding.fix, &finding.place) {

@@ -59,7 +59,7 @@ pub(super) async fn files(work: Arc<Work>) -> FilesResult {
         }
     }
     if broken {
-        let failure = Failure::new(ErrorKind::HostFailed, "a worker of the host ended early");
+        let failure = Failure::new(ErrorKind::HostFailed, "a worker thread of the host ended early");
         answers.push((usize::MAX, CallResult::from(failure).into()));
     }
     answers.sort_by_key(|(index, _)| *index);
@@ -176,7 +176,7 @@ fn unreadable(error: &workspace::Error) -> Failure {
     };
     let failure = Failure::new(kind, format!("cannot read it: {error}"));
     match error {
-        workspace::Error::Astray { .. } => failure.hint("`exclude` it, or put the file itself in its place"),
+        workspace::Error::Astray { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
         _ => failure,
     }
 }

@@ -79,7 +79,7 @@ impl Reads {
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let answers = self.answers.lock();
         if answers.len() > MOST {
-            let message = format!("verifiers read more than {MOST} things of the work, which cannot be confirmed");
+            let message = format!("verifiers read more than {MOST} files and folders, too many to check again");
             return Err(Failure::new(ErrorKind::SubjectChanged, message));
         }
         let same = |question: &Question, answer: &Answer| {

@@ -69,7 +69,7 @@ impl Unchanged {
         };
         let changed: Vec<&str> =
             seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
-        if changed.is_empty() { Ok(()) } else { Err(failure("changed after it was judged", &changed)) }
+        if changed.is_empty() { Ok(()) } else { Err(failure("changed after it was checked", &changed)) }
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         files += &format!(" and {} more", changed.len() - MAX_NAMED);
     }
     Failure::new(ErrorKind::SubjectChanged, format!("{what}: {files}"))
-        .hint("run it again; a command that changes files belongs in a tier before the checks of these files")
+        .hint("run again; put a command that changes files in a tier before the checks of these files")
 }
 
 /// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
@@ -142,20 +142,20 @@ mod tests {
         };
         assert_eq!(told(|_, _| {}), "the same");
         assert_eq!(told(write("b", "2")), "the same", "written anew, and equal");
-        assert_eq!(told(write("b", "3")), "changed after it was judged: `b`");
-        assert_eq!(told(write("b", "22")), "changed after it was judged: `b`");
-        assert_eq!(told(write("a", "3")), "changed after it was judged: `a`, `link`");
+        assert_eq!(told(write("b", "3")), "changed after it was checked: `b`");
+        assert_eq!(told(write("b", "22")), "changed after it was checked: `b`");
+        assert_eq!(told(write("a", "3")), "changed after it was checked: `a`, `link`");
         assert_eq!(
             told(|root, _| fs::remove_file(root.join("b")).expect("removed")),
-            "changed after it was judged: `b`"
+            "changed after it was checked: `b`"
         );
         let elsewhere = |root: &std::path::Path, _: &Unchanged| {
             fs::remove_file(root.join("link")).expect("removed");
             symlink("b", root.join("link")).expect("a link");
         };
-        assert_eq!(told(elsewhere), "changed after it was judged: `link`");
+        assert_eq!(told(elsewhere), "changed after it was checked: `link`");
         let twice = |_: &std::path::Path, unchanged: &Unchanged| unchanged.saw("a", None, [0; 32], 1);
-        assert_eq!(told(twice), "changed after it was judged: `a`", "judged again with other bytes");
+        assert_eq!(told(twice), "changed after it was checked: `a`", "judged again with other bytes");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub struct FileInput {
     pub executable: bool,
     /// Where the path is a symbolic link: its target, as it is stored.
     pub link_target: Option<String>,
-    /// Whether there is no content, since the path is a link that leads nowhere.
+    /// Whether there is no content, since the path is a dangling symlink.
     pub missing: bool,
 }
 
@@ -282,7 +282,7 @@ impl Runtime {
             Ok(_) => tokio::select! {
                 biased;
                 answer = guest(&mut store) => answer,
-                () = time.used_up() => Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time")),
+                () = time.used_up() => Err(Ended::error(ErrorKind::LimitTime, "the call timed out")),
             },
             Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
         };
@@ -305,7 +305,7 @@ fn content(bytes: Vec<u8>) -> Content {
 }
 
 fn too_large(size: u64, limits: &Limits) -> Failure {
-    Failure::new(ErrorKind::InputLimit, format!("the input has {size} bytes; at most {} are judged", limits.input))
+    Failure::new(ErrorKind::InputLimit, format!("the input has {size} bytes; the limit is {}", limits.input))
 }
 
 fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> CallResult {

@@ -188,7 +188,7 @@ impl Capability {
         if !self.is_granted(grants) {
             return Err(Failure::new(
                 ErrorKind::LinkCapabilityDenied,
-                format!("the component imports `{import}`, and its check has no grant `{needs}`"),
+                format!("the component imports `{import}`, but its check has no grant `{needs}`"),
             )
             .hint(format!("if you trust it with that, {}", self.how_to_grant())));
         }

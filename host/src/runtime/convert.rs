@@ -115,8 +115,10 @@ fn check_fix(fix: &mut Fix, has_place: bool) -> Result<(), Failure> {
 fn check_place(place: &mut Place, only: Option<&str>) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
     match only {
-        Some(path) if place.path != path => return refused("the guest named another file than it was given"),
-        None if !workspace::is_inside(&place.path) => return refused("the guest named a path outside the work"),
+        Some(path) if place.path != path => return refused("the verifier reported a place in another file"),
+        None if !workspace::is_inside(&place.path) => {
+            return refused("the verifier reported a path outside the workspace");
+        }
         _ => {}
     }
     if [place.line, place.column, place.end_line, place.end_column].contains(&Some(0)) {

@@ -70,7 +70,7 @@ pub enum Code {
     Cached,
     /// It was compiled just now.
     Compiled,
-    /// It was compiled just now, and could not be kept: the next run has to do it again.
+    /// It was compiled just now, but not cached: the next run has to do it again.
     Unkept,
 }
 
@@ -182,7 +182,10 @@ impl Runtime {
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let pre = linker.instantiate_pre(component).map_err(|error| {
             contract_diff::import(&self.engine, component).unwrap_or_else(|| {
-                Failure::new(ErrorKind::LinkUnknownImport, format!("the host does not have what it imports: {error:#}"))
+                Failure::new(
+                    ErrorKind::LinkUnknownImport,
+                    format!("the host lacks an import of the component: {error:#}"),
+                )
             })
         })?;
         let (about, check) = match shape {

@@ -42,7 +42,7 @@ pub struct ProgramInput<'a> {
 pub struct ProgramFile<'a> {
     /// The path relative to the root of the work.
     path: &'a str,
-    /// The content, where it is UTF-8. Neither this nor `base64` is there for a link that leads nowhere.
+    /// The content, where it is UTF-8. Neither this nor `base64` is there for a dangling symlink.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     /// The content in base64, where it is not.
@@ -147,9 +147,9 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
         // Of the code, WASI keeps only whether it was 0.
         return Err(Failure::new(
             ErrorKind::GuestExited,
-            "the program did not exit with code 0, so nothing it said counts",
+            "the program did not exit with code 0, so its output is ignored",
         )
-        .hint("print {\"status\": \"fail\"} and exit with 0 to say that the work is not acceptable"));
+        .hint("to reject the work, print {\"status\": \"fail\"} and exit with 0"));
     }
     let malformed = |message: String| {
         Failure::new(ErrorKind::GuestMalformed, message)
@@ -160,7 +160,7 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
     }
     let output: ProgramOutput = serde_json::from_slice(printed).map_err(|error| {
         let start = clean_line(&String::from_utf8_lossy(&printed[..printed.len().min(60)]), 40);
-        malformed(format!("what the program printed is not a verdict: {error}; it begins `{start}`"))
+        malformed(format!("the output of the program is not a verdict: {error}; it starts with `{start}`"))
     })?;
     Ok(Verdict {
         status: match output.status {
@@ -187,13 +187,13 @@ pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
     }
     scan::scan_module(bytes)?;
     let refused = |why: &str| {
-        let message = format!("this is a core WebAssembly module that cannot be made a component: {why}");
+        let message = format!("this core WebAssembly module cannot be converted to a component: {why}");
         Failure::new(ErrorKind::LoadNotComponent, clean_line(&message, 500))
             .hint("a program may import `wasi_snapshot_preview1` and nothing else: build it for `wasm32-wasi`")
     };
     // What the encoder makes of these is bounded by nobody, and a program that needs nothing but WASI has none.
     if has_metadata(bytes) {
-        return Err(refused("it carries a description of component types; pack it with the tool that wrote that"));
+        return Err(refused("it already contains component types; convert it with the tool that built it"));
     }
     let encode = || {
         ComponentEncoder::default()

@@ -63,7 +63,7 @@ pub(super) fn store(
     // Time is compared and not counted in ticks: under load, ticks stretch.
     store.epoch_deadline_callback(|store| {
         if store.data().time.left().is_zero() {
-            Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time"))
+            Err(Ended::error(ErrorKind::LimitTime, "the call timed out"))
         } else {
             Ok(UpdateDeadline::Yield(1))
         }

@@ -46,7 +46,7 @@ impl Source {
         let (folder, name) = real
             .parent()
             .zip(real.file_name().and_then(|name| name.to_str()))
-            .ok_or_else(|| unreadable(&"not the path of a file"))?;
+            .ok_or_else(|| unreadable(&"not a file"))?;
         let folder = Workspace::open(folder).map_err(|error| unreadable(&error))?;
         match folder.read(name, MAX_COMPONENT_BYTES) {
             Ok(bytes) => Ok(Self::from_bytes(bytes)),
@@ -94,7 +94,7 @@ impl Source {
             ErrorKind::TrustDigestMismatch,
             format!("the component's digest is {found}; expected {digest}"),
         )
-        .hint("do not use it before you know why it changed"))
+        .hint("find out why it changed before you use it"))
     }
 
     /// The digest: `sha256:` and hexadecimal digits.

@@ -39,7 +39,7 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
     let real = folder
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
-    let no_repository = || Error::usage("a configuration can be taken from a commit only in a git repository");
+    let no_repository = || Error::usage("`--policy-from` needs a git repository");
     let root = changes::repository(&real)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
     let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
     let folders: Vec<String> =
@@ -53,7 +53,7 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
             Kind::Configuration,
             format_args!("the commit `{shown}` has no {FILE} for this folder"),
         )
-        .hint("commit one first, by a person, or run without `--policy-from`".to_owned()));
+        .hint("commit a gate.toml first, or run without `--policy-from`".to_owned()));
     };
     let file = join(within, FILE);
     let title = format!("{file} of `{shown}`");
@@ -132,8 +132,8 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     let finding = |path: &String| Finding {
         place: Some(Place { path: path.clone(), line: None, column: None, end_line: None, end_column: None }),
         category: Category::Manual,
-        hint: Some("have a person look at it: `gate skip` records the decision".to_owned()),
-        ..Finding::new("policy.touched", Level::Error, "the change touches what it is judged by")
+        hint: Some("have a person review it; `gate skip` records the decision".to_owned()),
+        ..Finding::new("policy.touched", Level::Error, "the change touches the policy")
     };
     let mut findings: Vec<Finding> = touched.iter().take(MOST).map(finding).collect();
     fingerprint::assign(CHECK, &mut findings, |_, _| None);
@@ -141,7 +141,7 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     node.escalated = true;
     node.severity = Some(Severity::Inconclusive);
     node.verdict = Some(Verdict {
-        summary: "the change touches the policy, and was judged by the old one".to_owned(),
+        summary: "the change touches the policy, so the old policy was used".to_owned(),
         needs_person: true,
         findings,
         findings_omitted: touched.len().saturating_sub(MOST) as u64,

@@ -87,7 +87,7 @@ impl<'s> Survey<'s> {
             match value {
                 Value::String(reference) if key == "$ref" => extent.add(self.target(reference, depth)?),
                 Value::String(_) if ELSEWHERE.contains(&key.as_str()) && !allowed.contains(&key.as_str()) => {
-                    return Err(format!("it has a `{key}` inside, which is not followed"));
+                    return Err(format!("it contains `{key}`, which is not supported"));
                 }
                 _ => {}
             }

@@ -23,9 +23,9 @@ pub enum Astray {
 impl fmt::Display for Astray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Outside => "out of the work",
-            Self::Nowhere => "nowhere",
-            Self::Circle => "in a circle",
+            Self::Outside => "leads out of the workspace",
+            Self::Nowhere => "does not exist",
+            Self::Circle => "leads in a circle",
         })
     }
 }

@@ -27,7 +27,7 @@ impl<'a> Undeclared<'a> {
 
     /// Whether every code is declared.
     pub(super) fn promise(self) -> Promise {
-        let name = "declares every kind of finding that it reports";
+        let name = "declares every code that it reports";
         let declared: Vec<&str> = self.about.rules.iter().map(|rule| &*rule.code).collect();
         if self.codes.is_empty() {
             let seen = if declared.is_empty() { "none, and reports none".to_owned() } else { declared.join(", ") };
@@ -35,7 +35,7 @@ impl<'a> Undeclared<'a> {
         }
         let shown: Vec<String> = self.codes.keys().map(|code| format!("`{}`", clean_line(code, 60))).collect();
         let reported: Vec<String> =
-            self.codes.iter().map(|(code, input)| format!("`{}` for {input}", clean_line(code, 60))).collect();
+            self.codes.iter().map(|(code, input)| format!("`{}` on {input}", clean_line(code, 60))).collect();
         let rules = if shown.len() == 1 { "a rule with the code" } else { "rules with the codes" };
         let hint = format!("add {rules} {} to `rules` of what `describe` returns", shown.join(", "));
         Promise::broken(name, format!("it reports {}", reported.join(", ")), hint)
@@ -52,7 +52,7 @@ pub(super) fn well_formed(about: &Description) -> Promise {
         } else if rule.summary.trim().is_empty() {
             Some(format!("the rule `{code}` has no summary; expected what it means, in one line"))
         } else if !codes.insert(&rule.code) {
-            Some(format!("the rule `{code}` is there twice"))
+            Some(format!("the rule `{code}` is declared twice"))
         } else {
             None
         }

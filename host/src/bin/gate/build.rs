@@ -46,7 +46,7 @@ fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Err
     let functions: Vec<_> =
         component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     match functions.as_slice() {
-        [] => writeln!(out, "imports nothing but types: it can compute, and nothing else")?,
+        [] => writeln!(out, "imports only types: it can compute, and nothing else")?,
         imports => {
             for import in imports {
                 writeln!(out, "imports {import}")?;
@@ -121,7 +121,7 @@ impl Builder<'_> {
         }
         // Where it cannot be shown, it has failed all the same.
         let _ = std::io::stderr().write_all(&[output.stdout, output.stderr].concat());
-        Err(Error::mistake(anyhow!("`{shown}` ended with {}", output.status)))
+        Err(Error::mistake(anyhow!("`{shown}` failed: {}", output.status)))
     }
 
     /// Make the component of a core module.
@@ -141,7 +141,7 @@ impl Builder<'_> {
     fn build_folder(&self) -> Result<(), Error> {
         let folder = self.path("build");
         fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make `{}`", folder.display()))
+            .with_context(|| format!("cannot create `{}`", folder.display()))
             .map_err(Error::mistake)
     }
 

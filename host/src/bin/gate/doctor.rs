@@ -108,7 +108,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
         Err(error) => Line::bad(
             "cache",
             format!("{error:#}"),
-            "set `GATE_CACHE_DIR` to a folder of yours; gates work without it, slower",
+            "set `GATE_CACHE_DIR` to a folder that you own; without a cache, gates are slower",
         ),
     });
     lines.push(sandbox(global));
@@ -144,7 +144,7 @@ fn host_lines(host: Host, root: &Path) -> Vec<Line> {
     let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
     let Ok(text) = fs::read_to_string(&file) else {
         let unused = !target.is_used(root);
-        let detail = format!("it is used here, and `gate` is not installed in it; `gate install {}`", host.as_str());
+        let detail = format!("it is used here, but `gate` is not installed there; `gate install {}`", host.as_str());
         return if unused { Vec::new() } else { vec![Line::note(host.as_str(), detail)] };
     };
     let Some(settings) = install::settings_value(&text) else {
@@ -153,12 +153,13 @@ fn host_lines(host: Host, root: &Path) -> Vec<Line> {
     };
     let handlers = install::handlers(host, &settings);
     if handlers.is_empty() {
-        let detail = format!("`gate` is not installed in it; `gate install {}`", host.as_str());
+        let detail = format!("`gate` is not installed there; `gate install {}`", host.as_str());
         return vec![Line::note(host.as_str(), detail)];
     }
     let mut lines = Vec::new();
     if !handlers.iter().any(|handler| handler.event == install::stop_event(host)) {
-        let detail = format!("no hook of `{}` calls `gate`, so the agent stops as it likes", install::stop_event(host));
+        let detail =
+            format!("no hook in `{}` calls `gate`, so the agent can stop at any time", install::stop_event(host));
         lines.push(Line::bad(host.as_str(), detail, again.clone()).of(target));
     }
     for handler in handlers.iter().filter(|handler| ends_something(&handler.event)) {
@@ -169,7 +170,7 @@ fn host_lines(host: Host, root: &Path) -> Vec<Line> {
         });
         let (waits, takes) = (install::timeout(host, handler), install::deadline(host, &handler.command));
         if takes >= waits {
-            let detail = format!("the host waits {waits} s and the hook answers within {takes} s: too late");
+            let detail = format!("the host waits {waits} s, but the hook may take {takes} s");
             lines.push(Line::bad(&what, detail, again.clone()).of(target));
         }
         if host == Host::Codex {
@@ -229,12 +230,12 @@ fn finish(mut command: Command, input: &[u8]) -> Result<Output, String> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(child.wait_with_output()));
     match told.recv_timeout(PATIENCE) {
-        Ok(output) => output.map_err(|error| format!("it could not be waited for: {error}")),
+        Ok(output) => output.map_err(|error| format!("cannot wait for it: {error}")),
         Err(_) => {
             if let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
             }
-            Err(format!("it gave no answer within {} s", PATIENCE.as_secs()))
+            Err(format!("it timed out after {} s", PATIENCE.as_secs()))
         }
     }
 }
@@ -285,7 +286,7 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
         return if there {
             Ok("is installed")
         } else {
-            Err(format!("`{program}` is not there, so git refuses everything"))
+            Err(format!("`{program}` does not exist, so git refuses every commit"))
         };
     }
     let mut shell = Command::new("/bin/sh");
@@ -298,7 +299,7 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
     match output.status.code() {
         Some(1) if said.contains(sample::CODE) => Ok("refuses the sample"),
         Some(0) => Err("it let the sample through".to_owned()),
-        _ => Err(format!("{}, and it said `{}`", output.status, gatehost::text::clean_line(said.trim(), 300))),
+        _ => Err(format!("{}, and printed `{}`", output.status, gatehost::text::clean_line(said.trim(), 300))),
     }
 }
 
@@ -339,6 +340,8 @@ fn sandbox(global: &Global) -> Line {
             "allow unprivileged user namespaces, or use a kernel with Landlock",
         ),
         Some(other) => Line::note("commands", format!("are confined by {other} only")),
-        None => Line::bad("commands", "cannot be run in a sandbox here", "`gate run -v` with a command says why"),
+        None => {
+            Line::bad("commands", "cannot run in a sandbox on this machine", "`gate run -v` with a command says why")
+        }
     }
 }

@@ -100,16 +100,16 @@ fn check(out: &mut impl Write, node: &Node, earlier: &[Record]) -> io::Result<()
     if let Some(files) = node.files.as_ref().filter(|files| !files.is_empty()) {
         let (cached, all) = (node.cached(), terminal::count(files.len(), "file"));
         match cached {
-            0 => writeln!(out, "  judged {all}; no verdict was reused: no pass of the same bytes was cached")?,
+            0 => writeln!(out, "  checked {all}; no cached verdict was used")?,
             _ => writeln!(
                 out,
-                "  judged {all}; {} reused: the same verifier passed the same bytes with the same settings",
+                "  checked {all}; {} from the cache: the same verifier passed the same bytes with the same settings",
                 terminal::count(cached, "verdict")
             )?,
         }
         for file in files.iter().filter(|file| file.cached) {
             let run = established(node, file, earlier).unwrap_or("a run that is not in the ledger of this project");
-            writeln!(out, "    {}: established by {run}", clean_line(&file.path, 200))?;
+            writeln!(out, "    {}: first passed in {run}", clean_line(&file.path, 200))?;
         }
     }
     for command in &node.commands {

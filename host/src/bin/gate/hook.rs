@@ -44,7 +44,7 @@ fn answer(global: &Global, command: &Hook) -> Answer {
     let _ = io::copy(&mut stdin, &mut io::sink());
     let Some(call) = Call::read(&bytes, command.host) else {
         return Answer::refuse(
-            "error: this is not the message of a host that is known, so nothing is verified\nhint: name it with `--host`",
+            "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`",
         );
     };
     drop(bytes);
@@ -143,17 +143,18 @@ fn conclude(session: &mut Session, call: &Call, done: Result<Done, String>) -> (
 
 /// Have the child do the job.
 fn ask(job: &Job, deadline: Duration) -> Result<Done, String> {
-    let program = std::env::current_exe().map_err(|error| format!("cannot tell where `gate` is: {error}"))?;
-    let line = serde_json::to_vec(job).map_err(|error| format!("cannot tell the child what to do: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find the path of `gate`: {error}"))?;
+    let line =
+        serde_json::to_vec(job).map_err(|error| format!("cannot send the request to the child process: {error}"))?;
     let mut command = Command::new(program);
     command.arg("hook-run");
     match supervise(command, &line, deadline) {
         Ok(Ended::Answered(bytes)) => {
-            serde_json::from_slice(&bytes).map_err(|_| "what the run answered cannot be read".to_owned())
+            serde_json::from_slice(&bytes).map_err(|_| "cannot read the result of the run".to_owned())
         }
         Ok(Ended::Died(why)) => Err(format!("the run ended early: {why}")),
         Ok(Ended::Late) => Err(format!(
-            "the run was not done within {} s; a gate for hooks must be faster, or the host must wait longer",
+            "the run did not finish within {} s; use a faster gate for hooks, or raise the timeout of the host",
             deadline.as_secs()
         )),
         Err(error) => Err(format!("cannot start the run: {error}")),

@@ -70,7 +70,7 @@ fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Erro
         writeln!(out, "  {taken}")?;
     }
     for left in &imported.left {
-        writeln!(out, "  not taken over: {left}")?;
+        writeln!(out, "  not converted: {left}")?;
     }
     writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")?;
     Ok(Exit::Pass)

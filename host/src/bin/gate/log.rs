@@ -203,7 +203,7 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Ex
         let head = head.ok().map(|head| head.to_string());
         writeln!(out, "{:#}", json!({ "version": 1, "intact": damages.is_empty(), "head": head, "damages": damages }))?;
     } else if damages.is_empty() {
-        writeln!(out, "intact: every entry up to {} is what was appended", head?)?;
+        writeln!(out, "intact: all entries up to {} are unaltered", head?)?;
     } else {
         for damage in &damages {
             writeln!(out, "damaged: {damage}")?;
@@ -237,7 +237,7 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
     let up_to = up_to.min(head.saturating_sub(1));
     let first = entries.first().map_or(0, |entry| entry.seq);
     if up_to < first || up_to == 0 {
-        writeln!(out, "nothing is older, or what is older is still needed")?;
+        writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
         return Ok(Exit::Pass);
     }
     let entry = ledger.prune(project, up_to)?;

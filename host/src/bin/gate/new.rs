@@ -79,15 +79,15 @@ fn valid(name: &str) -> Result<(), Error> {
     if name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('-').all(word) {
         return Ok(());
     }
-    Err(Error::mistake(anyhow!("`{name}` is not a name for a verifier; expected lower-case words joined by `-`"))
-        .hint("such as `no-todo`; the folder is chosen with `-C`".to_owned()))
+    Err(Error::mistake(anyhow!("`{name}` is not a valid name; expected lower-case words joined by `-`"))
+        .hint("for example `no-todo`; choose the parent folder with `-C`".to_owned()))
 }
 
 /// Refuse a folder in which something would be overwritten.
 fn empty(folder: &Path) -> Result<(), Error> {
     let shown = terminal::path(folder);
     match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
-        Ok(true) => Err(Error::mistake(anyhow!("`{shown}` is there already, and is not empty"))
+        Ok(true) => Err(Error::mistake(anyhow!("`{shown}` exists and is not empty"))
             .hint("choose another name, or remove it".to_owned())),
         Ok(false) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

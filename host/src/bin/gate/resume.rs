@@ -41,7 +41,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
     let mut waiting = history::waiting(&ledger, &project)?;
     waiting.retain(|waiting| command.entry.is_none_or(|entry| entry == waiting.entry.seq));
     if waiting.is_empty() {
-        return Err(Error::usage("nothing waits for a person in this project"));
+        return Err(Error::usage("no escalation is open in this project"));
     }
     let choice = match (command.retry, command.skip) {
         (true, _) => "retry",
@@ -66,7 +66,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
         let kind = if choice == "investigate" { EntryKind::Note } else { EntryKind::Resume };
         let entry = match kind {
             EntryKind::Note => {
-                let text = format!("{} looks into the escalation of entry {seq}: {}", answer.by, answer.reason);
+                let text = format!("{} is investigating the escalation of entry {seq}: {}", answer.by, answer.reason);
                 NewEntry::new(kind, labels, &gatehost::ledger::body::Note { text, ..Default::default() })?
             }
             _ => NewEntry::new(kind, labels, &answer)?,

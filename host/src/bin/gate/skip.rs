@@ -111,7 +111,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
             let task = task.as_deref().unwrap_or_default();
             ledger.entries(&filter)?.pop().ok_or_else(|| {
                 Error::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
-                    .hint("an override is bound to what a run judged: `gate run` first".to_owned())
+                    .hint("an override covers the files of a run: `gate run` first".to_owned())
             })?
         }
     };
@@ -144,8 +144,8 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
         None => {
             let question = format!("This bypasses quality checks.\n\n{}", granted.request());
             if !person::confirms(&question, what.word)? {
-                person::note_refusal(&ledger, &project, what.kind, "it was not confirmed")?;
-                return Err(Error::usage("it was not confirmed, so nothing was let through"));
+                person::note_refusal(&ledger, &project, what.kind, "not confirmed")?;
+                return Err(Error::usage("not confirmed; nothing was recorded"));
             }
             (person::name(), "terminal".to_owned())
         }

@@ -77,7 +77,7 @@ fn human(tasks: &[TaskStatus], waiting: &[Waiting]) -> String {
         let said = &waiting.escalation;
         let _ = writeln!(
             text,
-            "\nwaiting for a person since entry {}: {} ({})",
+            "\nneeds human review since entry {}: {} ({})",
             waiting.entry.seq,
             clean_line(&said.why, 300),
             said.level

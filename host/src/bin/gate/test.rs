@@ -69,8 +69,8 @@ impl TriedCase {
         let (word, detail) = match &self.outcome {
             Outcome::Pass => ("pass", String::new()),
             Outcome::Blessed => ("blessed", "expected.json was written".to_owned()),
-            Outcome::Differs(_) => ("fail", "another verdict than expected".to_owned()),
-            Outcome::Unexpected => ("fail", "it has no expected.json; `--bless` writes one".to_owned()),
+            Outcome::Differs(_) => ("fail", "the verdict differs from expected.json".to_owned()),
+            Outcome::Unexpected => ("fail", "no expected.json; `--bless` writes one".to_owned()),
             Outcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
         };
         line(out, color, word, &format!("{:width$}  {detail}", self.name))?;
@@ -90,7 +90,7 @@ impl TriedCase {
         match &self.outcome {
             Outcome::Differs(difference) => case["difference"] = json!(difference),
             Outcome::Error(failure) => case["error"] = json!(failure),
-            Outcome::Unexpected => case["error"] = json!({ "message": "it has no expected.json" }),
+            Outcome::Unexpected => case["error"] = json!({ "message": "no expected.json" }),
             Outcome::Pass | Outcome::Blessed => {}
         }
         case

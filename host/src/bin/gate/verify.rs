@@ -46,7 +46,7 @@ pub(crate) struct Verify {
 pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     let (ledger, _) = evidence::open(global)?;
     let (tree, base) = subject(global, command)?;
-    let tree = tree.ok_or_else(|| Error::input("what is to be looked up cannot be read in full"))?;
+    let tree = tree.ok_or_else(|| Error::input("cannot read all files of the change"))?;
     let Survey { damages, entries } = ledger.survey(command.anchor, &tree)?;
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
@@ -80,7 +80,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     let answer = proof::answer(&entries, &question)?;
     let (verified, line, entry) = match &answer {
         Verification::Passed(entry) => {
-            (true, format!("verified: run {} passed it (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
+            (true, format!("verified: passed in run {} (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
         }
         Verification::Overridden(entry, granted) => {
             (true, format!("{}: let through by {} (entry {})", granted.word(), granted.by, entry.seq), Some(entry.seq))

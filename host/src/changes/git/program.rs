@@ -211,7 +211,7 @@ impl<T> Said<T> {
             (true, _) => Ok(self.stdout),
             (false, false) => Err(failed(question, &self.stderr)),
             // Killed, for one.
-            (false, true) => Err(failed(question, &format!("it ended without a word ({})", self.status))),
+            (false, true) => Err(failed(question, &format!("it exited without output ({})", self.status))),
         }
     }
 }

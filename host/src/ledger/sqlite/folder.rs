@@ -16,10 +16,10 @@ pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.and_then(|()| fs::metadata(folder)).map_err(|error| refused(&error.to_string())).and_then(|found| {
         if found.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refused("it belongs to somebody else"));
+            return Err(refused("it belongs to another user"));
         }
         if found.mode() & 0o022 != 0 {
-            return Err(refused("others can write to it"));
+            return Err(refused("it is writable by other users"));
         }
         Ok(())
     })?;

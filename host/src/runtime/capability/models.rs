@@ -30,7 +30,7 @@ impl Asker {
     }
 
     fn nonce(&self) -> wasmtime::Result<String> {
-        let none = || Ended::error(ErrorKind::HostFailed, "the operating system gives no random numbers");
+        let none = || Ended::error(ErrorKind::HostFailed, "the operating system provides no random numbers");
         self.nonce.clone().ok_or_else(none)
     }
 }
@@ -57,7 +57,7 @@ impl wit::Host for Sandbox {
         let asker = self.asker()?;
         if !asker.granted.names.contains(&name) {
             let message = format!(
-                "the verifier asked the model `{}`, and its check has no grant for it",
+                "the verifier asked the model `{}`, but its check has no grant for it",
                 text::clean_line(&name, 60)
             );
             asker.unanswered.get_or_insert_with(|| Failure::new(ErrorKind::LinkCapabilityDenied, message));
