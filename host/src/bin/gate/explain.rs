@@ -16,12 +16,12 @@ use std::io::{self, Write};
 #[command(after_help = "\
 Examples:
   gate explain            the last run of this project
-  gate explain 01hx       the run whose identifier begins so
+  gate explain 01hx       the run whose identifier starts with this
   gate explain '#12'      the run of entry 12")]
 pub(crate) struct Explain {
-    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

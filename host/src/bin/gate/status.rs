@@ -20,17 +20,17 @@ const END: &str = "<!-- gate status: end -->";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What `--write` puts into the file is between two marks; the rest of the file stays. It is never read back: the ledger \
+`--write` changes only the text between its two marks. The file is never read back: the ledger \
 alone decides.
 
 Examples:
   gate status
   gate status --write STATE.md")]
 pub(crate) struct Status {
-    /// Write it into this file, between marks, instead of printing it
+    /// Write the status into this file, between two marks, instead of printing it
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     write: Option<PathBuf>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

@@ -15,30 +15,30 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without REV, what differs from the last commit is looked up; where nothing does, the last commit. It exits with 0 only if a \
+Looks up the uncommitted changes; without any, the last commit. The exit code is 0 only if a \
 run of the same gate passed the same change on the same base, and the chain of the ledger is intact. `gate log --verify` \
 reads every content besides.
 
 Examples:
   gate verify                     may this be committed?
-  gate verify HEAD                was the last commit passed?
-  gate verify --anchor 12:ab…     and is the ledger the one that was anchored?")]
+  gate verify HEAD                did the last commit pass?
+  gate verify --anchor 12:ab…     and is the ledger unaltered since the anchor?")]
 pub(crate) struct Verify {
-    /// The commit
+    /// The commit to look up
     rev: Option<String>,
-    /// The gate that must have passed it; chosen as `gate run` does
+    /// The gate that must have passed [default: as for `gate run`]
     #[arg(long, value_name = "GATE")]
     gate: Option<String>,
-    /// Use this configuration instead of the gate.toml that `gate run` would take
+    /// Use this configuration file instead of the nearest gate.toml
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Use the configuration of this commit, as `gate run --policy-from` does
     #[arg(long, value_name = "REF", conflicts_with = "config")]
     policy_from: Option<String>,
-    /// What `gate log --head` printed earlier, which must be part of the chain
+    /// An earlier output of `gate log --head`, which must be part of the chain
     #[arg(long, value_name = "HEAD")]
     anchor: Option<Head>,
-    /// How to print the answer
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
