@@ -31,6 +31,9 @@ fn check(case: &Case) -> Result<(), Failed> {
     let home = tempfile::tempdir()?;
     let root = home.path().canonicalize()?.join("work");
     fs::create_dir(&root)?;
+    if folder.join("cold").exists() {
+        support::private_folder(&home.path().join("cache"));
+    }
     prepare(folder, &root, home.path())?;
     let args = fs::read_to_string(folder.join("args"))?;
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));

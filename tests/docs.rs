@@ -15,6 +15,7 @@ use crate::{VARYING, guests};
 use libtest_mimic::{Failed, Trial};
 use regex::Regex;
 use similar::TextDiff;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,10 @@ fn documents(parts: &[Part<'_>]) -> Result<(), Failed> {
 /// `gate plan` accepts a gate.toml. To a part of one, what it leaves out is added: the gate, and what it refers to.
 fn plan(body: &str) -> Result<(), Failed> {
     static CHECK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\[check\.([\w-]+)\]").expect("a pattern"));
+    static HOOK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?m)^(?:stop|task_completed|post_tool_use|pre_commit|commit_msg|pre_push) = "([\w-]+)""#)
+            .expect("a pattern")
+    });
     static GRANT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""(command|model):([\w-]+)""#).expect("a pattern"));
     let home = tempfile::tempdir()?;
     let work = home.path().join("work");
@@ -142,6 +147,9 @@ fn plan(body: &str) -> Result<(), Failed> {
             writeln!(text, "all = [{}]", checks.join(", "))?;
         }
     }
+    for name in HOOK.captures_iter(body).map(|found| found[1].to_owned()).collect::<BTreeSet<_>>() {
+        writeln!(text, "\n[gate.{name}]\nall = [\"json\"]")?;
+    }
     for found in GRANT.captures_iter(body) {
         let table = format!("[{}.{}]", &found[1], &found[2]);
         if !text.contains(&table) {
@@ -153,15 +161,21 @@ fn plan(body: &str) -> Result<(), Failed> {
             writeln!(text, "\n{table}\n{keys}")?;
         }
     }
-    for name in text.split('"').filter(|word| word.ends_with(".wasm")) {
-        fs::write(work.join(name), guests::assemble("scripted", support::SCRIPTED))?;
-    }
-    for name in text.split('"').filter(|word| word.ends_with(".md") && !word.contains('*')) {
-        fs::write(work.join(name), "Judge the work.")?;
+    for name in text.split('"').filter(|word| word.ends_with(".wasm") || word.ends_with(".md")) {
+        let (path, component) = (work.join(name), name.ends_with(".wasm"));
+        fs::create_dir_all(path.parent().unwrap_or(&work))?;
+        fs::write(
+            path,
+            if component { guests::assemble("scripted", support::SCRIPTED) } else { b"Review it.".to_vec() },
+        )?;
     }
     fs::write(work.join("gate.toml"), &text)?;
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-    let output = support::isolate(gate.args(["plan", "--quiet"]), &work, home.path()).stdin(Stdio::null()).output()?;
+    gate.arg("plan");
+    if !body.contains("[gate.") {
+        gate.arg("default");
+    }
+    let output = support::isolate(gate.arg("--quiet"), &work, home.path()).stdin(Stdio::null()).output()?;
     support::return_compiled(&home.path().join("cache"));
     if output.status.success() {
         return Ok(());
@@ -174,7 +188,8 @@ fn examples(parts: &[Part<'_>]) -> Result<(), Failed> {
     for part in parts {
         let Part::Block { language: "sh", body, .. } = part else { continue };
         for line in body.lines() {
-            let words = line.split(" #").next().unwrap_or_default().split(" -- ").next().unwrap_or_default();
+            // Without the comment, the executor and the rest of a pipe.
+            let words = [" #", " -- ", " | "].iter().fold(line, |line, end| line.split(end).next().unwrap_or(line));
             let mut words = words.split_whitespace();
             if words.next() != Some("gate") {
                 continue;

@@ -26,6 +26,7 @@ mod programs;
 mod released;
 mod reports;
 mod schemas;
+mod signals;
 #[allow(dead_code, reason = "the other test target uses the rest")]
 mod support;
 mod templates;

@@ -104,7 +104,7 @@ pub(crate) fn return_compiled(cache: &Path) {
     link_entries(cache, compiled(), &[".compiled", ".description"]);
 }
 
-fn private_folder(folder: &Path) {
+pub(crate) fn private_folder(folder: &Path) {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).expect("a folder");
 }
 
