@@ -9,7 +9,7 @@ use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::fingerprint;
-use crate::gate::{self, Event, RunCheck};
+use crate::gate::{self, GateEvent, RunCheck};
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
@@ -64,7 +64,7 @@ pub struct CheckRunner<'a> {
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
-    observer: &'a (dyn Fn(Event<'_>) + Sync),
+    observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
 }
 
 /// What verifiers can be granted by name.
@@ -116,7 +116,7 @@ impl<'a> CheckRunner<'a> {
         verifiers: &'a Verifiers,
         subject: Subject,
         services: Services,
-        observer: &'a (dyn Fn(Event<'_>) + Sync),
+        observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
     ) -> Self {
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
@@ -296,7 +296,7 @@ impl RunCheck for CheckRunner<'_> {
         self.confirm_the_list()
     }
 
-    fn observe(&self, event: Event<'_>) {
+    fn observe(&self, event: GateEvent<'_>) {
         (self.observer)(event);
     }
 }

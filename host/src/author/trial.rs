@@ -151,7 +151,7 @@ impl Trial {
                 }
             }
             Given::Submission(submission) => {
-                let submission = submission.clone();
+                let submission = (**submission).clone();
                 let start = Instant::now();
                 let answer = self.runtime.check_submission(&self.verifier, &terms, submission).await;
                 time += start.elapsed();
