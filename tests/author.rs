@@ -64,7 +64,7 @@ fn commands_and_models_answer_as_the_case_says() {
     ] {
         let (_folder, cases) =
             cases(&[("a/submission.json", "{}"), ("a/commands.json", commands), ("a/models.json", models)]);
-        // Twice: a script starts anew for every call.
+        // Twice: a script starts again for every call.
         for _ in 0..2 {
             let judged = block_on(trial.judge(&cases[0])).expect("asked");
             let verdict = &judged.answers[0].1.verdict;

@@ -62,7 +62,7 @@ pub struct CacheStore {
 }
 
 impl CacheStore {
-    /// Open the cache store in `folder`, and make it if it is not there. A folder that is not this user's alone is refused.
+    /// Opens the cache store in `folder`, and makes it if it is not there. A folder that is not this user's alone is refused.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::open_bounded(folder, MOST_BYTES)
     }
@@ -114,7 +114,7 @@ impl CacheStore {
         Some(entry)
     }
 
-    /// Keep an entry. A failure costs time and nothing else, so callers need not report it.
+    /// Keeps an entry. A failure costs time and nothing else, so callers need not report it.
     pub fn put(&self, kind: Kind, key: &blake3::Hash, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() as u64 + MAC_BYTES as u64 > self.most_bytes / 2 {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -127,7 +127,7 @@ impl CacheStore {
         self.prune()
     }
 
-    /// Delete an entry that is of no use.
+    /// Deletes an entry that is of no use.
     pub fn remove(&self, kind: Kind, key: &blake3::Hash) {
         let _ = fs::remove_file(self.path(kind, &self.place(kind, key)));
     }
@@ -193,7 +193,7 @@ fn read_regular(path: &Path, most: u64) -> io::Result<(File, Vec<u8>)> {
     Ok((file, bytes))
 }
 
-/// Read the secret, or make one. Of several processes that make one at the same time, one wins and all use its.
+/// Reads the secret, or makes one. Of several processes that make one at the same time, one wins and all use its.
 fn secret(path: &Path) -> io::Result<[u8; 32]> {
     for _ in 0..2 {
         match private(path) {

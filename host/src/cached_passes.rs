@@ -50,7 +50,7 @@ fn time_of(record: &Record) -> u32 {
 }
 
 impl CachedPasses {
-    /// Recall what the component with this digest passed before.
+    /// Recalls what the component with this digest passed before.
     pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits) -> Self {
         let mut key = blake3::Hasher::new();
         for part in [component, settings, &format!("{limits:?}")] {
@@ -80,14 +80,14 @@ impl CachedPasses {
         passed
     }
 
-    /// Remember a verdict, if it is one to remember.
+    /// Remembers a verdict, if it is one to remember.
     pub(crate) fn learn(&self, input: Input, verdict: &Verdict) {
         if *verdict == Verdict::of(Status::Pass) {
             self.seen(input);
         }
     }
 
-    /// Keep what was learned for later runs. A failure costs time and nothing else, so it is not reported.
+    /// Keeps what was learned for later runs. A failure costs time and nothing else, so it is not reported.
     pub(crate) fn keep(&self) {
         let mut now = std::mem::take(&mut *self.now.lock());
         now.sort_unstable();

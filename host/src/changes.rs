@@ -256,7 +256,7 @@ pub struct Needs {
     pub unchanged: bool,
 }
 
-/// Find the changes in the repository, or else in the folder, that `folder` is in.
+/// Finds the changes in the repository, or else in the folder, that `folder` is in.
 pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Changes, Error> {
     collect_with(folder, selection, needs, None)
 }

@@ -124,7 +124,7 @@ pub struct Ran {
     pub sandbox: Sandbox,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
     pub advice: Option<String>,
-    /// Whether it was not run, and what it came to was recorded in another run.
+    /// Whether it was not run, and its result was recorded in another run.
     pub replayed: bool,
 }
 
@@ -164,22 +164,22 @@ impl Commands {
         Self { cache: self.cache.or_else(|| environment.cache_folder()), environment, ..self }
     }
 
-    /// Write down what commands come to, or take it from what was written down.
+    /// Writes down what commands come to, or takes it from what was written down.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
 
-    /// Confine no better than this, whatever the machine offers.
+    /// Confines no better than this, whatever the machine offers.
     pub fn with_at_most(self, at_most: Sandbox) -> Self {
         Self { at_most, ..self }
     }
 
-    /// End a command that leaves less than this of the disk, in bytes.
+    /// Ends a command that leaves less than this of the disk, in bytes.
     pub fn with_reserve(self, reserve: u64) -> Self {
         Self { reserve, ..self }
     }
 
-    /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
+    /// Runs a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
@@ -208,7 +208,7 @@ impl Commands {
     }
 }
 
-/// End every command that runs, with all that it started, and let no other begin: the program is about to end. Waits for
+/// Ends every command that runs, with all that it started, and lets no other begin: the program is about to end. Waits for
 /// that, but no longer than this.
 pub(crate) fn end_all(patience: Duration) {
     #[cfg(target_os = "linux")]

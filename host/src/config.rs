@@ -75,7 +75,7 @@ pub struct Config {
     pub models: BTreeMap<String, Model>,
     /// `[retry]`: how often a failure is tried again.
     pub retry: RetryPolicy,
-    /// `[escalation]`: when a person is needed.
+    /// `[escalation]`: when human review is needed.
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
@@ -88,7 +88,7 @@ pub struct Config {
     pub(crate) places: Places,
 }
 
-/// Read a file.
+/// Reads a file.
 pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
     if bytes.len() > MAX_BYTES {
         let message = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());

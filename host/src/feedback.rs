@@ -1,4 +1,4 @@
-//! What goes back to whoever did the work: what was found, worst first, in a bounded text.
+//! What goes back to the author of the work: what was found, worst first, in a bounded text.
 //!
 //! It states facts and gives no orders. What verifiers wrote is quoted as data: in one line, bounded, between `«` and
 //! `»`, which it cannot contain itself; so nothing in it can pass for a sentence of the host.
@@ -29,12 +29,12 @@ const MAX_EDITS: usize = 3;
 /// The most findings that are named as resolved.
 const MAX_RESOLVED: usize = 5;
 
-/// Say what keeps this gate from passing.
+/// Says what keeps this gate from passing.
 pub fn feedback(gate: &Node) -> String {
     feedback_in(gate, &Round::default())
 }
 
-/// Say what keeps this gate from passing, and how that differs from the attempts before.
+/// Says what keeps this gate from passing, and how that differs from the attempts before.
 pub fn feedback_in(gate: &Node, round: &Round) -> String {
     let name = shown(&gate.name);
     if gate.outcome == Outcome::Pass {

@@ -34,9 +34,9 @@ use tokio::time::Instant;
 
 /// Who answers for the verifiers.
 pub trait RunCheck: Sync {
-    /// Have the verifier of a check judge, given what the checks of earlier tiers established, in their order.
+    /// Has the verifier of a check judge, given what the checks of earlier tiers established, in their order.
     ///
-    /// Every call must ask anew: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
+    /// Every call must ask again: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
     /// future is dropped when its time is over or its answer no longer matters, and must then stop its work. A panic
     /// in it counts as no answer.
     fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Checked> + Send;
@@ -47,7 +47,7 @@ pub trait RunCheck: Sync {
         Ok(())
     }
 
-    /// Take note of progress. Called from within the run, and so must return at once.
+    /// Takes note of progress. Called from within the run, and so must return at once.
     fn observe(&self, event: GateEvent<'_>) {
         let _ = event;
     }
@@ -107,7 +107,7 @@ pub enum GateEvent<'e> {
     },
 }
 
-/// Run a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
+/// Runs a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
 /// an abstention; unless every check looked at the change and found nothing that concerns it, and the gate lets that pass.
 pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunCheck) -> Node {
     let root = &plan.root;
@@ -154,7 +154,7 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
 
 /// Whether every check below looked at the change, and nothing in it concerns any of them.
 ///
-/// A file that its verifier says is none of its business concerns nobody. What a submission verifier says of a submission
+/// A file that its verifier says is not for it concerns nobody. What a submission verifier says of a submission
 /// is another matter: the author of the change wrote that.
 fn is_unconcerned(node: &Node) -> bool {
     let mut checks = node.walk().filter(|node| node.kind == NodeKind::Check).peekable();

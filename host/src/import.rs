@@ -25,7 +25,7 @@ pub struct Imported {
     pub left: Vec<String>,
 }
 
-/// Read a file of hooks, known by its name.
+/// Reads a file of hooks, known by its name.
 pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let mut draft = Draft::default();
@@ -60,7 +60,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Take a hook over as a check of a stage.
+    /// Takes a hook over as a check of a stage.
     fn take(&mut self, stage: &'static str, hook: &str, check: Check) {
         let what = match &check {
             Check::Bundled(verifier) => format!("the bundled verifier `{verifier}`"),

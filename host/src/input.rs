@@ -27,7 +27,7 @@ pub enum Error {
     /// It is not the transcript of an evaluator.
     #[error("no line is an event of an evaluator's transcript")]
     NoTranscript,
-    /// A path leads out of the work, or is not written as one in it.
+    /// A path leads out of the workspace, or is not written as one in it.
     #[error("`{place}` is `{path}`; expected a path inside the workspace, such as `src/a.rs`")]
     Outside {
         /// The entry, such as `changes[0].path`.
@@ -47,7 +47,7 @@ pub enum Error {
     },
 }
 
-/// Read a document. One whose first character is `{` is JSON, any other is YAML.
+/// Reads a document. One whose first character is `{` is JSON, any other is YAML.
 pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
     if bytes.len() > MAX_BYTES {
         return Err(Error::TooLarge);
@@ -73,7 +73,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
     Ok(submission)
 }
 
-/// Every path at which something is said to have changed, or to have been found, is one in the work.
+/// Every path at which something is said to have changed, or to have been found, is one in the workspace.
 fn inside(submission: &Submission) -> Result<(), Error> {
     let changes = submission.changes.iter().enumerate().flat_map(|(index, change)| {
         let path = (format!("changes[{index}].path"), &change.path);

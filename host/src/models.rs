@@ -269,7 +269,7 @@ impl Models {
         random::<32>().map(|bytes| bytes.into_iter().map(letter).collect())
     }
 
-    /// Ask a model, and say what that took. When the future is dropped, nobody waits for the answer any more.
+    /// Asks a model, and says what that took. When the future is dropped, nobody waits for the answer any more.
     pub async fn ask(&self, name: &str, question: ModelQuestion) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
         let start = Instant::now();
         let (question_sha256, nonce) = (question.sha256(), question.nonce.clone());

@@ -103,7 +103,7 @@ pub fn check_reason(reason: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// An override of what a run came to, before anybody vouched for it.
+/// An override of the result of a run, before anybody vouched for it.
 pub fn propose(
     kind: &str,
     record: &Record,
@@ -153,7 +153,7 @@ pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
         && faults(record).iter().all(|fault| granted.fingerprints.contains(fault))
 }
 
-/// Check a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
+/// Checks a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
 pub fn check_signature(granted: &Override, signature: &Path, policy: &Overrides) -> Result<String, Refused> {
     if policy.signers.is_empty() {
         return Err(Refused::NoSigners);

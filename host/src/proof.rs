@@ -1,4 +1,4 @@
-//! Proof for others: was this tree passed by this policy, and a signed statement of what a run came to.
+//! Proof for others: was this tree passed by this policy, and a signed statement of the result of a run.
 
 pub mod dsse;
 mod passed;

@@ -73,7 +73,7 @@ impl Format {
     }
 }
 
-/// Write a record in this format. `style` is for the formats that people read.
+/// Writes a record in this format. `style` is for the formats that people read.
 pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style) -> io::Result<()> {
     match format {
         Format::Human => human(out, record, style),

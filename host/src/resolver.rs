@@ -59,7 +59,7 @@ impl Verifiers {
         self.known.lock()
     }
 
-    /// Find every verifier of a configuration, and ask each what it is. What cannot be found is told by the plan, at the
+    /// Finds every verifier of a configuration, and asks each what it is. What cannot be found is told by the plan, at the
     /// check that names it.
     pub async fn load(&self, config: &config::Config) {
         for check in config.checks.values() {

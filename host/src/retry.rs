@@ -72,7 +72,7 @@ impl RetryPolicy {
     }
 }
 
-/// From which number on a person is needed; 0 for never.
+/// From which number on human review is needed; 0 for never.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EscalationPolicy {
@@ -102,7 +102,7 @@ pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
 /// What became of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// What it came to; nothing where it was interrupted.
+    /// The result; nothing where it was interrupted.
     pub status: Option<Status>,
     /// The class of its failure.
     pub class: Option<Class>,
@@ -139,7 +139,7 @@ pub struct Facts {
     pub attempts_allowed: Option<u32>,
     /// How many tasks of the group failed, this one included.
     pub failed_in_group: u32,
-    /// Why a person is needed whatever the numbers say: a divided vote, a verifier's word, a setting.
+    /// Why human review is needed whatever the numbers say: a divided vote, a verifier's word, a setting.
     pub needs_person: Option<String>,
     /// The tasks that this one waits for.
     pub blocked_by: Vec<String>,
@@ -168,7 +168,7 @@ impl EscalationLevel {
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// Whoever did the work, with feedback.
+    /// The author of the work, with feedback.
     Executor,
     /// The verifier, on the same work.
     Verifier,
@@ -202,7 +202,7 @@ pub enum RetryDecision {
     },
 }
 
-/// Decide what happens after the last attempt.
+/// Decides what happens after the last attempt.
 pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> RetryDecision {
     let Some(last) = facts.attempts.last() else {
         return RetryDecision::Stop { why: "nothing was attempted".to_owned() };

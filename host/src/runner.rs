@@ -141,12 +141,12 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Tell how many of how many files of a check are done.
+    /// Tells how many of how many files of a check are done.
     pub fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
 
-    /// Ask every verifier anew, whatever it passed before.
+    /// Asks every verifier again, whatever it passed before.
     pub fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
     }
@@ -188,7 +188,7 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
+    /// Gives the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
         let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {

@@ -97,12 +97,12 @@ impl std::fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// Start the engine.
+    /// Starts the engine.
     pub fn new(store: Option<Arc<CacheStore>>) -> Result<Self, Failure> {
         Self::start(store, false)
     }
 
-    /// Start an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
+    /// Starts an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
     pub fn metered() -> Result<Self, Failure> {
         Self::start(None, true)
     }
@@ -120,7 +120,7 @@ impl Runtime {
         self.cache.as_ref().map(|cache| &cache.0)
     }
 
-    /// Make a component ready for checks with these grants.
+    /// Makes a component ready for checks with these grants.
     pub fn load(&self, source: &Source, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
         let key = (source.digest().to_owned(), grants.clone());
         let loaded = || self.loaded.lock();

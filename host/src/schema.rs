@@ -184,7 +184,7 @@ fn retry() -> Value {
     })
 }
 
-/// When a person is needed.
+/// When human review is needed.
 fn escalation() -> Value {
     let number = |what: &str, default: u32| json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default });
     json!({

@@ -12,7 +12,7 @@ type LastWords = Box<dyn FnOnce() + Send>;
 /// What is still to be said when the program is interrupted, by whom.
 static LAST_WORDS: Mutex<Vec<(u64, LastWords)>> = Mutex::new(Vec::new());
 
-/// End every command that runs, with all that it started, and delete the temporary files of commands and snapshots. From
+/// Ends every command that runs, with all that it started, and deletes the temporary files of commands and snapshots. From
 /// now on no command begins, and nothing temporary is made: the caller ends the program next. Commands are waited for,
 /// but no longer than `patience`.
 pub fn clean_up(patience: Duration) {
@@ -32,7 +32,7 @@ impl fmt::Debug for WhenInterrupted {
     }
 }
 
-/// Do this too when the program is interrupted, after what it started has ended and while the value that is returned lives.
+/// Does this too when the program is interrupted, after what it started has ended and while the value that is returned lives.
 pub fn when_interrupted(say: impl FnOnce() + Send + 'static) -> WhenInterrupted {
     let mut waiting = LAST_WORDS.lock();
     let number = waiting.iter().map(|(number, _)| number + 1).max().unwrap_or(0);

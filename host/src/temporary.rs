@@ -41,7 +41,7 @@ impl Purpose {
 /// The folders that there are now; `None` once the program ends and there are to be no more.
 static LIVE: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(Some(BTreeSet::new()));
 
-/// Delete every folder that there is, and let no other be made: the program is about to end.
+/// Deletes every folder that there is, and lets no other be made: the program is about to end.
 pub(crate) fn remove_all() {
     let live = LIVE.lock().take();
     live.into_iter().flatten().for_each(|folder| remove(&folder));
@@ -95,7 +95,7 @@ fn lock(folder: &Path) -> io::Result<OwnedFd> {
     Ok(handle)
 }
 
-/// Delete the folders of runs that were killed. What cannot be deleted is left to the next run.
+/// Deletes the folders of runs that were killed. What cannot be deleted is left to the next run.
 fn sweep(temporary: &Path) {
     let own = rustix::process::geteuid().as_raw();
     let is_stale = |entry: &DirEntry| {
@@ -116,7 +116,7 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Delete a folder and all that is in it, also what was closed to its owner. What cannot be deleted is left to the next
+/// Deletes a folder and all that is in it, also what was closed to its owner. What cannot be deleted is left to the next
 /// run.
 fn remove(folder: &Path) {
     let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
@@ -126,7 +126,7 @@ fn remove(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Delete all that is in a folder. A command may have put folders into folders, deeper than a path can be long, than
+/// Deletes all that is in a folder. A command may have put folders into folders, deeper than a path can be long, than
 /// files can be open, and than a stack is high: so what is in a folder inside is moved up into this one, and there is
 /// never more than one folder inside open.
 fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
@@ -169,7 +169,7 @@ fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-/// Open a folder inside, which its owner may have closed to themselves.
+/// Opens a folder inside, which its owner may have closed to themselves.
 fn open_up(above: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     // Links are not changed by this, and nothing else is here that is not to be deleted.
     if statat(above, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_dir())

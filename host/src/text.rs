@@ -4,7 +4,7 @@
 use anstyle::Style;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bound `text` to `max` characters, and escape what must not reach a terminal, a log or a report as it is.
+/// Bounds `text` to `max` characters, and escapes what must not reach a terminal, a log or a report as it is.
 ///
 /// Escaped are control characters (so no colour, no cursor movement, no NUL) except line feed and tab, and the
 /// characters that turn the direction of text or are invisible. Whoever prints several lines must indent them.

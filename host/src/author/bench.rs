@@ -55,7 +55,7 @@ pub struct Measured {
 const TIME: Duration = Duration::from_secs(1);
 const ROUNDS: (usize, usize) = (20, 1_000);
 
-/// Measure all cases. `counting` is the same verifier in a runtime that counts instructions.
+/// Measures all cases. `counting` is the same verifier in a runtime that counts instructions.
 pub async fn measure(
     trial: &Trial,
     counting: &Trial,

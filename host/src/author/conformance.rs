@@ -63,7 +63,7 @@ fn told(failure: &Failure) -> String {
 
 const SCHEMA: &str = "the settings schema is a JSON Schema";
 
-/// Hold a verifier to all of them. The first case that it can be asked about says what
+/// Holds a verifier to all of them. The first case that it can be asked about says what
 /// an ordinary input is.
 pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let mut promises = vec![imports(trial), description(trial), patterns(trial), schema(trial)];

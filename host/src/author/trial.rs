@@ -77,7 +77,7 @@ impl Outcome {
 }
 
 impl Trial {
-    /// Load a component. It is granted what it imports: what it does with that is what is tried.
+    /// Loads a component. It is granted what it imports: what it does with that is what is tried.
     pub async fn load(runtime: Arc<Runtime>, source: &Source) -> Result<Self, Failure> {
         let about = runtime.describe(source).await?;
         let component_type = runtime.anatomy_of(source)?;
@@ -89,7 +89,7 @@ impl Trial {
         Ok(Self { runtime, verifier, component_type, about, empty })
     }
 
-    /// Refuse cases that it could not be asked about.
+    /// Refuses cases that it could not be asked about.
     pub fn suits(&self, cases: &[Case]) -> Result<(), Mistake> {
         let Some(shape) = self.verifier.shape() else { return Ok(()) };
         match cases.iter().find(|case| case.given.shape() != shape) {
@@ -104,7 +104,7 @@ impl Trial {
         }
     }
 
-    /// Have it judge a case.
+    /// Has it judge a case.
     pub async fn judge(&self, case: &Case) -> Result<TrialRun, Failure> {
         self.judge_within(case, &Limits::default()).await
     }
@@ -190,7 +190,7 @@ impl TrialRun {
         })
     }
 
-    /// Hold it against what the case expects; with `bless`, expect it from now on. An error is never expected.
+    /// Holds it against what the case expects; with `bless`, expect it from now on. An error is never expected.
     pub fn compare(&self, case: &Case, bless: bool) -> Result<Outcome, Mistake> {
         if let Some(failure) = self.error() {
             return Ok(Outcome::Error(failure));

@@ -1,6 +1,6 @@
 //! Digests of files, taken before a command and again after it, to see what changed in between.
 //!
-//! Nothing here waits or grows without bound: only regular files are read, since a pipe would keep the reader for ever,
+//! Nothing here waits or grows without bound: only regular files are read, since a pipe would keep the reader forever,
 //! and only so much of them.
 
 use crate::regular_file::{self, Symlinks};

@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 40;
 /// What paths are relative to, and what they may not lead to.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
-    /// The root of the work, without a link in it.
+    /// The root of the workspace, without a link in it.
     pub(super) root: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) protected: &'a Protected,

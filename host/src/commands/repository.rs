@@ -1,6 +1,6 @@
 //! Where the repository of a working tree is.
 //!
-//! It need not be in the work: then `.git` is a file that says where. That file is a part of the work, and whoever wrote
+//! It need not be in the workspace: then `.git` is a file that says where. That file is a part of the work, and whoever wrote
 //! it may have named any folder; so the folder is believed to be the repository only if it says so itself.
 
 use crate::regular_file::{self, Symlinks};

@@ -27,7 +27,7 @@ const MOST_PROCESSES: u64 = 4_096;
 /// How long somebody who no longer wants a command waits for its end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Run a command, and end it when nobody waits for it any more.
+/// Runs a command, and ends it when nobody waits for it any more.
 pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
     let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
     let lifeline = Arc::new(Lifeline::new(ours));
@@ -162,7 +162,7 @@ impl Run {
         Ok(Prepared { root, cwd: full, program, environment, protected, mounts })
     }
 
-    /// Begin with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
+    /// Begins with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
     fn begin(
         &self,
         prepared: &Prepared,
@@ -284,7 +284,7 @@ fn processes() -> u64 {
     total.and_then(|total| total.parse().ok()).unwrap_or(0)
 }
 
-/// Where a program is: a name is looked for in the search path, a path is relative to the work.
+/// Where a program is: a name is looked for in the search path, a path is relative to the workspace.
 fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);

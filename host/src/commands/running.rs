@@ -49,7 +49,7 @@ impl Drop for Entry {
     }
 }
 
-/// End all of them, and let no other begin. Waits until they have left, but no longer than this.
+/// Ends all of them, and lets no other begin. Waits until they have left, but no longer than this.
 pub(super) fn end_all(patience: Duration) {
     let mut running = running();
     running.ending = true;

@@ -50,7 +50,7 @@ pub(super) struct Begun {
     report: PipeReader,
 }
 
-/// Start a command, confined. `report` is the end to read of what the confinement writes to.
+/// Starts a command, confined. `report` is the end to read of what the confinement writes to.
 pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, Refused> {
     #[expect(unsafe_code, reason = "the one way to confine a child and not oneself")]
     // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
@@ -197,7 +197,7 @@ impl Streams {
         })
     }
 
-    /// Wait for something to happen, no longer than this, and deal with it.
+    /// Waits for something to happen, no longer than this, and deals with it.
     fn wait(&mut self, most: Duration) -> io::Result<()> {
         // Nothing is to be heard from a closed pipe, which is what a negative number says.
         let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
@@ -230,7 +230,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Write as much of the input as there is room for. That nobody reads it is the reader's business.
+    /// Writes as much of the input as there is room for. That nobody reads it is the reader's business.
     fn feed(&mut self) {
         let Some((pipe, bytes, written)) = &mut self.stdin else { return };
         let finished = match pipe.write(&bytes[*written..]) {
@@ -245,7 +245,7 @@ impl Streams {
         }
     }
 
-    /// Read what is left of the outputs, until they are closed or it is too late.
+    /// Reads what is left of the outputs, until they are closed or it is too late.
     fn drain(&mut self, until: Instant) -> io::Result<()> {
         self.stdin = None;
         while self.outputs.iter().any(|output| output.pipe.is_some()) {

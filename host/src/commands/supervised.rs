@@ -39,7 +39,7 @@ pub struct SupervisedEnd {
 }
 
 impl Supervised {
-    /// Run it to its end. `told` is handed what it prints as it comes. Returns when nothing that it started is left. When
+    /// Runs it to its end. `told` is handed what it prints as it comes. Returns when nothing that it started is left. When
     /// the future is dropped, all of it is ended.
     pub async fn run(self, told: impl FnMut(&[u8]) + Send + 'static) -> Result<SupervisedEnd, NoResult> {
         #[cfg(target_os = "linux")]
@@ -216,7 +216,7 @@ mod linux {
     }
 
     impl Streams {
-        /// Wait for something to happen, no longer than this, and deal with it.
+        /// Waits for something to happen, no longer than this, and deals with it.
         fn wait(&mut self, most: Duration, told: &mut impl FnMut(&[u8])) -> io::Result<()> {
             let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
             let mut watched = [
@@ -324,7 +324,7 @@ mod linux {
         }
     }
 
-    /// Wait for the end of the program: its status. `None` where the lifeline was cut or the time was over first.
+    /// Waits for the end of the program: its status. `None` where the lifeline was cut or the time was over first.
     fn wait_for(program: pid_t, lifeline: Option<&OwnedFd>, children: &OwnedFd, most: i32) -> Option<i32> {
         let mut left = most;
         loop {

@@ -1,4 +1,4 @@
-//! What commands came to, on a file: to be repeated without running them.
+//! Recordings of command results, to repeat a run without running the commands.
 //!
 //! A tape is JSON Lines, an object for each run of a command, in the order in which they ended. On replay each name gets
 //! its own lines in their order. Such a line can be written by hand: all that it must say is which command it is, and how
@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 /// A tape that is longer is not read.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A file with what commands came to.
+/// A recording of command results.
 #[derive(Debug)]
 pub enum CommandTape {
     /// What commands come to is written down.
@@ -55,7 +55,7 @@ pub enum BadCommandTape {
         /// Why.
         source: io::Error,
     },
-    /// A line is not what a command came to.
+    /// A line is not the result of a command.
     #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
         /// The file.
@@ -194,7 +194,7 @@ impl CommandTape {
         Ok(Self::Replay(CommandPlayer(Mutex::new(lines))))
     }
 
-    /// What a command comes to, where it is not to be run.
+    /// Returns the recorded result of a command.
     pub(super) fn played(&self, name: &str, command: &Command) -> Option<Result<Ran, NoResult>> {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
         let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
@@ -221,7 +221,7 @@ impl CommandTape {
         })
     }
 
-    /// Write down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
+    /// Writes down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
     pub(super) fn note(&self, ran: &Ran) -> Result<(), NoResult> {
         let Self::Record(CommandRecorder(file)) = self else { return Ok(()) };
         let written = serde_json::to_string(&Line::of(ran))

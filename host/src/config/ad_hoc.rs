@@ -77,7 +77,7 @@ pub fn of_command(argv: &[String]) -> Config {
     config.named("command-line")
 }
 
-/// Split a command as a shell would, without one: at spaces, with quotes and backslashes. What only a shell could do is
+/// Splits a command as a shell would, without one: at spaces, with quotes and backslashes. What only a shell could do is
 /// refused.
 pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
     let mut words = Vec::new();

@@ -154,7 +154,7 @@ pub(super) fn read(name: &str, mut table: Table<'_>) -> Gate {
     }
 }
 
-/// Refuse a `weight` where nobody votes.
+/// Refuses a `weight` where nobody votes.
 pub(super) fn refuse_weight(table: &mut Table<'_>, name: &str) {
     if let Some(weight) = table.get("weight") {
         let hint = format!("write `{{ use = \"{name}\", weight = … }}` in the vote");

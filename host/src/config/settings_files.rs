@@ -29,7 +29,7 @@ pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) 
 }
 
 impl Config {
-    /// Make the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
+    /// Makes the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
     pub fn read_settings_files(&mut self, folder: &Path) -> Result<(), Problems> {
         let mut problems: Vec<Problem> = Vec::new();
         for check in self.checks.values_mut() {

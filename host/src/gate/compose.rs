@@ -46,7 +46,7 @@ impl Done {
     }
 }
 
-/// Apply what the configuration says about silence.
+/// Applies what the configuration says about silence.
 ///
 /// What is let through is a pass from here on, and marked. A vote has no use for such a pass: it would be a ballot that
 /// nobody cast. There the member keeps its outcome and is no voter, and what was let through is returned.
@@ -147,7 +147,7 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
     Some(ruling)
 }
 
-/// Let a gate's members decide, and note in `node` what that rests on.
+/// Lets a gate's members decide, and notes in `node` what that rests on.
 ///
 /// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
 pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Evidence> {

@@ -46,7 +46,7 @@ impl fmt::Display for Deadline<'_> {
 }
 
 impl<R: RunCheck> Evaluation<'_, R> {
-    /// Run a member, if it is due.
+    /// Runs a member, if it is due.
     pub(super) fn member<'f>(
         &'f self,
         member: &'f plan::Node,

@@ -11,7 +11,7 @@ use std::task::Poll;
 /// A future of a known type.
 pub(super) type Boxed<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
-/// Wait for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
+/// Waits for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
 pub(super) async fn join<T>(
     futures: Vec<Boxed<'_, T>>,
     enough: impl Fn(&[Option<T>]) -> bool + Sync,

@@ -19,7 +19,7 @@ struct Run {
 }
 
 impl<R: RunCheck> Evaluation<'_, R> {
-    /// Ask a check until it is known what it says.
+    /// Asks a check until it is known what it says.
     pub(super) async fn check(
         &self,
         check: &Check,
@@ -48,7 +48,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             None | Some(PassIf::All) => algebra::all(statuses()),
             Some(PassIf::Any) => algebra::any(statuses()),
         };
-        // Of runs that count neither way, all say that the input is none of the verifier's business.
+        // Of runs that count neither way, all say that the input is not for it.
         let neutral = runs.iter().any(|run| run.status == Status::NotApplicable);
         let status = status.unwrap_or(if neutral { Status::NotApplicable } else { Status::Error });
         node.outcome = status.into();
@@ -81,7 +81,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         Done { node, waved: None, evidence: Vec::new() }
     }
 
-    /// Ask until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
+    /// Asks until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
     /// becomes of the answer.
     async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], node: &mut Node) -> Checked {
         let mut left = check.attempts;

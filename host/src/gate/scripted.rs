@@ -22,7 +22,7 @@ pub(super) enum Step {
     Panic,
 }
 
-/// For each member, what is done in one call after the other; the last of it for ever.
+/// For each member, what is done in one call after the other; the last of it forever.
 #[derive(Default)]
 pub(super) struct Script {
     steps: BTreeMap<String, Vec<Step>>,
@@ -112,7 +112,7 @@ impl RunCheck for Script {
     }
 }
 
-/// Run with a clock that jumps to whatever is waited for.
+/// Runs with a clock that jumps to whatever is waited for.
 pub(super) fn run_plan(plan: &Plan, circumstances: &Circumstances, script: &Script) -> Node {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.expect("a runtime").block_on(run(plan, circumstances, script))

@@ -12,7 +12,7 @@ fn checks(names: &str) -> Vec<plan::Node> {
     names.split_whitespace().map(check).collect()
 }
 
-/// Run a gate without circumstances.
+/// Runs a gate without circumstances.
 fn run_gate(root: plan::Node, script: &Script) -> Node {
     run_plan(&plan(root), &Circumstances::default(), script)
 }

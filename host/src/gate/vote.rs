@@ -56,7 +56,7 @@ pub struct Count {
     met: bool,
 }
 
-/// What a vote comes to.
+/// The result of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VoteResult {
     /// Enough are for it.
@@ -92,7 +92,7 @@ impl Electorate {
         Self { absences: self.absences + more as u64, ..self }
     }
 
-    /// Count these ballots, one for each member; none where it is not known and does not matter.
+    /// Counts these ballots, one for each member; none where it is not known and does not matter.
     pub fn count(&self, ballots: &[Option<Ballot>]) -> Count {
         let mut count = Count { absences: self.absences, ..Count::default() };
         for voice in &self.voices {
@@ -190,7 +190,7 @@ impl Electorate {
 }
 
 impl Count {
-    /// The count as a record keeps it, of a vote that came to this.
+    /// The count as a record keeps it, of a vote with this result.
     pub fn record(&self, decision: VoteResult) -> VoteCount {
         let Self { in_favour, against, absent, .. } = *self;
         VoteCount { in_favour, against, absent, decision: decision.as_str().to_owned() }

@@ -36,7 +36,7 @@ struct Job {
     stage_fixed: Option<bool>,
 }
 
-/// Read the file.
+/// Reads the file.
 pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     let file: File = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of lefthook").because(error.to_string()))?;

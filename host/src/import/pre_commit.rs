@@ -32,7 +32,7 @@ struct Hook {
     stages: Vec<String>,
 }
 
-/// Read the file.
+/// Reads the file.
 pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     let file: File = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of pre-commit").because(error.to_string()))?;

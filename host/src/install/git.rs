@@ -63,7 +63,7 @@ pub fn installed(root: &Path, name: &str) -> Result<Option<String>, Error> {
     Ok(Some(text).filter(|text| executable && is_ours(text)))
 }
 
-/// Install every hook.
+/// Installs every hook.
 pub(super) fn install(root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
     let folder = hooks_folder(root)?;
     refuse_shared(root, &folder)?;
@@ -104,7 +104,7 @@ fn refuse_shared(root: &Path, folder: &Path) -> Result<(), Error> {
     Err(Error::input(message).hint("set it for this repository: `git config core.hooksPath .githooks`".to_owned()))
 }
 
-/// Remove every hook of ours, and restore what was there before.
+/// Removes every hook of ours, and restores what was there before.
 pub(super) fn uninstall(root: &Path) -> Result<Vec<Change>, Error> {
     let folder = hooks_folder(root)?;
     let mut changes = Vec::new();

@@ -59,7 +59,7 @@ pub struct SqliteLedger {
 }
 
 impl SqliteLedger {
-    /// Open the ledger in a folder, and make both if they are not there. A folder that others can write to is refused.
+    /// Opens the ledger in a folder, and makes both if they are not there. A folder that others can write to is refused.
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
         let path = folder::prepare(folder)?.join(FILE);
         let connection = connect(&path).map_err(|error| unusable(folder, &error))?;
@@ -85,7 +85,7 @@ impl SqliteLedger {
         read(self.lock().as_ref().ok_or_else(closed)?)
     }
 
-    /// Do something in a transaction that holds the lock for writing. An error closes the connection.
+    /// Does something in a transaction that holds the lock for writing. An error closes the connection.
     fn write<T>(
         &self,
         durability: Durability,
@@ -105,7 +105,7 @@ impl SqliteLedger {
         Ok(done)
     }
 
-    /// Refuse to go on where the end was cut off: whatever is appended would hide it.
+    /// Refuses to go on where the end was cut off: whatever is appended would hide it.
     fn tail(&self, transaction: &Transaction<'_>) -> Result<Tail, LedgerError> {
         let tail = Tail::read(transaction)?;
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
@@ -249,7 +249,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Make the tables. Of many processes that begin at once, one does.
+/// Makes the tables. Of many processes that begin at once, one does.
 fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     // It is tried again while another process does the same: that is not waited for by SQLite itself.
     let deadline = std::time::Instant::now() + PATIENCE;

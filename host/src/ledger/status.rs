@@ -233,7 +233,7 @@ pub fn failure(run: &PastRun) -> String {
 }
 
 impl TaskStatus {
-    /// Go to a state by the steps that the protocol knows.
+    /// Goes to a state by the steps that the protocol knows.
     fn reach(&mut self, state: TaskState) {
         if self.gate_status == state {
             return;
@@ -250,7 +250,7 @@ impl TaskStatus {
         };
     }
 
-    /// Take over what a run came to.
+    /// Takes over the result of a run.
     fn take(&mut self, run: &PastRun) {
         self.reach(TaskState::Verifying);
         self.overridden = None;

@@ -64,7 +64,7 @@ impl Rules {
         Self { bounces, stop_when_unchanged: budgets.stops_when_unchanged(), retry, escalation }
     }
 
-    /// Decide. `bounces` is how often the work was sent back, `last` the digest of what was wrong the last time.
+    /// Decides. `bounces` is how often the work was sent back, `last` the digest of what was wrong the last time.
     pub(super) fn next(&self, done: &Done, facts: &Facts, bounces: u32, last: Option<&str>) -> Next {
         if let Some(why) = &done.unjudgeable {
             return Next::End(Ended::escalated(State::Escalated, "unjudgeable", why.clone()));

@@ -107,7 +107,7 @@ impl LoopEntries {
         self.note(EntryKind::Bounce, "", "", &Bounce { number, allowed: Some(allowed), feedback, failure })
     }
 
-    /// That a person is needed, where one is.
+    /// That human review is needed, where one is.
     pub(super) fn escalation(&self, ended: &Ended) -> Result<(), Error> {
         let Some(trigger) = ended.trigger else { return Ok(()) };
         if let Some((ledger, project)) = &self.kept {

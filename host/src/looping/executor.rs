@@ -40,7 +40,7 @@ impl Executed {
 }
 
 impl Driver<'_> {
-    /// Run the executor once, with this feedback; empty at the first attempt.
+    /// Runs the executor once, with this feedback; empty at the first attempt.
     pub(super) fn execute(&self, number: u32, feedback: &str) -> Result<Executed, Error> {
         let cannot = |error: std::io::Error| Error::host("cannot write the feedback for the executor").because(error);
         let folder = Temporary::new(Purpose::Feedback).map_err(cannot)?;

@@ -223,7 +223,7 @@ pub(super) struct Ended {
     pub(super) state: State,
     pub(super) why: String,
     pub(super) budget: Option<String>,
-    /// What asks for a person, as a word, where something does.
+    /// What needs human review, as a word, where something does.
     pub(super) trigger: Option<&'static str>,
 }
 

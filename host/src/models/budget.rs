@@ -36,7 +36,7 @@ impl Budget {
         self.0.lock()
     }
 
-    /// Take off what a question will take.
+    /// Takes off what a question will take.
     pub(super) fn begin(&self, question: &Rendered) -> Result<Spending<'_>, NoAnswer> {
         let used_up = |what: &str| NoAnswer::Budget(what.to_owned());
         let tokens = estimate(question);

@@ -178,7 +178,7 @@ fn read(line: &str) -> Result<(Key, Played), String> {
 pub struct Recorder(Mutex<File>);
 
 impl Recorder {
-    /// Write an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
+    /// Writes an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
     pub(super) fn record(
         &self,
         name: &str,

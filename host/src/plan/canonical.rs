@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// Write a value without spaces and with the keys of every object in the order of their bytes.
+/// Writes a value without spaces and with the keys of every object in the order of their bytes.
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);

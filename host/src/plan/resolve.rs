@@ -7,7 +7,7 @@ use crate::config::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Resolve a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
+/// Resolves a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
 /// of another.
 pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, Problems> {
     let (name, gate) = choose(config, gate)?;
@@ -225,7 +225,7 @@ impl Resolving<'_> {
         })
     }
 
-    /// Note every word about files where none is judged: it would have no effect.
+    /// Notes every word about files where none is judged: it would have no effect.
     fn refuse_files(&mut self, member: &config::Member, check: &config::Check) {
         let of_check = format!("check.{}", check.name);
         for (place, terms) in [(&member.place, &member.terms), (&of_check, &check.terms)] {
@@ -245,7 +245,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// Ask the resolver once for each check.
+    /// Asks the resolver once for each check.
     fn verifier(&mut self, check: &config::Check) -> Option<Resolved> {
         if let Some(known) = self.verifiers.get(&check.name) {
             return known.clone();

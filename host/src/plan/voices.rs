@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// configuration calls them.
 type Voice<'p> = (&'p str, BTreeSet<(Api, &'p Option<String>, &'p Option<String>, &'p Option<String>)>);
 
-/// Count a vote's voices, or say at which key and why it can never be decided.
+/// Counts a vote's voices, or says at which key and why it can never be decided.
 ///
 /// Voters that never decide, being disabled or in shadow, do not count.
 pub(super) fn count(

@@ -96,7 +96,7 @@ impl SigningKey {
         key_id(&self.public())
     }
 
-    /// Sign a payload.
+    /// Signs a payload.
     pub fn sign(&self, payload_type: &str, body: &[u8]) -> Signature {
         let sig = self.0.sign(&pae(payload_type, body));
         Signature { keyid: Some(self.id()), sig: STANDARD.encode(sig.as_ref()) }

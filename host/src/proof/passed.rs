@@ -37,7 +37,7 @@ pub enum Verification {
     },
 }
 
-/// Look for a pass of this tree by this plan among the entries about it, in the order of their numbers. A later run that
+/// Looks for a pass of this tree by this plan among the entries about it, in the order of their numbers. A later run that
 /// did not pass outranks an earlier pass.
 pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verification, LedgerError> {
     let mut nearest: Option<(String, &Entry)> = None;

@@ -1,4 +1,4 @@
-//! The report for people: a line for each member, its findings below it, and what it came to.
+//! The report for people: a line for each member, its findings below it, and its result.
 //!
 //! Every text of a verifier was bounded and cleaned when it arrived; here its lines are indented, so that it cannot
 //! pass for a line of ours.
@@ -27,7 +27,7 @@ pub struct Style {
 /// Findings of one check that are shown; the others are counted.
 const MAX_SHOWN: usize = 20;
 
-/// Write the report.
+/// Writes the report.
 pub fn human(out: &mut dyn Write, record: &Record, style: Style) -> io::Result<()> {
     let gate = &record.gate;
     let shown = if gate.kind == NodeKind::Check { std::slice::from_ref(gate) } else { &gate.children };

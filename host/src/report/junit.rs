@@ -7,7 +7,7 @@ use crate::record::Record;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn junit(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let mut cases = view::checks(record);
     // Gates that blocked without any of their checks: the suite must not be green.

@@ -14,7 +14,7 @@ const MAX_FINDINGS: usize = 200;
 /// Characters of one text.
 const MAX_TEXT: usize = 500;
 
-/// Write the report.
+/// Writes the report.
 pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     writeln!(out, "### gate {}: {}\n", code(&record.gate.name), record.status)?;
     let files = if record.files == 1 { "1 file".to_owned() } else { format!("{} files", record.files) };

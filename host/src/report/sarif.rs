@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let mut rules = Rules::default();
     let mut results = Vec::new();

@@ -93,7 +93,7 @@ impl Reads {
     }
 }
 
-/// The files of the work, with every answer noted.
+/// The files of the workspace, with every answer noted.
 #[derive(Debug)]
 pub(super) struct TracedReads {
     pub(super) work: Arc<Workspace>,
@@ -186,7 +186,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Read a file, a part of one, a missing file and a folder; do something; and see what is told of it.
+    /// Reads a file, a part of one, a missing file and a folder; do something; and sees what is told of it.
     fn told(change: impl FnOnce(&Path)) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();

@@ -38,7 +38,7 @@ struct Seen {
 }
 
 impl Unchanged {
-    /// Remember a file that is judged.
+    /// Remembers a file that is judged.
     pub(super) fn saw(&self, path: &str, mark: Option<Mark>, digest: Digest, size: u64) {
         let mut seen = self.seen.lock();
         match seen.get_mut(path) {
@@ -49,7 +49,7 @@ impl Unchanged {
         }
     }
 
-    /// Remember a file as it is now. What cannot be read has no content to remember.
+    /// Remembers a file as it is now. What cannot be read has no content to remember.
     pub(super) fn look_at(&self, work: &Workspace, path: &str) {
         let mark = work.mark(path);
         if let Ok(Some(file)) = input(work, path, MAX_SHOWN) {
@@ -83,7 +83,7 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         .hint("run again; put a command that changes files in a tier before the checks of these files")
 }
 
-/// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
+/// A file as a verifier is given it: for a link, with the bytes of the file in the workspace that it leads to. None for a folder,
 /// and a link to one.
 pub(super) fn input(work: &Workspace, path: &str, max: u64) -> Result<Option<FileInput>, Error> {
     let mut file = FileInput::new(path, Vec::new());
@@ -118,7 +118,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::time::{Duration, SystemTime};
 
-    /// Have the files `a`, `b` and the link `link` (to `a`) judged, do something, and see what is told of them.
+    /// Has the files `a`, `b` and the link `link` (to `a`) judged, do something, and sees what is told of them.
     fn told(change: impl FnOnce(&std::path::Path, &Unchanged)) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();

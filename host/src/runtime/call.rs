@@ -44,13 +44,13 @@ impl<'a> Terms<'a> {
 /// A file that is judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileInput {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     pub path: String,
     /// The content.
     pub content: Vec<u8>,
     /// Whether it may be executed.
     pub executable: bool,
-    /// Where the path is a symbolic link: its target, as it is stored.
+    /// Where the path is a symlink: its target, as it is stored.
     pub link_target: Option<String>,
     /// Whether there is no content, since the path is a dangling symlink.
     pub missing: bool,
@@ -155,7 +155,7 @@ impl Runtime {
         Ok(about)
     }
 
-    /// Have one file judged.
+    /// Has one file judged.
     pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, file: FileInput) -> CallResult {
         if file.content.len() as u64 > terms.limits.input {
             return too_large(file.content.len() as u64, terms.limits).into();
@@ -186,7 +186,7 @@ impl Runtime {
         answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, Some(path))))
     }
 
-    /// Have a submission judged.
+    /// Has a submission judged.
     pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: Submission) -> CallResult {
         let indices = match &verifier.check {
             Check::Submission(indices) => indices,
@@ -221,7 +221,7 @@ impl Runtime {
         answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, None)))
     }
 
-    /// Have a program judge: `input` is what it reads, `only` the one path that it may name.
+    /// Has a program judge: `input` is what it reads, `only` the one path that it may name.
     async fn run_program(
         &self,
         verifier: &Verifier,
@@ -263,7 +263,7 @@ impl Runtime {
         store
     }
 
-    /// Run a guest to its end, and no longer than its time.
+    /// Runs a guest to its end, and no longer than its time.
     ///
     /// Epochs stop a guest that computes; the timer stops one that waits in a host call. Either way its store is
     /// never used for another call.

@@ -55,7 +55,7 @@ impl ComponentType {
         Self { imports: sorted(imports), exports: sorted(exports) }
     }
 
-    /// Read the names off the bytes, without compiling them. `None` where they are no component, or one that cannot be
+    /// Reads the names off the bytes, without compiling them. `None` where they are no component, or one that cannot be
     /// read to its end: of half of the names, nobody should conclude anything.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if !Parser::is_component(bytes) {
@@ -176,7 +176,7 @@ impl ComponentType {
         self.imports.iter().any(|name| name.starts_with("wasi:random/"))
     }
 
-    /// Refuse a component that wants what is not there, or what its check was not granted.
+    /// Refuses a component that wants what is not there, or what its check was not granted.
     pub fn permit(&self, grants: &Grants) -> Result<(), Failure> {
         self.imports.iter().try_for_each(|import| permit(import, grants))
     }

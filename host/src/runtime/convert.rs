@@ -29,7 +29,7 @@ pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>)
     let has_error = verdict.findings.iter().any(|finding| finding.level == Level::Error);
     verdict.status = match verdict.status {
         Status::Pass | Status::NotApplicable if has_error => Status::Fail,
-        // A verifier that asks for a person has something to decide.
+        // A verifier that needs human review has something to decide.
         Status::Pass | Status::NotApplicable if verdict.needs_person => Status::Abstain,
         status => status,
     };

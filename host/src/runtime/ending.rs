@@ -47,7 +47,7 @@ pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
     }
 }
 
-/// Name what happened.
+/// Names what happened.
 pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     let (kind, message) = classify(error);
     let failure = Failure::new(kind, text::clean_line(&message, 500));
@@ -75,7 +75,7 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// Name why the engine would not take a component that is valid.
+/// Names why the engine would not take a component that is valid.
 pub(super) fn refusal(error: &wasmtime::Error) -> Failure {
     let kind = kind_of(&error.root_cause().to_string(), REFUSALS).unwrap_or(ErrorKind::LoadMalformed);
     Failure::new(kind, text::clean_line(&format!("cannot compile the component: {error:#}"), 500))

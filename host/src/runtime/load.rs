@@ -99,7 +99,7 @@ impl Runtime {
         }
     }
 
-    /// Compile a component ahead, so that no run needs to.
+    /// Compiles a component ahead, so that no run needs to.
     pub fn compile(&self, source: &Source) -> Result<Code, Failure> {
         self.code(source).map(|(_, code)| code)
     }
@@ -155,7 +155,7 @@ impl Runtime {
         self.link(source, &component, component_type, linker)
     }
 
-    /// Make a component ready to describe itself, which it does without grants: a capability that it imports is there,
+    /// Makes a component ready to describe itself, which it does without grants: a capability that it imports is there,
     /// and calling it ends the guest.
     pub(super) fn prepare_to_describe(&self, source: &Source) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
@@ -195,7 +195,7 @@ impl Runtime {
         Ok(Verifier { digest: source.digest().to_owned(), component_type, pre, about, check })
     }
 
-    /// Link what the component imports, and nothing else: `permit` has already refused what it may not have.
+    /// Links what the component imports, and nothing else: `permit` has already refused what it may not have.
     fn linker(&self, component_type: &ComponentType) -> wasmtime::Result<Linker<Sandbox>> {
         let mut linker = Linker::new(&self.engine);
         imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
@@ -238,7 +238,7 @@ fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::G
     Ok((about::GuestIndices::new(pre).map_err(mismatch)?, check))
 }
 
-/// Refuse an export of another type, before anything of the component runs: the generated bindings look at types only
+/// Refuses an export of another type, before anything of the component runs: the generated bindings look at types only
 /// when there is an instance.
 fn fits<Params, Results>(pre: &InstancePre<Sandbox>, interface: &str, function: &str) -> Result<(), Failure>
 where

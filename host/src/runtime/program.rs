@@ -40,7 +40,7 @@ pub struct ProgramInput<'a> {
 /// A file that a program judges.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProgramFile<'a> {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     path: &'a str,
     /// The content, where it is UTF-8. Neither this nor `base64` is there for a dangling symlink.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub struct ProgramFile<'a> {
     base64: Option<String>,
     /// Whether the file may be executed.
     executable: bool,
-    /// Where the path is a symbolic link: its target, as it is stored.
+    /// Where the path is a symlink: its target, as it is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     link_target: Option<&'a str>,
 }
@@ -91,7 +91,7 @@ enum ProgramStatus {
     Pass,
     /// The program should judge and cannot.
     Abstain,
-    /// The input is none of the program's business.
+    /// The input is not for it.
     NotApplicable,
 }
 

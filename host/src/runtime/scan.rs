@@ -37,7 +37,7 @@ fn features() -> WasmFeatures {
     all.difference(WasmFeatures::GC_TYPES)
 }
 
-/// Look whether these bytes are a component that may be compiled.
+/// Looks whether these bytes are a component that may be compiled.
 pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     recognise(bytes)?;
     let mut work = bound(bytes)?;
@@ -45,7 +45,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     work.add(adapters::micros(bytes, Validator::new_with_features(features())))
 }
 
-/// Look whether these bytes are a core module that may be made a component.
+/// Looks whether these bytes are a core module that may be made a component.
 pub(super) fn scan_module(bytes: &[u8]) -> Result<(), Failure> {
     bound(bytes)?;
     validate(bytes)
@@ -88,7 +88,7 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
     Err(Failure::new(ErrorKind::LoadMalformed, "this is not WebAssembly"))
 }
 
-/// Count before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
+/// Counts before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
 fn bound(bytes: &[u8]) -> Result<Work, Failure> {
     let mut parts = Parts { bytes, ..Parts::default() };
     for payload in Parser::new(0).parse_all(bytes) {

@@ -32,7 +32,7 @@ impl Source {
         Self { digest: bundled.digest.to_owned(), bytes: Bytes::Bundled(bundled) }
     }
 
-    /// Read a component from a file. One that is too large is not read.
+    /// Reads a component from a file. One that is too large is not read.
     pub fn from_file(path: &Path) -> Result<Self, Failure> {
         Self::from_file_called(path, &path.display().to_string())
     }
@@ -84,7 +84,7 @@ impl Source {
         self.as_bundled().is_some()
     }
 
-    /// Refuse any bytes but these.
+    /// Refuses any bytes but these.
     pub fn must_be(&self, digest: &str) -> Result<(), Failure> {
         if self.digest.eq_ignore_ascii_case(digest) {
             return Ok(());

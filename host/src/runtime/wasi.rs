@@ -86,7 +86,7 @@ impl Wasi {
         output.map(|text| text.kept.clone()).unwrap_or_default()
     }
 
-    /// Put what the guest printed into its log.
+    /// Puts what the guest printed into its log.
     pub(super) fn log_printed(self, log: &mut Log) {
         let Some(parts) = self.parts else { return };
         let printed = parts.printed.0.lock();
@@ -133,7 +133,7 @@ impl WasiView for Sandbox {
     }
 }
 
-/// Link the offered interfaces.
+/// Links the offered interfaces.
 pub(super) fn add_to_linker(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()> {
     p2::add_to_linker_proxy_interfaces_async(linker)?;
     random::insecure::add_to_linker::<_, WasiRandom>(linker, |sandbox: &mut Sandbox| sandbox.ctx().ctx.random())?;

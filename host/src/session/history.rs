@@ -6,7 +6,7 @@ use crate::ledger::{Ledger, Project};
 use crate::record::TaskRecord;
 use crate::submission::Submission;
 
-/// Refuse to run while a person is waited for.
+/// Refuses to run while a person is waited for.
 pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Result<(), Error> {
     let Some(halted) = history::halted(ledger, project)? else { return Ok(()) };
     let why = format!("the project has been halted since entry {}: {}", halted.entry.seq, halted.escalation.why);
@@ -14,7 +14,7 @@ pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Res
     Err(Error::host(why).hint(hint.to_owned()))
 }
 
-/// Fill in what the ledger knows about the task: the attempt, and what was found wanting before.
+/// Fills in what the ledger knows about the task: the attempt, and what was found wanting before.
 ///
 /// A submission may say the number of the attempt itself. It must be that of the next one, or of the last one, which may be
 /// judged again; anything else contradicts the ledger.

@@ -94,7 +94,7 @@ impl Found {
     }
 }
 
-/// Find and read the configuration of a request.
+/// Finds and reads the configuration of a request.
 pub(super) fn find(request: &Request) -> Result<Found, Error> {
     match &request.policy {
         Policy::Nearest => nearest(&request.folder, &request.environment),
@@ -154,7 +154,7 @@ fn read(file: File, name: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Read a file of a configuration. `name` is its name in messages.
+/// Reads a file of a configuration. `name` is its name in messages.
 pub(super) fn read_named(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     read(open(path, name)?, name)
 }

@@ -2,7 +2,7 @@
 //!
 //! gate.toml, the texts that it names as settings and the components that it names by their paths are read as the commit has
 //! them. Work that touches any of them, or a path that the configuration protects, is judged by the old configuration and
-//! never passes by itself: a person is needed (`policy.touched`).
+//! never passes by itself: human review is needed (`policy.touched`).
 
 use super::policy::{Found, PolicyOrigin, written};
 use crate::changes::{self, Selection, Stored};
@@ -34,7 +34,7 @@ pub(super) struct Trusted {
     folder: String,
 }
 
-/// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
+/// Finds and reads the configuration as a commit has it: that of the folder, or else the nearest above it.
 pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
     let real = folder
         .canonicalize()
@@ -124,7 +124,7 @@ impl Found {
     }
 }
 
-/// Note what of the policy the work touches. A pass becomes an abstention that asks for a person.
+/// Notes what of the policy the work touches. A pass becomes an abstention that needs human review.
 pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     if touched.is_empty() {
         return;

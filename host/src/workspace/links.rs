@@ -43,7 +43,7 @@ impl Workspace {
 
     /// The path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
     ///
-    /// An absolute link leads out of the work, wherever that is today.
+    /// An absolute link leads out of the workspace, wherever that is today.
     pub fn follow(&self, path: &str) -> Result<String, Error> {
         let mut ahead: Vec<String> = parts(path)?.into_iter().rev().map(str::to_owned).collect();
         let mut reached: Vec<String> = Vec::new();
@@ -69,7 +69,7 @@ impl Workspace {
         Ok(reached.join("/"))
     }
 
-    /// Go one part further. Where a link is there, stay, and return what it says.
+    /// Goes one part further. At a symlink, stays and returns its target.
     fn step(&self, reached: &mut Vec<String>, part: String, ahead: &[String]) -> Result<Option<String>, Error> {
         match part.as_str() {
             "" | "." => return Ok(None),

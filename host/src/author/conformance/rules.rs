@@ -17,7 +17,7 @@ impl<'a> Undeclared<'a> {
         Self { about, codes: BTreeMap::new() }
     }
 
-    /// Look at what was reported for this input.
+    /// Looks at what was reported for this input.
     pub(super) fn look(&mut self, judged: &TrialRun, input: &str) {
         let findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
         for finding in findings.filter(|finding| self.about.rule(&finding.code).is_none()) {

@@ -1,4 +1,4 @@
-//! `gate attest`: a signed statement of what a run came to.
+//! `gate attest`: a signed statement of the result of a run.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};

@@ -198,7 +198,7 @@ fn trust(what: &str, file: &Path, handler: &Handler) -> Line {
     }
 }
 
-/// Send the sample through a hook as the host would.
+/// Sends the sample through a hook as the host would.
 fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;
@@ -218,7 +218,7 @@ fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     sample::proves(host, &Answer { stdout: text(&output.stdout), stderr: text(&output.stderr), exit })
 }
 
-/// Run a command to its end, for at most as long as is reasonable.
+/// Runs a command to its end, for at most as long as is reasonable.
 fn finish(mut command: Command, input: &[u8]) -> Result<Output, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot start a shell: {error}"))?;
@@ -265,7 +265,7 @@ fn git_lines(root: &Path) -> Vec<Line> {
     lines
 }
 
-/// Have the last line of our script judge a repository with the sample in its index.
+/// Has the last line of our script judge a repository with the sample in its index.
 fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
     let line = script.lines().last().unwrap_or_default();
     let line = line.rsplit(" | ").next().unwrap_or_default();
@@ -319,7 +319,7 @@ fn ledger() -> Line {
     }
 }
 
-/// Run a command that does nothing, to see how far it is confined.
+/// Runs a command that does nothing, to see how far it is confined.
 fn sandbox(global: &Global) -> Line {
     const GATE: &str = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:c\"]\n\
                         [command.c]\nrun = [\"true\"]\n";

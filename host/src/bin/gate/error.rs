@@ -11,7 +11,7 @@ pub(crate) trait Make {
     fn mistake(error: impl Into<anyhow::Error>) -> Self;
     /// The program could not do its work.
     fn broken(error: impl Into<anyhow::Error>) -> Self;
-    /// Tell a person, on standard error.
+    /// Tells a person, on standard error.
     fn print(&self, color: bool);
 }
 

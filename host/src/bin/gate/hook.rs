@@ -55,7 +55,7 @@ fn answer(global: &Global, command: &Hook) -> Answer {
     call.answer(&decide(&global.directory, &call, deadline))
 }
 
-/// Run the gate, and decide what the agent is told.
+/// Runs the gate, and decides what the agent is told.
 fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
     let here = call.folder.as_deref().filter(|folder| folder.is_dir()).unwrap_or(directory);
     let folder = root(here);
@@ -87,7 +87,7 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
         let _ = evidence::record(&environment, &root, &key, gate.as_deref(), &session, &decision, bounces);
         return decision;
     }
-    // Nobody could count the bounces. The host's own word is all there is, so that the agent is not sent back for ever.
+    // Nobody could count the bounces. The host's own word is all there is, so that the agent is not sent back forever.
     match decision {
         Decision::Block(reason) if call.active && call.event != Event::Tool => Decision::Release(format!(
             "verification_failed: the state folder cannot be written, so bounces cannot be counted\n{reason}"
@@ -141,7 +141,7 @@ fn conclude(session: &mut Session, call: &Call, done: Result<Done, String>) -> (
     }
 }
 
-/// Have the child do the job.
+/// Has the child do the job.
 fn ask(job: &Job, deadline: Duration) -> Result<Done, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find the path of `gate`: {error}"))?;
     let line =

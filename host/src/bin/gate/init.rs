@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Write the file, unless there is one.
+/// Writes the file, unless there is one.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
     let mut file = File::create_new(path)
         .with_context(|| format!("cannot write `{}`", path.display()))

@@ -49,7 +49,7 @@ pub(crate) fn program() -> Result<PathBuf, Error> {
     std::env::current_exe().context("cannot find the path of `gate`").map_err(Error::broken)
 }
 
-/// Find what is used here, and ask.
+/// Finds what is used here, and asks.
 fn asked(root: &Path) -> Result<Vec<Target>, Error> {
     let used: Vec<Target> = Target::ALL.iter().copied().filter(|target| target.is_used(root)).collect();
     let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();

@@ -29,7 +29,7 @@ static PANEL: Mutex<Option<MultiProgress>> = Mutex::new(None);
 static WRITE: AtomicI32 = AtomicI32::new(-1);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// Watch for signals from now on. Where that cannot be, they do what they always do.
+/// Watches for signals from now on. Where that cannot be, they do what they always do.
 pub(crate) fn watch() {
     let Ok((mut read, write)) = io::pipe() else { return };
     let watching = thread::Builder::new().name("gate-signals".to_owned()).spawn(move || {
@@ -102,7 +102,7 @@ fn close(signal: libc::c_int) {
     exit(signal)
 }
 
-/// Let nobody begin a report, which could only be about what was ended here. One that has begun may be finished.
+/// Lets nobody begin a report, which could only be about what was ended here. One that has begun may be finished.
 fn hold_stdout() {
     let (held, is_held) = mpsc::channel();
     let holder = move || {
@@ -117,7 +117,7 @@ fn hold_stdout() {
     }
 }
 
-/// End the programs that were started beside commands, such as `git` and compilers, with all that they started: whose
+/// Ends the programs that were started beside commands, such as `git` and compilers, with all that they started: whose
 /// parent ends becomes a child of this process, and so layer by layer all do.
 #[cfg(target_os = "linux")]
 fn end_children() {
@@ -147,7 +147,7 @@ fn end_children() {
 #[cfg(not(target_os = "linux"))]
 fn end_children() {}
 
-/// End with the code that shells give to a program that a signal ended. Nothing else runs, and nothing is flushed.
+/// Ends with the code that shells give to a program that a signal ended. Nothing else runs, and nothing is flushed.
 fn exit(signal: libc::c_int) -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(128 + signal) }

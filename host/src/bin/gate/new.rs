@@ -48,7 +48,7 @@ fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Bindings that `gate build` makes anew when they are gone: written now, so that an editor knows them.
+/// Bindings that `gate build` makes again when they are gone: written now, so that an editor knows them.
 pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let made = Contract::of_this_host().and_then(|contract| in_language(&contract, language, shape));
     made.map_err(Error::broken)
@@ -83,7 +83,7 @@ fn valid(name: &str) -> Result<(), Error> {
         .hint("for example `no-todo`; choose the parent folder with `-C`".to_owned()))
 }
 
-/// Refuse a folder in which something would be overwritten.
+/// Refuses a folder in which something would be overwritten.
 fn empty(folder: &Path) -> Result<(), Error> {
     let shown = terminal::path(folder);
     match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {

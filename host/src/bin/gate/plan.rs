@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Print a plan.
+/// Prints a plan.
 pub(crate) fn show(plan: &plan::Plan, format: Format) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {

@@ -62,7 +62,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
             by: person::name(),
             reason: command.reason.clone(),
         };
-        // Looking into something answers nothing, and does not count attempts anew.
+        // Looking into something answers nothing, and does not count attempts again.
         let kind = if choice == "investigate" { EntryKind::Note } else { EntryKind::Resume };
         let entry = match kind {
             EntryKind::Note => {

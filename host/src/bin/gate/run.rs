@@ -114,7 +114,7 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     Ok(settings)
 }
 
-/// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+/// Tells where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
 pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {

@@ -192,7 +192,7 @@ fn quoted(text: &str) -> String {
     json!(clean_line(text, 300)).to_string()
 }
 
-/// Put the text between the marks, or at the end. The file is replaced as a whole or not at all.
+/// Puts the text between the marks, or at the end. The file is replaced as a whole or not at all.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let before = match std::fs::read_to_string(path) {
         Ok(before) => before,

@@ -52,7 +52,7 @@ impl Layout {
         Self { common: common.unwrap_or_else(|| folder.clone()), folder, index }
     }
 
-    /// Refuses a repository in which git would wait for a pipe, or read a file that has no end.
+    /// Refuses a repository in which git would wait for a pipe, or reads a file that has no end.
     pub(super) fn refuse_unbounded(&self) -> Result<(), Error> {
         let folders = if self.common == self.folder { vec![&self.folder] } else { vec![&self.folder, &self.common] };
         for folder in folders {

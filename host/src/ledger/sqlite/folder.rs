@@ -10,7 +10,7 @@ use std::path::Path;
 /// Written after each append that is durable, and not waited for: it may be behind, and is never ahead.
 const ANCHOR: &str = "ledger.head";
 
-/// Make the folder if it is not there, and the database, readable for its owner alone.
+/// Makes the folder if it is not there, and the database, readable for its owner alone.
 pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     let refused = |why: &str| LedgerError::Folder { folder: folder.to_owned(), why: why.to_owned() };
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -36,7 +36,7 @@ pub(super) fn anchor(folder: &Path) -> Option<Head> {
     fs::read_to_string(folder.join(ANCHOR)).ok()?.parse().ok()
 }
 
-/// Note how far the ledger has come. A failure costs nothing but the knowledge.
+/// Notes how far the ledger has come. A failure costs nothing but the knowledge.
 pub(super) fn set_anchor(folder: &Path, head: Head) {
     let beside = folder.join(format!(".{ANCHOR}.{}", std::process::id()));
     let options = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
