@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// What happens to a symlink in the place of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Symlinks {
+pub(crate) enum Symlinks {
     /// The file that it leads to is opened.
     Follow,
     /// It is refused.
@@ -16,7 +16,7 @@ pub enum Symlinks {
 }
 
 /// Opens a regular file for reading. Anything else is an error of the kind `InvalidData`.
-pub fn open(path: &Path, symlinks: Symlinks) -> io::Result<File> {
+pub(crate) fn open(path: &Path, symlinks: Symlinks) -> io::Result<File> {
     let other = || io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file");
     // Non-blocking, because until it is looked at it may be a pipe without another end.
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
