@@ -286,6 +286,16 @@ fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
     }
 }
 
+/// Machines compare plans by their digests, and ledgers keep them: the digest of the same file never changes by accident.
+/// Whoever changes it on purpose raises the plan's `format`.
+#[test]
+fn the_digest_of_a_sample_is_frozen() {
+    let sample = "[gate.g]\ntiers = [\"a\", \"v\"]\n[gate.a]\nall = [\"c\"]\n[gate.v]\nvote = \"d\"\nvoters = 3\nquorum = 2\n\
+                  [check.c]\nverifier = \"f\"\nfiles = [\"**/*.rs\"]\nsettings = { b = 2, a = 1.5 }\ntimeout = \"1m\"\n\
+                  [check.d]\nverifier = \"s\"\ngrants = [\"workspace\"]\nmin_confidence = 0.6\n";
+    assert_eq!(plan(sample).digest(), "sha256:0");
+}
+
 #[test]
 fn the_shape_of_a_plan_is_fixed() {
     let plan = plan("[gate.g]\nvote = [\"c\"]\nthreshold = 1\n[check.c]\nverifier = \"f\"");
