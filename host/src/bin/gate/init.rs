@@ -114,12 +114,12 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
     let signal = names.is_empty();
     if signal {
         names.push("completion-signal");
-        reasons.push("completion-signal: no file here is of a kind that a bundled verifier knows".to_owned());
-        checks.push_str("\n# Whoever did the work says so, on a line of its own (`gate run --claim FILE`).\n");
+        reasons.push("completion-signal: no bundled verifier knows the files here".to_owned());
+        checks.push_str("\n# The claim says that the task is complete, on a line of its own (`gate run --claim FILE`).\n");
         checks.push_str("[check.completion-signal]\nverifier = \"completion-signal\"\n");
     }
     let mut text = String::from(
-        "# What must hold before work passes. `gate plan` shows what this means, `gate schema gate` what it may say.\n\n",
+        "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n\n",
     );
     let _ = write!(text, "[gate.default]\nall = {names:?}\n{checks}");
     // Without a claim there would be nothing to find the signal in.
