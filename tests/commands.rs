@@ -81,7 +81,7 @@ fn e6_what_cannot_be_run_has_no_result() {
         for (run, expected) in [
             ("no-such-program", "there is no program `no-such-program` in the search path"),
             ("./no-such-program", "the program `./no-such-program`: No such file"),
-            ("./not-a-program", "`./not-a-program` is not a file that can be executed"),
+            ("./not-a-program", "`./not-a-program` is not an executable file"),
             ("./folder", "is not a file that can be executed"),
         ] {
             let error = bed.run(&[run], b"").expect_err("no result").to_string();

@@ -139,7 +139,7 @@ fn an_answer_that_git_does_not_give_is_an_error() {
     home.sh("echo '[2]' > new.json");
     let real = which_git();
     for (answer, message) in [
-        ("exit 128", "`git check-ignore` failed: it ended before it answered (exit status: 128)"),
+        ("exit 128", "`git check-ignore` failed: it exited before it answered (exit status: 128)"),
         ("printf '\\0\\0\\0./other\\0'; sleep 5", "`git check-ignore` failed: it sent an unexpected answer"),
     ] {
         let path = home.git_is(&format!("case \"$*\" in *check-ignore*) {answer};; esac\nexec {real} \"$@\""));

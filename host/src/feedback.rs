@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_worst_comes_first_and_what_does_not_matter_is_left_out() {
-        let error = Failure::new(ErrorKind::LimitTime, "no answer within 10s");
+        let error = Failure::new(ErrorKind::LimitTime, "timed out after 10s");
         let findings = vec![found(Level::Note, "b.rs", 2, "so so"), found(Level::Error, "a.rs", 1, "bad")];
         let shadow = Node { shadow: true, ..check_node("shadow", failed("in shadow", Vec::new())) };
         let inner = Node {
@@ -302,7 +302,7 @@ The gate `g` failed.
 - `bad` (verifier): fail: «2 problems»
   a.rs:1: error [code] «bad»
   b.rs:2: note [code] «so so»
-- `slow` (verifier): error: limit.time «no answer within 10s»
+- `slow` (verifier): error: limit.time «timed out after 10s»
 The same checks will be run again on the next submission.
 ";
         assert_eq!(feedback(&gate(NodeKind::All, Outcome::Fail, children)), expected);
@@ -385,7 +385,7 @@ The same checks will be run again on the next submission.
         let text = feedback(&gate(NodeKind::Vote, Outcome::Fail, voters));
         assert_eq!(text.matches("«bad»").count(), 1, "{text}");
         assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 by «»\n"), "{text}");
-        assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that were told above\n"), "{text}");
+        assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that are listed above\n"), "{text}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ mod tests {
             (&b""[..], "the document is empty; expected a submission in JSON or YAML"),
             (b" \n", "the document is empty; expected a submission in JSON or YAML"),
             (b"{\"task\": ", "line 1, column 9: EOF while parsing a value"),
-            (b"\xff\xfe{}", "the document is not UTF-8 from byte 0 on"),
+            (b"\xff\xfe{}", "the document is not UTF-8 at byte 0"),
             (b"{\n  \"attempts\": 1}", "line 2, column 12: unknown field `attempts`, expected one of"),
             (b"{\"attempt\": -1}", "line 1, column 14: invalid value: integer `-1`, expected u32"),
             (b"attempt: many\n", "line 1, column 10: "),

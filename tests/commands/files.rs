@@ -51,7 +51,7 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
             match tried {
                 // Where it cannot be prevented, it is seen.
                 Err(error) => {
-                    assert!(level < Sandbox::Namespaces && error.to_string().contains("which decides about the work"));
+                    assert!(level < Sandbox::Namespaces && error.to_string().contains("which belongs to the policy"));
                     assert_eq!(error.kind(), ErrorKind::CommandTampered, "{error}");
                 }
                 Ok(_) => {
@@ -179,7 +179,7 @@ fn what_is_named_besides_is_seen_and_nothing_beside_it() {
         let missing = bed.with(|command| command.read = vec!["/no/such/path".to_owned()]);
         assert!(missing.try_sh("true").is_err_and(|error| error.to_string().contains("`/no/such/path`")), "{level}");
         let all = missing.with(|command| command.read = vec!["/".to_owned()]);
-        assert!(all.try_sh("true").is_err_and(|error| error.to_string().contains("the whole machine")), "{level}");
+        assert!(all.try_sh("true").is_err_and(|error| error.to_string().contains("the root of the file system")), "{level}");
     }
 }
 

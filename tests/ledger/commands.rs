@@ -175,7 +175,7 @@ fn three_failed_tasks_of_a_group_halt_the_project_until_a_person_answers() {
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        said(&output).contains("the project is halted since entry 7: 3 tasks of the group failed"),
+        said(&output).contains("the project has been halted since entry 7: 3 tasks of the group failed"),
         "{}",
         said(&output)
     );
@@ -247,7 +247,7 @@ fn a_run_can_be_explained_and_counted() {
         "\ntree      sha256:",
         "\nplan      sha256:",
         "1 verdict reused",
-        "a.json: established by 01",
+        "a.json: first passed in 01",
         "check json-syntax: json-syntax sha256:",
         "step-started",
     ] {
@@ -288,7 +288,7 @@ fn only_what_was_passed_is_verified() {
     };
     write("{\"a\": 1}\n");
     stage.run(&["run"]);
-    assert_eq!(verify(&[]), (Some(0), "verified: run [RUN] passed it (entry 2)\n".to_owned()));
+    assert_eq!(verify(&[]), (Some(0), "verified: passed in run [RUN] (entry 2)\n".to_owned()));
     // Another byte is another tree.
     write("{\"a\": 2}\n");
     assert_eq!(verify(&[]), (Some(1), "not verified: no run checked this change\n".to_owned()));

@@ -45,11 +45,11 @@ fn a_tape_repeats_the_run() {
     assert_eq!(server.asked().len(), 3);
 
     let none = |why: &str| Err(NoAnswer::Unreachable(why.to_owned()));
-    assert_eq!(play(&replaying, "one"), none("the tape has no further answer to this question"));
-    assert_eq!(play(&replaying, "three"), none("the tape has no answer to this question"));
+    assert_eq!(play(&replaying, "one"), none("the recording has no further answer to this question"));
+    assert_eq!(play(&replaying, "three"), none("the recording has no answer to this question"));
     let other = Model { model: Some("large".to_owned()), ..asked };
     let replaying = models(other, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
-    assert_eq!(play(&replaying, "one"), none("the tape has no answer to this question"));
+    assert_eq!(play(&replaying, "one"), none("the recording has no answer to this question"));
 }
 
 #[test]

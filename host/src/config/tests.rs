@@ -101,7 +101,7 @@ fn a_check_that_no_gate_names_is_a_mistake() {
         problems(format!("{gates}{checks}{terms}").as_bytes())
     };
     let expected = "9:1: check.c: no gate uses this check\n\
-        hint: name it, such as in `all = [\"c\"]`, or put it aside: `enabled = false`";
+        hint: add it to a gate, such as `all = [\"c\"]`, or disable it: `enabled = false`";
     assert_eq!(file(""), expected);
     assert_eq!(file("enabled = true"), expected);
     assert_eq!(file("enabled = false"), "");

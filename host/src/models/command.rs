@@ -99,19 +99,13 @@ mod tests {
         let answer = reply(ran(Ending::Exited(0), b"yes\n", 4), "local").expect("an answer");
         assert_eq!((answer.text.as_str(), answer.stop, answer.model.as_str()), ("yes\n", Stop::End, "local"));
         for (ran, expected) in [
-            (
-                ran(Ending::Exited(1), b"yes", 3),
-                "the model could not be asked: the command ended with code 1: no credit",
-            ),
-            (ran(Ending::Signalled(9), b"yes", 3), "the model could not be asked: the command was ended by signal 9"),
+            (ran(Ending::Exited(1), b"yes", 3), "cannot reach the model: the command ended with code 1: no credit"),
+            (ran(Ending::Signalled(9), b"yes", 3), "cannot reach the model: the command was killed by signal 9"),
             (ran(Ending::TimedOut, b"yes", 3), "the model did not answer within the timeout of its command"),
-            (
-                ran(Ending::Exited(0), b"yes", 9),
-                "the model's answer cannot be read: it has 9 bytes, which is more than is kept",
-            ),
+            (ran(Ending::Exited(0), b"yes", 9), "the model's answer cannot be read: it has 9 bytes, which is too much"),
             (ran(Ending::Exited(0), b"yes", 11), "the budget of bytes is used up"),
             (ran(Ending::Exited(0), b"\xff", 1), "the model's answer cannot be read: it is not UTF-8"),
-            (Err(NoResult::not_started("no such program")), "the model could not be asked: no such program"),
+            (Err(NoResult::not_started("no such program")), "cannot reach the model: no such program"),
         ] {
             assert_eq!(reply(ran, "local").expect_err("no answer").to_string(), expected);
         }

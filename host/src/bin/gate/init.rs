@@ -115,7 +115,9 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
     if signal {
         names.push("completion-signal");
         reasons.push("completion-signal: no bundled verifier knows the files here".to_owned());
-        checks.push_str("\n# The claim says that the task is complete, on a line of its own (`gate run --claim FILE`).\n");
+        checks.push_str(
+            "\n# The claim says that the task is complete, on a line of its own (`gate run --claim FILE`).\n",
+        );
         checks.push_str("[check.completion-signal]\nverifier = \"completion-signal\"\n");
     }
     let mut text = String::from(

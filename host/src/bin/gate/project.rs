@@ -41,7 +41,7 @@ impl Project {
     /// The world that it is built for, for tools that must be told.
     pub(crate) fn world(&self) -> Result<String, Error> {
         self.manifest.world.clone().ok_or_else(|| {
-            Error::mistake(anyhow!("`{MANIFEST}` does not say the `world`; expected one of `wit/worlds.wit`"))
+            Error::mistake(anyhow!("`{MANIFEST}` has no `world`; expected one of `wit/worlds.wit`"))
                 .hint("such as `world = \"file\"`".to_owned())
         })
     }

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn who_does_not_answer_is_ended() {
         let late = attend(shell("exec sleep 600"), Duration::from_millis(20), |_| Ok(()), whole);
-        assert!(late.expect_err("too late").to_string().contains("did not answer"));
+        assert!(late.expect_err("too late").to_string().contains("timed out"));
     }
 
     #[test]
