@@ -177,7 +177,7 @@ fn a_git_that_was_killed_is_told() {
     let path = home.git_is(&format!("case \"$*\" in *cat-file*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
     let (exit, text) = home.gate(&home.work(), &["run"], &[("PATH", &path)]);
     assert_eq!(exit, 3, "{text}");
-    assert!(text.contains("`git cat-file` failed: it ended without a word (signal: 9"), "{text}");
+    assert!(text.contains("`git cat-file` failed: it exited without output (signal: 9"), "{text}");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn without_git_only_named_files_are_judged() {
     let path = [("PATH", empty.to_str().expect("UTF-8"))];
     let (exit, text) = home.gate(&home.work(), &["run"], &path);
     assert_eq!(exit, 2, "{text}");
-    assert!(text.contains("git is needed") && text.contains("--files"), "{text}");
+    assert!(text.contains("cannot find changes") && text.contains("--files"), "{text}");
     assert_eq!(home.gate(&home.work(), &["run", "--files", "a.json"], &path).0, 0);
 }
 
@@ -275,7 +275,7 @@ fn a_working_tree_of_the_environment_must_be_this_one() {
     for variables in [&[("GIT_WORK_TREE", other)][..], &[("GIT_DIR", bare), ("GIT_WORK_TREE", other)]] {
         let (exit, text) = home.gate(&home.work(), &["run"], variables);
         assert_eq!(exit, 2, "{text}");
-        assert!(text.contains(&format!("git takes `{other}` for the working tree of")), "{text}");
+        assert!(text.contains(&format!("git uses `{other}` as the working tree of")), "{text}");
     }
 }
 

@@ -143,7 +143,7 @@ pub enum Error {
     #[error("cannot read the index of this repository: {0}")]
     BadIndex(String),
     /// The index has an id for a folder that is not that of the folder's entries.
-    #[error("the cached tree of {} in the index does not match its entries, so `git commit` would store other content", if .0.is_empty() { "the whole tree".to_owned() } else { format!("the folder `{}`", .0) })]
+    #[error("the cached tree of {} in the index does not match its entries, so `git commit` would store other content", if .0.is_empty() { "the root folder".to_owned() } else { format!("the folder `{}`", .0) })]
     ForgedIndex(String),
     /// Git would wait for a file, or read it without an end.
     #[error("cannot let git read `{path}`: {why}")]

@@ -95,7 +95,7 @@ fn old_entries_are_dropped_in_the_open() {
         stage.run(&["run"]);
     }
     let output = stage.run(&["log", "--prune", "30d"]);
-    assert!(said(&output).contains("nothing is older"), "{}", said(&output));
+    assert!(said(&output).contains("no entry is older"), "{}", said(&output));
     let output = stage.run(&["log", "--prune", "0s"]);
     assert_eq!(text(&output.stdout), "dropped entries 1 to 5; entry 7 says so\n");
     assert_eq!(stage.run(&["log", "--verify"]).status.code(), Some(0));
@@ -246,7 +246,7 @@ fn a_run_can_be_explained_and_counted() {
     for part in [
         "\ntree      sha256:",
         "\nplan      sha256:",
-        "1 verdict reused",
+        "1 verdict from the cache",
         "a.json: first passed in 01",
         "check json-syntax: json-syntax sha256:",
         "step-started",
@@ -334,7 +334,11 @@ fn what_a_person_lets_through_is_never_a_pass() {
     assert_eq!((granted.fingerprints.len(), granted.proof.as_str()), (1, "terminal"));
     let output = stage.run(&["verify"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("complete (unverified), which the policy does not accept"), "{}", said(&output));
+    assert!(
+        said(&output).contains("complete (unverified), which `[overrides] accept` does not allow"),
+        "{}",
+        said(&output)
+    );
     assert!(text(&stage.run(&["status"]).stdout).contains("Status: complete (unverified)"));
     let forced = at_terminal(&stage, "force --task t1 --reason 'production is down, fix follows'", "OVERRIDE");
     assert_eq!(forced.status.code(), Some(0), "{}", said(&forced));
@@ -478,7 +482,7 @@ fn a_policy_from_a_commit_needs_one_that_has_it() {
     let stage = Stage::new();
     let output = stage.run(&["run", "--policy-from", "main"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("only in a git repository"), "{}", said(&output));
+    assert!(said(&output).contains("needs a git repository"), "{}", said(&output));
     in_git(&stage);
     let output = stage.run(&["run", "--policy-from", "main"]);
     assert_eq!(output.status.code(), Some(2));

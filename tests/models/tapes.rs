@@ -90,7 +90,7 @@ fn a_tape_that_was_changed_is_refused() {
         }
     };
     for (text, expected) in [
-        (good.replace("Is it good?", "Is it bad?"), "1: the digest is not that of the question"),
+        (good.replace("Is it good?", "Is it bad?"), "1: the digest does not match the question"),
         (good.replace(r#""version":1"#, r#""version":2"#), "1: expected version 1, found 2"),
         (good.replace(r#""answer":"#, r#""reply":"#), "1: not an exchange: unknown field `reply`"),
         (format!("{good}\n{{}}\n"), "3: not an exchange: missing field `version`"),
