@@ -39,7 +39,7 @@ pub enum Outcome {
     Error,
     /// It did not apply; `Node::reason` says why. Counts neither way.
     Skipped,
-    /// Its verifier says that the input is none of its business. Counts neither way.
+    /// Its verifier says that the input is not for it. Counts neither way.
     NotApplicable,
     /// An earlier tier decided.
     NotReached,
@@ -149,7 +149,7 @@ pub struct VoteCount {
     pub against: u64,
     /// How many voices did not vote.
     pub absent: u64,
-    /// What it came to: `pass`, `fail`, `divided` or `no-quorum`.
+    /// The result: `pass`, `fail`, `divided` or `no-quorum`.
     pub decision: String,
 }
 
@@ -176,7 +176,7 @@ pub struct VerifierId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct JudgedFile {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     pub path: String,
     /// `sha256:` and hexadecimal digits, over its bytes; empty where it could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]

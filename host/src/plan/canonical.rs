@@ -1,11 +1,14 @@
 //! JSON that is the same wherever it is written, to be digested.
+//!
+//! RFC 8785 (the crate `serde_json_canonicalizer`) writes every number as a double, so that two settings beyond 2^53 would
+//! have the same digest. Here numbers stay as they are.
 
 use serde_json::Value;
 
 /// The largest whole number that every reader of JSON understands alike: RFC 8785 writes numbers as doubles.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// Write a value as canonical JSON (RFC 8785). It stands for the value only where all of its numbers [are exact](is_exact).
+/// Writes a value as canonical JSON (RFC 8785). It stands for the value only where all of its numbers [are exact](is_exact).
 pub fn canonical(value: &Value) -> String {
     // It fails for keys that are not text and numbers that are not finite. A value has neither.
     serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
@@ -57,5 +60,11 @@ mod tests {
         ] {
             assert_eq!(is_exact(&value), exact, "{value}");
         }
+    }
+
+    #[test]
+    fn large_numbers_stay_apart() {
+        let written = [(1_u64 << 53), (1 << 53) + 1, u64::MAX, u64::MAX - 1].map(|number| canonical(&number.into()));
+        assert_eq!(written.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{written:?}");
     }
 }
