@@ -45,7 +45,7 @@ fn a_component_from_a_file_judges() {
 #[test]
 fn what_is_not_built_in_is_an_error_and_never_a_pass() {
     use gatehost::commands::{Commands, NoResult};
-    use gatehost::models::{Models, NoAnswer, Question};
+    use gatehost::models::{ModelQuestion, Models, NoAnswer};
     use std::collections::BTreeMap;
     use std::sync::Arc;
     let config = gatehost::config::parse(
@@ -63,7 +63,7 @@ fn what_is_not_built_in_is_an_error_and_never_a_pass() {
     }
     let models: BTreeMap<_, _> = config.models.clone();
     let models = Models::new(models, commands, gatehost::submission::Executor::default(), None);
-    let question = Question {
+    let question = ModelQuestion {
         system: String::new(),
         prompt: Vec::new(),
         answer_schema: None,
