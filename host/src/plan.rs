@@ -10,7 +10,6 @@ mod tests;
 mod voices;
 
 pub use canonical::canonical;
-pub(crate) use canonical::is_exact;
 pub use resolve::resolve;
 
 use crate::config::{

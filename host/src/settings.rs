@@ -2,7 +2,6 @@
 
 mod bounded;
 
-use crate::plan::is_exact;
 use crate::text::clean_line;
 use serde_json::{Map, Value};
 
@@ -46,11 +45,6 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
     let Some(object) = settings.as_object() else {
         return whole(format!("expected a table of settings, found {settings}"));
     };
-    if !is_exact(settings) {
-        return whole(
-            "a whole number beyond ±9007199254740991, which readers of JSON round; write it as a text".to_owned(),
-        );
-    }
     if schema.is_empty() {
         return match object.keys().next() {
             None => Ok(()),

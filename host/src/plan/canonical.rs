@@ -8,14 +8,18 @@ use serde_json::Value;
 /// The largest whole number that every reader of JSON understands alike: RFC 8785 writes numbers as doubles.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// Writes a value as canonical JSON (RFC 8785). It stands for the value only where all of its numbers [are exact](is_exact).
+/// Writes a value as canonical JSON (RFC 8785). A value with a whole number that a double cannot hold has no such form: it is
+/// written with all digits, so that no two values are written alike.
 pub fn canonical(value: &Value) -> String {
+    if !is_exact(value) {
+        return value.to_string();
+    }
     // It fails for keys that are not text and numbers that are not finite. A value has neither.
     serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
 /// Whether every whole number of a value is one that canonical JSON can write.
-pub(crate) fn is_exact(value: &Value) -> bool {
+fn is_exact(value: &Value) -> bool {
     match value {
         Value::Number(number) if number.is_f64() => true,
         Value::Number(number) => {
