@@ -215,6 +215,11 @@ pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
     Ok(policy::find(request)?.config.hook)
 }
 
+/// Which configuration a request is judged by.
+pub fn policy_record(request: &Request) -> Result<PolicyRecord, Error> {
+    Ok(policy::find(request)?.record())
+}
+
 /// Whether answers are recorded, or come from an earlier recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Recording {
