@@ -4,7 +4,7 @@ mod dying;
 mod golden;
 mod policy;
 
-use crate::cases;
+use crate::support;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -41,7 +41,7 @@ impl Work {
     /// A command in the folder, with nothing of the developer's environment.
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        cases::quiet(command.args(arguments), &self.folder(), self.home.path());
+        support::isolate(command.args(arguments), &self.folder(), self.home.path());
         command.env("GATE_STATE_DIR", self.home.path().join("state"));
         command
     }

@@ -1,6 +1,6 @@
 //! `gate mcp`: a conversation, a line each way.
 
-use crate::cases;
+use crate::support;
 use gatehost::runtime::{BUNDLED, Bundled};
 use serde_json::{Value, json};
 use std::fs;
@@ -26,7 +26,7 @@ impl Server {
             fs::write(work.join("gate.toml"), text).expect("written");
         }
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        cases::quiet(gate.arg("mcp"), &work, home.path()).env("GATE_STATE_DIR", home.path().join("state"));
+        support::isolate(gate.arg("mcp"), &work, home.path()).env("GATE_STATE_DIR", home.path().join("state"));
         let mut child = gate.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gate runs");
         let replies = BufReader::new(child.stdout.take().expect("a pipe"));
         Self { child, replies, home }

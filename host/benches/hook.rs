@@ -46,7 +46,8 @@ fn measured(what: &str, gate_toml: Option<&str>, change: &str) {
         })
         .to_string()
     };
-    let hook = |message: &str| run(home.path(), env!("CARGO_BIN_EXE_gate"), &["hook", "--host", "claude"], message.as_bytes());
+    let hook =
+        |message: &str| run(home.path(), env!("CARGO_BIN_EXE_gate"), &["hook", "--host", "claude"], message.as_bytes());
     // Every stop is the first of its session, so that each is judged and answered alike.
     for session in 0..=ROUNDS {
         hook(&message("SessionStart", session));

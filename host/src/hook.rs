@@ -169,7 +169,8 @@ impl Call {
     /// `None` where neither the caller nor the input says which host it is.
     pub fn read(input: impl io::Read, host: Option<Host>) -> Option<Self> {
         let bounded = io::BufReader::new(input.take(MAX_BYTES));
-        let value: Option<Value> = serde_json::Deserializer::from_reader(bounded).into_iter().next().and_then(Result::ok);
+        let value: Option<Value> =
+            serde_json::Deserializer::from_reader(bounded).into_iter().next().and_then(Result::ok);
         let Some(fields) = value.as_ref().and_then(Fields::new) else { return host.map(Self::of) };
         let host = host.or_else(|| detect(&fields))?;
         Some(match host {

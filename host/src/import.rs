@@ -87,9 +87,10 @@ impl Draft {
             What::Verifier(verifier, _) => (*verifier).to_owned(),
             What::Command(_) => plain_name(hook),
         };
-        let known = self.checks.iter_mut().find_map(|(name, known)| {
-            (known.scope == scope && known.what.takes_in(&what)).then(|| name.clone())
-        });
+        let known = self
+            .checks
+            .iter_mut()
+            .find_map(|(name, known)| (known.scope == scope && known.what.takes_in(&what)).then(|| name.clone()));
         let name = known.unwrap_or_else(|| {
             let taken = |name: &String| self.checks.contains_key(name) || STAGES.iter().any(|(stage, _)| stage == name);
             let numbered = (2..).map(|number| format!("{wanted}-{number}"));
@@ -168,7 +169,8 @@ impl Check {
                 let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
                 if !settings.is_empty() {
                     // Numbers and lists of texts are written alike in JSON and TOML.
-                    let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                    let settings: Vec<String> =
+                        settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
                     let _ = writeln!(text, "settings = {{ {} }}", settings.join(", "));
                 }
             }

@@ -10,8 +10,8 @@ mod settings;
 mod trust;
 
 pub use hosts::{
-    Handler, client, command_line, deadline, handlers, program, settings_file, settings_files, stop_event, switched_off,
-    timeout, verifies,
+    Handler, client, command_line, deadline, handlers, program, settings_file, settings_files, stop_event,
+    switched_off, timeout, verifies,
 };
 pub use settings::value as settings_value;
 pub use trust::{Trust, trust_of, trusted_line};

@@ -59,7 +59,12 @@ const POINTS: &[(&str, fn(u32) -> bool)] = &[
 ];
 
 /// Start a hook on a gate that takes long; do something to its child at a point; wait for the answer.
-fn hook_whose_child(point: &str, is_there: fn(u32) -> bool, deadline: u64, act: impl Fn(u32)) -> (Output, Work, Duration) {
+fn hook_whose_child(
+    point: &str,
+    is_there: fn(u32) -> bool,
+    deadline: u64,
+    act: impl Fn(u32),
+) -> (Output, Work, Duration) {
     let work = Work::new(Some(SLOW)).bad();
     let start = Instant::now();
     let mut hook = work.hook(&["--host", "claude", "--deadline", &deadline.to_string()]).spawn().expect("gate runs");
@@ -139,7 +144,8 @@ fn without_memory_bad_work_is_never_let_go() {
         let work = Work::new(None).bad();
         let script = format!("ulimit -v {}; exec \"$0\" hook --host claude --deadline 60", mebibytes << 10);
         let mut shell = work.command("/bin/sh", &["-c", &script, env!("CARGO_BIN_EXE_gate")]);
-        let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
+        let mut shell =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell");
         // Where the program cannot even start, nobody reads.
         let _ = shell.stdin.take().expect("a pipe").write_all(work.claude().as_bytes());
         let output = shell.wait_with_output().expect("it ends");

@@ -145,10 +145,10 @@ fn claude_code_may_pause_while_work_runs_in_the_background() {
 fn every_other_host_is_answered_in_its_dialect() {
     let block = || json!({ "decision": "block" });
     for (host, message, expected, key, passed) in [
-        (Host::Codex, CODEX, block(), "reason", EMPTY),                         // X1, X2
+        (Host::Codex, CODEX, block(), "reason", EMPTY), // X1, X2
         (Host::Gemini, GEMINI, json!({ "decision": "deny" }), "reason", EMPTY), // G1
         (Host::Qwen, QWEN, block(), "reason", EMPTY),
-        (Host::Copilot, COPILOT, block(), "reason", EMPTY),           // P1
+        (Host::Copilot, COPILOT, block(), "reason", EMPTY), // P1
         (Host::Cursor, CURSOR, json!({}), "followup_message", EMPTY), // U1
     ] {
         let installed = Installed::new(host, None).bad();

@@ -95,7 +95,10 @@ fn a_helper_is_judged_from_where_the_session_began() {
 
 #[test]
 fn what_an_agent_makes_of_the_history_does_not_change_what_is_judged() {
-    for commands in [&[&["checkout", "-q", "--orphan", "x"][..], &["commit", "-q", "-m", "x"]][..], &[&["commit", "-q", "--amend", "-m", "x"]]] {
+    for commands in [
+        &[&["checkout", "-q", "--orphan", "x"][..], &["commit", "-q", "-m", "x"]][..],
+        &[&["commit", "-q", "--amend", "-m", "x"]],
+    ] {
         let work = Work::new(None);
         work.write("good.json", "{}");
         work.git(&["init", "-q", "."]);

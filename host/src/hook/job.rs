@@ -209,9 +209,10 @@ impl Work {
     fn submission(&self, gate: &str) -> Submission {
         let call = &self.job.call;
         let said = call.transcript.as_deref().map(transcript::read).unwrap_or_default();
-        let bounces = self.evidence.as_ref().and_then(|evidence| {
-            Some(evidence.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces)
-        });
+        let bounces = self
+            .evidence
+            .as_ref()
+            .and_then(|evidence| Some(evidence.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces));
         Submission {
             claim: call.claim.clone().or(said.last).map(|text| Claim { text, report: None }),
             tool_calls: said.tool_calls,
@@ -223,7 +224,12 @@ impl Work {
                 session: call.session.clone(),
                 ..Executor::default()
             },
-            task: call.task.clone().map(|(id, title)| Task { id, title, source: TaskSource::Caller, ..Task::default() }),
+            task: call.task.clone().map(|(id, title)| Task {
+                id,
+                title,
+                source: TaskSource::Caller,
+                ..Task::default()
+            }),
             ..Submission::default()
         }
     }

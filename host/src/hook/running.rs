@@ -65,6 +65,9 @@ mod tests {
         assert_eq!(Running::of(printed).what(), ", and waited for `a`, `b`");
         assert_eq!(Running::of(b"").what(), "");
         let many = Running { running: (0..7).map(|number| number.to_string()).collect() };
-        assert!(many.late(Duration::from_millis(1_500)).contains("within 2 s, and waited for `0`, `1`, `2`, `3`, `4` and 2 more;"));
+        assert!(
+            many.late(Duration::from_millis(1_500))
+                .contains("within 2 s, and waited for `0`, `1`, `2`, `3`, `4` and 2 more;")
+        );
     }
 }

@@ -54,7 +54,8 @@ fn entry(value: &Value, said: &mut Said, open: &mut BTreeMap<String, usize>) {
     // Claude Code and Qwen Code wrap a message; Codex an item.
     let message = value.get("message").filter(|message| message.is_object());
     let item = value.get("payload").filter(|item| item.is_object()).or(message).unwrap_or(value);
-    let model = [item, value].into_iter().filter_map(|each| each.get("model")?.as_str()).find(|model| !model.is_empty());
+    let model =
+        [item, value].into_iter().filter_map(|each| each.get("model")?.as_str()).find(|model| !model.is_empty());
     if let Some(model) = model {
         said.model = Some(model.chars().take(200).collect());
     }
@@ -231,7 +232,10 @@ not json
             let said = parse(transcript.as_bytes());
             assert_eq!((said.model.as_deref(), said.last.as_deref()), (Some("m-3"), Some("done")), "{transcript}");
             let [call] = said.tool_calls.as_slice() else { panic!("{said:?}") };
-            assert_eq!((call.tool.as_str(), call.success, call.output.as_deref()), ("run_shell_command", true, Some("a.py")));
+            assert_eq!(
+                (call.tool.as_str(), call.success, call.output.as_deref()),
+                ("run_shell_command", true, Some("a.py"))
+            );
         }
         let failed = qwen.replace(r#""output":"a.py""#, r#""error":"denied""#);
         let said = parse(failed.as_bytes());

@@ -101,7 +101,10 @@ fn scope(name: &str, job: &Job, draft: &mut Draft) -> Scope {
         Some(OneOrMore::More(list)) => list.iter().map(|pattern| patterns::of_lefthook(pattern)).collect(),
         // One text is a regular expression.
         Some(OneOrMore::One(regex)) => patterns::of_regex(regex).unwrap_or_else(|| {
-            draft.leave(name, "its `exclude` cannot be written as patterns, so the check looks at more files than it did");
+            draft.leave(
+                name,
+                "its `exclude` cannot be written as patterns, so the check looks at more files than it did",
+            );
             Vec::new()
         }),
     };

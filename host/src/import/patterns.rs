@@ -123,7 +123,9 @@ mod tests {
         ] {
             assert_eq!(of_regex(regex).map(|patterns| patterns.join(" ")).as_deref(), expected, "{regex}");
         }
-        for (pattern, expected) in [("*.py", "**/*.py"), ("src/*.js", "src/**/*.js"), ("a/**/b", "a/**/b"), ("a/b.c", "a/b.c")] {
+        for (pattern, expected) in
+            [("*.py", "**/*.py"), ("src/*.js", "src/**/*.js"), ("a/**/b", "a/**/b"), ("a/b.c", "a/b.c")]
+        {
             assert_eq!(of_lefthook(pattern), expected);
         }
     }

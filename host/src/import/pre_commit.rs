@@ -71,7 +71,10 @@ fn scope(draft: &mut Draft, hook: &str, key: &str, regexes: [&Option<String>; 2]
     let is_both = key == "files" && given.len() > 1;
     let known: Vec<Option<Vec<String>>> = given.iter().map(|regex| patterns::of_regex(regex)).collect();
     if is_both || known.iter().any(Option::is_none) {
-        draft.leave(hook, &format!("its `{key}` cannot be written as patterns, so the check looks at more files than it did"));
+        draft.leave(
+            hook,
+            &format!("its `{key}` cannot be written as patterns, so the check looks at more files than it did"),
+        );
         return Vec::new();
     }
     known.into_iter().flatten().flatten().collect()

@@ -41,7 +41,8 @@ pub fn settings_files(host: Host, root: &Path, environment: &Environment) -> Vec
 pub fn switched_off(host: Host, text: &str) -> Option<String> {
     if host == Host::Codex {
         let config = toml::from_str::<toml::Table>(text).ok()?;
-        let off = |name: &&str| config.get("features").and_then(|features| features.get(name)?.as_bool()) == Some(false);
+        let off =
+            |name: &&str| config.get("features").and_then(|features| features.get(name)?.as_bool()) == Some(false);
         return ["hooks", "codex_hooks"].iter().find(|name| off(name)).map(|name| format!("features.{name} = false"));
     }
     let settings = super::settings_value(text)?;

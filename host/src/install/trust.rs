@@ -52,7 +52,8 @@ pub fn trust_of(config: &str, hooks_file: &Path, handler: &Handler) -> Trust {
     let state = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(|state| state.get(&key));
     let project = hooks_file.parent().and_then(Path::parent).unwrap_or(Path::new("")).to_string_lossy();
     let project = config.get("projects").and_then(|projects| projects.get(&*project));
-    let is_trusted = project.and_then(|project| project.get("trust_level")).and_then(toml::Value::as_str) == Some("trusted");
+    let is_trusted =
+        project.and_then(|project| project.get("trust_level")).and_then(toml::Value::as_str) == Some("trusted");
     let is_off = state.and_then(|state| state.get("enabled")).and_then(toml::Value::as_bool) == Some(false);
     match state.and_then(|state| state.get("trusted_hash")).and_then(toml::Value::as_str) {
         None => Trust::Unknown,

@@ -24,8 +24,14 @@ pub(super) fn lines(plan: &Plan) -> Vec<Line> {
         plan.models.iter().filter_map(|(name, model)| Some((name, model.model.as_ref()?))).collect();
     for (index, (name, model)) in named.iter().enumerate() {
         for (other_name, other) in named.iter().skip(index + 1).filter(|(_, other)| is_same_model(model, other)) {
-            let detail = format!("`{name}` and `{other_name}` are the same model (`{model}`, `{other}`): their votes are one voice");
-            lines.push(Line::bad("models", detail, format!("give `[model.{other_name}]` another model, or use only one")));
+            let detail = format!(
+                "`{name}` and `{other_name}` are the same model (`{model}`, `{other}`): their votes are one voice"
+            );
+            lines.push(Line::bad(
+                "models",
+                detail,
+                format!("give `[model.{other_name}]` another model, or use only one"),
+            ));
         }
     }
     lines
@@ -39,6 +45,8 @@ fn line(name: &str, model: &Model, environment: &Environment) -> Line {
     }
     match reach(model, environment, PATIENCE) {
         Ok(()) => Line::good(what, "can be reached"),
-        Err(why) => Line::bad(what, why.to_string(), format!("look at `[model.{name}]`: its `url`, `key_env` and the network")),
+        Err(why) => {
+            Line::bad(what, why.to_string(), format!("look at `[model.{name}]`: its `url`, `key_env` and the network"))
+        }
     }
 }
