@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::event::Event as RunEvent;
 use crate::ledger::history::failure_digest;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
-use crate::record::Record;
-use crate::session::{Host, LedgerUse, Policy, Request, Unread, hook_settings, policy_record};
+use crate::record::{PolicyRecord, Record};
+use crate::session::{Configured, Host, LedgerUse, Policy, Request, Unread, configured};
 use crate::submission::{Claim, Executor, Submission, Task, TaskSource};
 use crate::verdict::{Class, Status};
 use serde::{Deserialize, Serialize};
@@ -119,18 +119,14 @@ impl Work {
         }
         let mut request = Request::new(&self.root);
         request.environment = self.environment.clone();
-        request.policy = match &self.start {
-            Some(Start { base: Some(base), committed: true, .. }) => Policy::Commit(base.clone()),
-            _ => Policy::Nearest,
+        let configured = match self.policy(&mut request)? {
+            Ok(configured) => configured,
+            Err(reason) => return Ok(Prepared::Found(fault(reason, *allowed))),
         };
-        let settings = hook_settings(&request)?;
-        *allowed = settings.bounces.unwrap_or(BOUNCES);
-        match gate(&settings, call.event) {
+        *allowed = configured.hook.bounces.unwrap_or(BOUNCES);
+        match gate(&configured.hook, call.event) {
             Some(gate) => request.gate = gate,
             None => return Ok(Prepared::Nothing),
-        }
-        if let Some(reason) = self.changed_policy(&request)? {
-            return Ok(Prepared::Found(fault(reason, *allowed)));
         }
         request.selection = match &self.start {
             _ if call.event == Event::Tool => match inside(&self.root, &call.files) {
@@ -163,12 +159,12 @@ impl Work {
             Err(error) => return fault(told(&error), allowed),
         };
         match tokio::time::timeout(self.job.limit, host.run(request, observer)).await {
+            // It was read once more for the run.
+            Ok(Ok(record)) if self.known_policy().is_some_and(|known| digest(&record.policy) != *known) => {
+                fault(no_answer(CHANGED), allowed)
+            }
             Ok(Ok(record)) => {
-                let start = Start {
-                    base: record.base.clone(),
-                    policy: Some(record.policy.digest.clone().unwrap_or_default()),
-                    committed: false,
-                };
+                let start = Start { base: record.base.clone(), policy: Some(digest(&record.policy)), committed: false };
                 let ran = Ran { run: Some(record.run.clone()), gate: record.gate.name.clone(), allowed };
                 Found { judged: judged(&record), ran, start: Some(start) }
             }
@@ -180,30 +176,39 @@ impl Work {
         }
     }
 
+    fn known_policy(&self) -> Option<&String> {
+        self.start.as_ref()?.policy.as_ref()
+    }
+
     /// What the work is when a session begins. What cannot be told is taken at the next event.
     fn started(&self) -> Option<Start> {
         let base = changes::collect(&self.root, &Selection::Changed, Needs::default()).ok()?.base;
         let mut request = Request::new(&self.root);
         request.environment = self.environment.clone();
-        let digest = |request: &Request| policy_record(request).ok().map(|policy| policy.digest.unwrap_or_default());
-        let policy = digest(&request);
+        let read = |request: &Request| configured(request).ok().map(|found| digest(&found.policy));
+        let policy = read(&request);
         let committed = base.as_ref().is_some_and(|base| {
             request.policy = Policy::Commit(base.clone());
-            policy.is_some() && digest(&request) == policy
+            policy.is_some() && read(&request) == policy
         });
         Some(Start { base, policy, committed })
     }
 
-    /// Why the configuration cannot be used: it is not that of the base, and is another than when the session began.
-    fn changed_policy(&self, request: &Request) -> Result<Option<String>, Error> {
-        let Some(Start { policy: Some(policy), committed: false, .. }) = &self.start else { return Ok(None) };
-        if policy_record(request)?.digest.unwrap_or_default() == *policy {
-            return Ok(None);
+    /// Choose the configuration, and read it; or say why there is none that the agent did not choose.
+    fn policy(&self, request: &mut Request) -> Result<Result<Configured, String>, Error> {
+        let nearest = configured(request);
+        let Some(Start { base, policy: Some(policy), committed }) = &self.start else { return nearest.map(Ok) };
+        let is_same = |found: &Configured| digest(&found.policy) == *policy;
+        match (nearest, base) {
+            // The same bytes as in the base, and nothing else that counts: then this is the base's, and cheaper to read.
+            (Ok(found), _) if is_same(&found) && (!committed || found.stands_alone) => Ok(Ok(found)),
+            (_, Some(base)) if *committed => {
+                request.policy = Policy::Commit(base.clone());
+                configured(request).map(Ok)
+            }
+            (Err(error), _) => Err(error),
+            (Ok(_), _) => Ok(Err(no_answer(CHANGED))),
         }
-        Ok(Some(no_answer(
-            "`gate.toml` was changed in this session, and whoever does the work does not choose its gate; a person must look \
-             at it and commit it, and the next session is judged by it",
-        )))
     }
 
     fn submission(&self, gate: &str) -> Submission {
@@ -302,6 +307,15 @@ impl Work {
         remembered.save().ok()?;
         Some(decision)
     }
+}
+
+/// Why an agent is not judged by a configuration.
+const CHANGED: &str = "`gate.toml` was changed in this session, and whoever does the work does not choose its gate; a person \
+                       must look at it and commit it, and the next session is judged by it";
+
+/// The digest of a configuration; empty for the default gate.
+fn digest(policy: &PolicyRecord) -> String {
+    policy.digest.clone().unwrap_or_default()
 }
 
 fn fault(reason: String, allowed: u32) -> Found {

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::report::Format;
-use gatehost::session::{LedgerUse, Request, Unread, hook_settings};
+use gatehost::session::{LedgerUse, Request, Unread, configured};
 use gatehost::submission::{Claim, Submission};
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
         request
     };
     let plain = request(&None, Selection::Staged);
-    let settings = hook_settings(&plain)?;
+    let settings = configured(&plain)?.hook;
     let requests = match command.name.as_str() {
         "pre-commit" => vec![request(&settings.pre_commit, Selection::Staged)],
         "commit-msg" if settings.commit_msg.is_none() => Vec::new(),
