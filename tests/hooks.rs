@@ -175,7 +175,7 @@ fn a_host_that_does_not_close_its_pipe_is_answered() {
     // A whole message, and a part of one: in both cases the host waits for the answer with its pipe open.
     let work = Work::new(None).bad();
     let whole = work.claude();
-    for (message, words) in [(whole.as_str(), "trailing-comma"), (&whole[..40], "was not done within")] {
+    for (message, words) in [(whole.as_str(), "trailing-comma"), (&whole[..40], "did not finish within")] {
         let mut hook = work.hook(&["--host", "claude", "--deadline", "8"]).spawn().expect("gate runs");
         let mut stdin = hook.stdin.take().expect("a pipe");
         stdin.write_all(message.as_bytes()).and_then(|()| stdin.flush()).expect("read");

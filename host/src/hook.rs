@@ -165,7 +165,7 @@ impl Call {
         }
     }
 
-    /// Read what a host sends: one JSON document, whose end is not that of the stream, because not every host closes it.
+    /// Reads what a host sends: one JSON document, whose end is not that of the stream, because not every host closes it.
     /// `None` where neither the caller nor the input says which host it is.
     pub fn read(input: impl io::Read, host: Option<Host>) -> Option<Self> {
         let bounded = io::BufReader::new(input.take(MAX_BYTES));
@@ -183,7 +183,7 @@ impl Call {
         })
     }
 
-    /// Say in the host's dialect what was decided.
+    /// Says in the host's dialect what was decided.
     pub fn answer(&self, decision: &Decision) -> Answer {
         match self.host {
             Host::Claude => claude::answer(self, decision),

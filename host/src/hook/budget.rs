@@ -90,7 +90,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Count the entries of a session (bounces and notes) for a gate. Those up to `since` belong to earlier turns.
+    /// Counts the entries of a session (bounces and notes) for a gate. Those up to `since` belong to earlier turns.
     pub fn of(entries: &[Entry], gate: &str, since: u64) -> Self {
         let mut budget = Self::default();
         for entry in entries {
@@ -113,7 +113,7 @@ impl Budget {
         budget
     }
 
-    /// Decide what the agent is told. What comes back is counted once its entry is in the ledger.
+    /// Decides what the agent is told. What comes back is counted once its entry is in the ledger.
     pub fn decide(&self, call: &Call, judged: &Judged, allowed: u32) -> Decision {
         let is_tool = call.event == Event::Tool;
         match judged {
@@ -133,10 +133,10 @@ impl Budget {
                 }
             }
             Judged::Blocked { .. } if is_tool => Decision::Allow,
-            Judged::Blocked { reason } => release("the agent says that it is blocked", reason),
+            Judged::Blocked { reason } => release("the agent reports that it is blocked", reason),
             Judged::Fault { .. } if is_tool && self.faults > 0 => Decision::Allow,
             Judged::Fault { reason } if self.faults > 0 || self.total >= MAX_TOTAL => {
-                release("there is no verdict, and the agent was told so before", reason)
+                release("there is no verdict, and the agent was already told", reason)
             }
             Judged::Fault { reason } => Decision::Block(reason.clone()),
         }
@@ -157,7 +157,7 @@ impl Session {
         is_new || is_asked
     }
 
-    /// Remember what the agent was told.
+    /// Remembers what the agent was told.
     pub fn tell(&mut self, reason: &str) {
         self.told = reason.lines().find(|line| !line.trim().is_empty()).map(|line| line.chars().take(200).collect());
     }
@@ -169,7 +169,7 @@ fn release(why: &str, reason: &str) -> Decision {
     ))
 }
 
-/// Decide where nobody can count: the host's own word is all there is, so that the agent is not sent back for ever.
+/// Decides where nobody can count: the host's own word is all there is, so that the agent is not sent back forever.
 pub fn uncounted(call: &Call, reason: &str) -> Decision {
     // Qwen always says that the agent was sent back, and has a limit of its own.
     let was_sent_back = call.active && call.host != super::Host::Qwen;

@@ -24,7 +24,7 @@ pub(super) struct Ran {
 }
 
 impl Evidence {
-    /// Open the state folder, or else a private one below the temporary folder.
+    /// Opens the state folder, or else a private one below the temporary folder.
     pub(super) fn open(environment: &Environment) -> Option<Self> {
         let user = rustix::process::geteuid().as_raw();
         let temporary = environment.path("TMPDIR").unwrap_or_else(std::env::temp_dir).join(format!("gatehost-{user}"));
@@ -55,7 +55,7 @@ impl Evidence {
         Ok(Budget::of(&self.ledger.entries(&filter)?, gate, since))
     }
 
-    /// Record what the agent is told. Only what is recorded is counted, so this comes before the answer.
+    /// Records what the agent is told. Only what is recorded is counted, so this comes before the answer.
     pub(super) fn record(
         &self,
         root: &Path,

@@ -74,7 +74,7 @@ pub struct Found {
 }
 
 impl Work {
-    /// Find out where the agent works, and what is known about its session.
+    /// Finds out where the agent works, and what is known about its session.
     pub fn open(job: Job, environment: Environment) -> Self {
         let here = job.call.folder.as_deref().filter(|folder| folder.is_dir()).unwrap_or(&job.folder);
         let folder = root(here);
@@ -144,7 +144,7 @@ impl Work {
         Ok(Prepared::Run(Box::new(request), *allowed))
     }
 
-    /// Run a gate. `tell` gets to know which checks run.
+    /// Runs a gate. `tell` gets to know which checks run.
     pub async fn run(&self, request: Request, allowed: u32, tell: impl Fn(&Running) + Send + Sync + 'static) -> Found {
         let running = Arc::new(Mutex::new(Running::default()));
         let known = Arc::clone(&running);
@@ -194,7 +194,7 @@ impl Work {
         Some(Start { base, policy, committed })
     }
 
-    /// Choose the configuration, and read it; or say why there is none that the agent did not choose.
+    /// Chooses the configuration and reads it, or says why there is none that the agent did not choose.
     fn policy(&self, request: &mut Request) -> Result<Result<Configured, String>, Error> {
         let nearest = configured(request);
         let Some(Start { base, policy: Some(policy), committed }) = &self.start else { return nearest.map(Ok) };
@@ -239,7 +239,7 @@ impl Work {
         }
     }
 
-    /// Decide what the agent is told, and record it. Without anything found, nothing is verified at this event.
+    /// Decides what the agent is told, and records it. Without anything found, nothing is verified at this event.
     pub fn conclude(self, found: Option<Found>) -> Decision {
         let Some(found) = found else {
             self.note();
@@ -253,7 +253,7 @@ impl Work {
         })
     }
 
-    /// Remember that a session began, or that the user asked for something. What is not remembered costs the agent a
+    /// Remembers that a session began, or that the user asked for something. What is not remembered costs the agent a
     /// bounce, or is taken at the next event.
     fn note(&self) -> Option<()> {
         if self.job.call.event == Event::Start {
@@ -272,7 +272,7 @@ impl Work {
         remembered.save().ok()
     }
 
-    /// Note which request of the user a call belongs to.
+    /// Notes which request of the user a call belongs to.
     fn turn(&self, evidence: &Evidence, session: &mut Session, is_spent: bool) {
         if session.is_new_turn(&self.job.call, is_spent) {
             session.since = evidence.last().unwrap_or(session.since);
@@ -282,7 +282,7 @@ impl Work {
         }
     }
 
-    /// Decide by what the ledger knows; `None` where it cannot be used.
+    /// Decides by what the ledger knows; `None` where it cannot be used.
     fn count(&self, found: &Found) -> Option<Decision> {
         let evidence = self.evidence.as_ref()?;
         let Found { judged, ran, start } = found;

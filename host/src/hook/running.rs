@@ -17,7 +17,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Note an event of a run; whether it changed something.
+    /// Notes an event of a run, and returns whether it changed something.
     pub(super) fn note(&mut self, event: &Event) -> bool {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         match &event.what {
@@ -27,7 +27,7 @@ impl Running {
         }
     }
 
-    /// What is known of a run from the lines that its process printed: the last of them that can be read.
+    /// Returns what is known about a run from the lines that its process printed: the last of them that can be read.
     pub fn of(printed: &[u8]) -> Self {
         let lines = printed.split(|byte| *byte == b'\n').rev();
         lines.filter_map(|line| serde_json::from_slice(line).ok()).next().unwrap_or_default()
@@ -36,7 +36,7 @@ impl Running {
     /// That the run took too long.
     pub fn late(&self, limit: Duration) -> String {
         format!(
-            "the run was not done within {} s{}; a gate for hooks must be faster, or the host must wait longer",
+            "the run did not finish within {} s{}; use a faster gate for hooks, or raise the timeout of the host",
             limit.as_secs_f64().ceil(),
             self.what()
         )

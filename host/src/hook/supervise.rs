@@ -38,7 +38,7 @@ pub struct Ended {
     pub printed: Vec<u8>,
 }
 
-/// Start a child, hand it one line, and wait for its end.
+/// Starts a child, hands it one line, and waits for its end.
 pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::Result<Ended> {
     let end = Instant::now() + deadline;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
@@ -86,7 +86,7 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
     }
 }
 
-/// Read to the end, so that what is there can be seen at any time.
+/// Reads to the end, so that what is there can be seen at any time.
 fn read(mut from: impl Read, to: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 8 << 10];
     let mut left = MAX_BYTES;

@@ -62,7 +62,7 @@ impl OneOrMore {
     }
 }
 
-/// Read the file.
+/// Reads the file.
 pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     let file: File = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of lefthook").because(error.to_string()))?;
@@ -73,11 +73,11 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
         }
         take_all(name, name, &stage.jobs, draft);
         for script in stage.scripts.keys() {
-            draft.leave(script, "it is a script of lefthook's own folder: write a `[command]` for it");
+            draft.leave(script, "it is a lefthook script: write a `[command]` for it");
         }
     }
     for job in file.commit_msg.iter().flat_map(|stage| stage.commands.keys()) {
-        draft.leave(job, "messages of commits are judged by a verifier of claims: see `[hook] commit_msg`");
+        draft.leave(job, "commit messages are checked through `[hook] commit_msg`");
     }
     Ok(())
 }
@@ -127,9 +127,9 @@ fn take(stage: &'static str, name: &str, job: &Job, draft: &mut Draft) {
                 draft.take(stage, name, what, scope);
             }
             None if listed => {
-                draft.leave(name, "it is handed a list of files, and a command of a gate judges the whole work")
+                draft.leave(name, "it takes a list of files, but a command in a gate runs on the whole workspace")
             }
-            None => draft.leave(name, "it changes files, and a gate changes nothing"),
+            None => draft.leave(name, "it changes files, which a gate never does"),
         };
     }
     let scope = scope(name, job, draft);

@@ -9,12 +9,14 @@ use crate::args::{Doctor, Global};
 use crate::error::Error;
 use crate::install::{program, root};
 use crate::{Exit, setup, terminal};
+use anstyle::AnsiColor;
 use gatehost::environment::Environment;
 use gatehost::hook::Host;
 use gatehost::install::{self, Target};
 use gatehost::ledger::{Ledger as _, SqliteLedger};
 use gatehost::plan::Plan;
 use gatehost::session::{Policy, Request};
+use gatehost::text;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -66,14 +68,14 @@ pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
     }
     let mut out = std::io::stdout().lock();
     let color = terminal::color(global.color, &out);
-    let paint = |word: &str, code: u8| if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
+    let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
     for line in &lines {
         let word = match line.works {
             Some(true) if global.quiet => continue,
-            Some(true) => paint("ok  ", 32),
-            Some(false) => paint("fail", 31),
+            Some(true) => paint("ok  ", AnsiColor::Green),
+            Some(false) => paint("fail", AnsiColor::Red),
             None if global.quiet => continue,
-            None => paint("note", 36),
+            None => paint("note", AnsiColor::Cyan),
         };
         writeln!(out, "{word}  {}: {}", line.what, line.detail)?;
         if let Some(fix) = &line.fix {
@@ -113,7 +115,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
         Err(error) => Line::bad(
             "cache",
             format!("{error:#}"),
-            "set `GATE_CACHE_DIR` to a folder of yours; gates work without it, slower",
+            "set `GATE_CACHE_DIR` to a folder that you own; without a cache, gates are slower",
         ),
     });
     lines.push(sandbox(global));
@@ -142,7 +144,7 @@ fn ledger() -> Line {
     }
 }
 
-/// Run a command that does nothing, to see how far it is confined.
+/// Runs a command that does nothing, to see how far it is confined.
 fn sandbox(global: &Global) -> Line {
     const GATE: &str = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:c\"]\n\
                         [command.c]\nrun = [\"true\"]\n";
@@ -163,6 +165,8 @@ fn sandbox(global: &Global) -> Line {
             "allow unprivileged user namespaces, or use a kernel with Landlock",
         ),
         Some(other) => Line::note("commands", format!("are confined by {other} only")),
-        None => Line::bad("commands", "cannot be run in a sandbox here", "`gate run -v` with a command says why"),
+        None => {
+            Line::bad("commands", "cannot run in a sandbox on this machine", "`gate run -v` with a command says why")
+        }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
         let _ = tell.send(Told::Decided(decided.unwrap_or_else(|_| crashed())));
     });
     let mut call = host.map(Call::of);
-    let late = || no_answer(&format!("the hook was not done within {} s", limit.as_secs()));
+    let late = || no_answer(&format!("the hook did not finish within {} s", limit.as_secs()));
     let answer = loop {
         let left = limit.saturating_sub(start.elapsed());
         let told = if worker.is_ok() { told.recv_timeout(left).ok() } else { None };
@@ -66,8 +66,7 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
     ExitCode::from(answer.exit)
 }
 
-const UNKNOWN: &str =
-    "error: this is not the message of a host that is known, so nothing is verified\nhint: name it with `--host`";
+const UNKNOWN: &str = "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`";
 
 /// What the thread that does the work tells the one that watches the time.
 enum Told {
@@ -77,7 +76,7 @@ enum Told {
     Decided(Decision),
 }
 
-/// Have the child run the gate, and decide what the agent is told. Where it does not, have another one count that.
+/// Has a child run the gate and decide what the agent is told. If the child fails, another one counts that.
 fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decision {
     if call.event == Event::Other || call.aborted {
         return Decision::Allow;
@@ -99,10 +98,11 @@ fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decisi
     counted.unwrap_or_else(|_| uncounted(call, &fault))
 }
 
-/// Have a child do the job.
+/// Has a child do the job.
 fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
-    let program = std::env::current_exe().map_err(|error| format!("cannot tell where `gate` is: {error}"))?;
-    let line = serde_json::to_vec(job).map_err(|error| format!("cannot tell the child what to do: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find the path of `gate`: {error}"))?;
+    let line =
+        serde_json::to_vec(job).map_err(|error| format!("cannot send the request to the child process: {error}"))?;
     let mut command = Command::new(program);
     command.arg("hook-run");
     // Some hosts hand over no search path, and git must be found.
@@ -115,7 +115,7 @@ fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
     match how {
         How::Done => {
             let last = printed.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            serde_json::from_slice(last).map_err(|_| "what the run answered cannot be read".to_owned())
+            serde_json::from_slice(last).map_err(|_| "cannot read the result of the run".to_owned())
         }
         How::Died(why) => Err(format!("the run ended early: {why}{}", running.what())),
         How::Late => Err(running.late(limit)),

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How long a hook may take for the sample.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Run a command to its end, for at most as long as is reasonable.
+/// Runs a command to its end, for at most as long as is reasonable.
 pub(super) fn finish(mut command: Command, input: &[u8]) -> Result<Output, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
@@ -19,12 +19,12 @@ pub(super) fn finish(mut command: Command, input: &[u8]) -> Result<Output, Strin
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(child.wait_with_output()));
     match told.recv_timeout(PATIENCE) {
-        Ok(output) => output.map_err(|error| format!("could not be waited for: {error}")),
+        Ok(output) => output.map_err(|error| format!("cannot be waited for: {error}")),
         Err(_) => {
             if let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
             }
-            Err(format!("gave no answer within {} s", PATIENCE.as_secs()))
+            Err(format!("timed out after {} s", PATIENCE.as_secs()))
         }
     }
 }

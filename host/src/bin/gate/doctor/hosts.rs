@@ -15,7 +15,7 @@ pub(super) fn lines(host: Host, root: &Path) -> Vec<Line> {
     let file = root.join(install::settings_file(host));
     let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
     let Ok(text) = fs::read_to_string(&file) else {
-        let detail = format!("is used here, and `gate` is not installed in it; `gate install {}`", host.as_str());
+        let detail = format!("it is used here, but `gate` is not installed there; `gate install {}`", host.as_str());
         return if target.is_used(root) { vec![Line::note(host.as_str(), detail)] } else { Vec::new() };
     };
     let Some(settings) = install::settings_value(&text) else {
@@ -24,14 +24,15 @@ pub(super) fn lines(host: Host, root: &Path) -> Vec<Line> {
     };
     let handlers = install::handlers(host, &settings);
     if handlers.is_empty() {
-        let detail = format!("`gate` is not installed in it; `gate install {}`", host.as_str());
+        let detail = format!("`gate` is not installed there; `gate install {}`", host.as_str());
         return vec![Line::note(host.as_str(), detail)];
     }
     let mut lines = Vec::new();
     lines.extend(client(host));
     lines.extend(switched_off(host, root));
     if !handlers.iter().any(|handler| handler.event == install::stop_event(host)) {
-        let detail = format!("no hook of `{}` calls `gate`, so the agent stops as it likes", install::stop_event(host));
+        let detail =
+            format!("no hook in `{}` calls `gate`, so the agent can stop at any time", install::stop_event(host));
         lines.push(Line::bad(host.as_str(), detail, again.clone()).of(target));
     }
     for handler in handlers.iter().filter(|handler| install::verifies(&handler.event)) {
@@ -42,7 +43,7 @@ pub(super) fn lines(host: Host, root: &Path) -> Vec<Line> {
         });
         let (waits, takes) = (install::timeout(host, handler), install::deadline(host, &handler.command));
         if takes >= waits {
-            let detail = format!("the host waits {waits} s and the hook answers within {takes} s: too late");
+            let detail = format!("the host waits {waits} s, but the hook may take {takes} s");
             lines.push(Line::bad(&what, detail, again.clone()).of(target));
         }
         if host == Host::Codex {
@@ -104,7 +105,7 @@ fn codex_home() -> Option<PathBuf> {
     environment.path("CODEX_HOME").or_else(|| Some(environment.path("HOME")?.join(".codex")))
 }
 
-/// Send the sample through a hook as the host would: its very command line, `sh -c`, and an empty PATH.
+/// Sends the sample through a hook as the host would: its very command line, `sh -c`, and an empty PATH.
 fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;
