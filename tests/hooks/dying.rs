@@ -50,8 +50,10 @@ fn signal(process: u32, name: &str) {
     assert!(status.success());
 }
 
-/// The points in the life of a child: what is seen of it when it gets there.
-const POINTS: &[(&str, fn(u32) -> bool)] = &[
+/// A point in the life of a child, and what is seen of it when it gets there.
+type Point = (&'static str, fn(u32) -> bool);
+
+const POINTS: &[Point] = &[
     ("when it starts", |_| true),
     ("when it has opened the ledger", |child| has_open(child, "ledger.db")),
     ("when the engine has started its threads", |child| threads(child) > 3),

@@ -18,9 +18,10 @@ use crate::record::{PolicyRecord, Record};
 use crate::session::{Configured, Host, LedgerUse, Policy, Request, Unread, configured};
 use crate::submission::{Claim, Executor, Submission, Task, TaskSource};
 use crate::verdict::{Class, Status};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The verifiers that say whether work is finished, and not whether it is right.
@@ -149,7 +150,7 @@ impl Work {
         let running = Arc::new(Mutex::new(Running::default()));
         let known = Arc::clone(&running);
         let observer = move |event: &RunEvent| {
-            let mut running = known.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut running = known.lock();
             if running.note(event) {
                 tell(&running);
             }
@@ -170,7 +171,7 @@ impl Work {
             }
             Ok(Err(error)) => fault(told(&error), allowed),
             Err(_) => {
-                let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+                let running = running.lock();
                 fault(no_answer(&running.late(self.job.limit)), allowed)
             }
         }

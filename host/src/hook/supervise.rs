@@ -4,12 +4,13 @@
 //! standard output nor our standard error: a host waits for whoever holds them. Its standard input stays open as long as we
 //! live; when it closes, the child ends itself.
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,7 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
         }
         let _ = tell.send(());
     })?;
-    let taken = || std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner));
+    let taken = || std::mem::take(&mut *printed.lock());
     let mut is_read = false;
     let mut ended: Option<(ExitStatus, Instant)> = None;
     loop {
@@ -93,7 +94,7 @@ fn read(mut from: impl Read, to: &Mutex<Vec<u8>>) {
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         left = left.saturating_sub(count as u64);
         if left > 0 {
-            to.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&buffer[..count]);
+            to.lock().extend_from_slice(&buffer[..count]);
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
     let limit = asked.or(host.map(gatehost::hook::Host::deadline)).unwrap_or(Duration::from_secs(26));
     let worker = thread::Builder::new().spawn(move || {
         let call = Call::read(io::stdin(), host);
-        let _ = tell.send(Told::Called(call.clone()));
+        let _ = tell.send(Told::Called(Box::new(call.clone())));
         // What is left is read, so that the host can finish writing.
         let _ = thread::Builder::new().spawn(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
         let Some(call) = call else { return };
@@ -43,7 +43,7 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
         let told = if worker.is_ok() { told.recv_timeout(left).ok() } else { None };
         let decision = match told {
             Some(Told::Called(read)) => {
-                call = read;
+                call = *read;
                 if call.is_some() {
                     continue;
                 }
@@ -71,7 +71,7 @@ const UNKNOWN: &str = "error: the message is from an unknown host, so nothing is
 /// What the thread that does the work tells the one that watches the time.
 enum Told {
     /// What the host said; nothing where that is no host.
-    Called(Option<Call>),
+    Called(Box<Option<Call>>),
     /// What the agent is told.
     Decided(Decision),
 }

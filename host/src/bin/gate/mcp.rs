@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::{Exit, setup};
 use gatehost::environment::Environment;
 use gatehost::session::Host;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use tokio::sync::oneshot;
 
@@ -142,8 +142,8 @@ impl Server<'_> {
         })
     }
 
-    fn calls(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, oneshot::Sender<()>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn calls(&self) -> parking_lot::MutexGuard<'_, BTreeMap<String, oneshot::Sender<()>>> {
+        self.calls.lock()
     }
 
     fn running(&self) -> usize {
