@@ -47,6 +47,22 @@ fn a_gate_that_the_agent_weakens_is_not_the_one_that_counts() {
 }
 
 #[test]
+fn a_session_that_is_not_announced_begins_with_the_first_request() {
+    let work = Work::new(Some(STRICT));
+    work.git(&["init", "-q", "."]);
+    work.git(&["add", "."]);
+    work.git(&["commit", "-q", "-m", "base"]);
+    let prompt = work.claude().replace("\"Stop\"", "\"UserPromptSubmit\"");
+    assert_eq!(work.answer(&["--host", "claude"], prompt.as_bytes()), (Some(0), String::new(), String::new()));
+    work.write("gate.toml", WEAK);
+    let work = work.bad();
+    work.git(&["add", "."]);
+    work.git(&["commit", "-q", "-m", "hidden"]);
+    let stdout = work.stop();
+    assert!(blocks(&stdout) && stdout.contains("trailing-comma"), "{stdout}");
+}
+
+#[test]
 fn a_gate_that_is_not_committed_may_not_change_either() {
     for (before, after) in [(Some(STRICT), Some(WEAK)), (None, Some(WEAK)), (Some(STRICT), None)] {
         let work = Work::new(before);

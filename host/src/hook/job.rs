@@ -254,11 +254,15 @@ impl Work {
         })
     }
 
-    /// Remembers that a session began, or that the user asked for something. What is not remembered costs the agent a
+    /// Remembers how a session began, and that the user asked for something. What is not remembered costs the agent a
     /// bounce, or is taken at the next event.
     fn note(&self) -> Option<()> {
-        if self.job.call.event == Event::Start {
-            return self.remember_start(self.started());
+        // Not every host announces a session: then it begins with the first request of the user.
+        if self.start.is_none() {
+            self.remember_start(self.started());
+        }
+        if self.job.call.event != Event::Prompt {
+            return None;
         }
         let evidence = self.evidence.as_ref()?;
         let mut remembered = evidence.session(&self.key).ok()?;
