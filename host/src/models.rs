@@ -40,6 +40,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Whether a model that is asked over HTTP can be reached, and takes its key. Nothing is asked of it. Blocks.
+pub fn reach(model: &Model, environment: &Environment, within: Duration) -> Result<(), NoAnswer> {
+    transport::reach(environment, model, within)
+}
+
+/// Whether two names stand for the same model, whoever serves it and however it is dated.
+pub fn is_same_model(one: &str, other: &str) -> bool {
+    distinct::is_same(one, other)
+}
+
 /// The models of a configuration, and what is left of their budgets in this run.
 #[derive(Debug)]
 pub struct Models {

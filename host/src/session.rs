@@ -215,9 +215,25 @@ pub enum Unread {
     Ignore,
 }
 
-/// What the configuration of a request says about hooks.
-pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
-    Ok(policy::find(request)?.config.hook)
+/// What a hook must know of a configuration before anything runs.
+#[derive(Clone, Debug)]
+pub struct Configured {
+    /// What it says about hooks.
+    pub hook: Hook,
+    /// Where it came from.
+    pub policy: PolicyRecord,
+    /// Whether it is one file: it names no other files, and protects none.
+    pub stands_alone: bool,
+}
+
+/// Read the configuration of a request, and run nothing.
+pub fn configured(request: &Request) -> Result<Configured, Error> {
+    let found = policy::find(request)?;
+    let is_bundled = |name: &str| !name.contains(['/', '.']);
+    let checks = || found.config.checks.values();
+    let stands_alone = found.config.protected.is_empty()
+        && checks().all(|check| check.settings_files.is_empty() && is_bundled(&check.verifier));
+    Ok(Configured { policy: found.record(), hook: found.config.hook, stands_alone })
 }
 
 /// Whether answers are recorded, or come from an earlier recording.

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::report::Format;
-use gatehost::session::{LedgerUse, Request, Unread, hook_settings};
+use gatehost::session::{LedgerUse, Request, Unread, configured};
 use gatehost::submission::{Claim, Submission};
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,7 +26,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
         request
     };
     let plain = request(&None, Selection::Staged);
-    let settings = hook_settings(&plain)?;
+    let settings = configured(&plain)?.hook;
     let requests = match command.name.as_str() {
         "pre-commit" => vec![request(&settings.pre_commit, Selection::Staged)],
         "commit-msg" if settings.commit_msg.is_none() => Vec::new(),
@@ -38,7 +38,10 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
         }
         "pre-push" => {
             let remote = command.arguments.first().map(String::as_str).unwrap_or_default();
-            let pushed = pushed(global, remote)?;
+            let pushed = match of_runner(&plain.environment) {
+                Some(selection) => vec![selection],
+                None => pushed(global, remote)?,
+            };
             pushed.into_iter().map(|selection| request(&settings.pre_push, selection)).collect()
         }
         other => {
@@ -67,6 +70,17 @@ fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
     read.with_context(|| format!("cannot read the message `{path}`")).map_err(Error::mistake)?;
     let cut = text.find("# ------------------------ >8 ------------------------").unwrap_or(text.len());
     Ok(text[..cut].lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
+}
+
+/// What is about to be pushed, where pre-commit or prek calls: they have read what git says, and hand it on in variables.
+fn of_runner(environment: &Environment) -> Option<Selection> {
+    environment.get("PRE_COMMIT")?;
+    let reference = |name: &str| environment.text(name).filter(|name| !name.is_empty()).map(str::to_owned);
+    Some(match (reference("PRE_COMMIT_FROM_REF"), reference("PRE_COMMIT_TO_REF")) {
+        (Some(from), Some(to)) => Selection::Between { from, to },
+        // Nothing that the remote has is known, so everything is new to it.
+        _ => Selection::All,
+    })
 }
 
 /// What is about to be pushed: for each ref, what differs from what the remote has.

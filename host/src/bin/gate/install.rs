@@ -52,7 +52,8 @@ pub(crate) fn program() -> Result<PathBuf, Error> {
 
 /// Finds what is used here, and asks.
 fn asked(root: &Path) -> Result<Vec<Target>, Error> {
-    let used: Vec<Target> = Target::ALL.iter().copied().filter(|target| target.is_used(root)).collect();
+    let used: Vec<Target> =
+        Target::ALL.iter().copied().filter(|target| target.is_used(root) || is_in_path(*target)).collect();
     let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();
     if used.is_empty() {
         let every: Vec<&str> = Target::ALL.iter().map(|target| target.as_str()).collect();
@@ -73,6 +74,13 @@ fn asked(root: &Path) -> Result<Vec<Target>, Error> {
         }
     }
     Ok(chosen)
+}
+
+/// Whether the program of a coding agent can be started here.
+fn is_in_path(target: Target) -> bool {
+    let Target::Host(host) = target else { return false };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(install::client(host).0).is_file())
 }
 
 fn show(global: &Global, root: &Path, target: Target, changes: Vec<Change>) {
