@@ -2,6 +2,7 @@
 
 mod files;
 mod reads;
+mod red_green;
 mod unchanged;
 
 use crate::cached_passes::CachedPasses;
@@ -15,10 +16,11 @@ use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{Answer, AskModels, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use crate::workspace::Workspace;
 use files::{Judged, Work, files};
 use reads::{Reads, TracedReads};
+pub use red_green::Base;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -60,6 +62,8 @@ pub struct CheckRunner<'a> {
     asked: Mutex<Vec<FileSet>>,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
+    /// What the work is relative to.
+    base: Option<Base>,
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
@@ -134,6 +138,7 @@ impl<'a> CheckRunner<'a> {
             asked: Mutex::default(),
             added: None,
             forgetful: false,
+            base: None,
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
@@ -148,6 +153,11 @@ impl<'a> CheckRunner<'a> {
     /// Ask every verifier anew, whatever it passed before.
     pub fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
+    }
+
+    /// The repository and the commit that the work is relative to, for checks that run their commands there too.
+    pub fn relative_to(self, base: Option<Base>) -> Self {
+        Self { base, ..self }
     }
 
     /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
@@ -252,7 +262,13 @@ impl<'a> CheckRunner<'a> {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
-                let Answer { mut verdict, log, log_dropped, ran, asked, .. } = answer;
+                let Answer { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                if check.red_green && verdict.status == Status::Pass {
+                    let (commands, base) = (&self.services.commands, self.base.as_ref());
+                    let on_base;
+                    (on_base, verdict) = red_green::confirm(commands, base, &submission, check, &ran, verdict).await;
+                    ran.extend(on_base);
+                }
                 self.fingerprint(check, &mut verdict);
                 Judged { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }

@@ -121,8 +121,19 @@ pub fn gate_toml() -> Value {
             "escalation": escalation(),
             "overrides": overrides(),
             "protected": {
-                "description": "Files, such as tests, that a change may not touch without a person; checked where the configuration comes from a commit.",
+                "description": "Files, such as tests, that a change may not touch without a person. In a repository, they are compared with the commit that the change is relative to.",
                 "$ref": "#/$defs/globs",
+            },
+            "progress": {
+                "description": "A log of reviews for people. Never read back.",
+                "type": "object",
+                "properties": {
+                    "file": {
+                        "description": "The file, relative to gate.toml. Reviews are appended to it.",
+                        "type": "string", "minLength": 1,
+                    },
+                },
+                "additionalProperties": false,
             },
             "hook": hook(),
             "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
@@ -190,6 +201,10 @@ fn escalation() -> Value {
             "rejections": number("A reviewer rejected it so often in a row.", 2),
             "timeouts": number("So many time-outs on the same task.", 2),
             "group": number("So many tasks of a group failed; everything halts.", 3),
+            "notify": {
+                "description": "The `[command.NAME]` that is run when a person is needed; it finds why on its standard input, as JSON.",
+                "type": "string", "minLength": 1,
+            },
         },
         "additionalProperties": false,
     })
@@ -267,6 +282,7 @@ fn terms() -> Value {
         },
         "mode": { "enum": ["enforce", "shadow"], "default": "enforce" },
         "min_confidence": { "description": "A pass below it is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
+        "escalate_below": { "description": "A pass below it is an abstention, and a person is asked.", "type": "number", "minimum": 0, "maximum": 1 },
     })
 }
 
@@ -328,6 +344,10 @@ fn check() -> Value {
         "grants": {
             "type": "array",
             "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
+        },
+        "red_green": {
+            "description": "Whether the commands of the check must fail on the base: otherwise their success does not show what the change does.",
+            "type": "boolean", "default": false,
         },
         "limits": {
             "description": "What one call may use.",

@@ -24,18 +24,23 @@ mod stored_changes;
 mod exists;
 mod tree;
 
-use super::{Error, Needs, shown_text};
+use super::{Error, Needs, Selection, shown_text};
 use crate::cache_store::CacheStore;
+use crate::config::open_regular;
 use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, Workspace};
 use objects::Objects;
 use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// A file of a configuration that is longer is not taken for the same.
+const MAX_COMPARED: u64 = 256 << 20;
 
 /// A repository with a working tree.
 pub(super) struct Repository {
@@ -147,6 +152,67 @@ impl Repository {
             files.retain(|name, _| wanted(name));
         }
         Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
+    }
+
+    /// All files of a commit, and its full name.
+    pub(super) fn checkout(&self, name: &str) -> Result<(String, Snapshot), Error> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let commit = commits::named(git, &mut objects, name)?;
+        let tree = commits::read(&mut objects, &commit)?.tree;
+        let files = tree::files(&mut objects, tree)?;
+        Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
+    }
+
+    /// The commit that a selection is relative to; the last one where it compares nothing, and none before the first.
+    pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, Error> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let base = match selection {
+            Selection::Base(name) => Some(commits::named(git, &mut objects, name)?),
+            Selection::Since(name) => {
+                let first = commits::named(git, &mut objects, name)?;
+                match commits::head(&mut objects)? {
+                    Some((second, _)) => {
+                        Some(commits::merge_base(git, &mut objects, (name, &first), ("HEAD", &second))?)
+                    }
+                    None => Some(first),
+                }
+            }
+            Selection::Between { from, to } => {
+                let first = commits::named(git, &mut objects, from)?;
+                let second = commits::named(git, &mut objects, to)?;
+                Some(commits::merge_base(git, &mut objects, (from, &first), (to, &second))?)
+            }
+            Selection::Changed | Selection::Staged | Selection::All | Selection::Files(_) => {
+                commits::head(&mut objects)?.map(|(id, _)| id)
+            }
+        };
+        Ok(base.map(|id| id.to_string()))
+    }
+
+    /// Those of these paths that a commit has; and whether the working tree has the same file there, byte for byte.
+    pub(super) fn same_files(&self, commit: &str, paths: &BTreeSet<String>) -> Result<BTreeMap<String, bool>, Error> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let unknown = || Error::UnknownCommit { name: shown_text(commit), is_shallow: git.is_shallow };
+        let commit = id::Id::from_hex(commit.as_bytes()).ok_or_else(unknown)?;
+        let tree = commits::read(&mut objects, &commit)?.tree;
+        let mut found = BTreeMap::new();
+        for path in paths {
+            let Some(entry) = tree::at(&mut objects, tree, path)? else { continue };
+            let file = self.root.join(path);
+            let is_link = file.symlink_metadata().is_ok_and(|about| about.is_symlink());
+            let read = || {
+                let mut bytes = Vec::new();
+                open_regular(&file)?.take(MAX_COMPARED).read_to_end(&mut bytes).map(|_| bytes)
+            };
+            let same = entry.mode.is_file()
+                && !is_link
+                && read().is_ok_and(|bytes| id::hash(git.format, id::ObjectKind::Blob, &bytes) == entry.id);
+            found.insert(path.clone(), same);
+        }
+        Ok(found)
     }
 
     /// What differs between two commits, from where they parted.

@@ -16,7 +16,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "gate.toml";
+pub(crate) const FILE: &str = "gate.toml";
 
 /// Where a configuration comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,8 +88,18 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The file of `[progress]`, beside the gate.toml of the work.
+    pub(super) fn progress_file(&self) -> Option<PathBuf> {
+        Some(self.path.as_ref()?.parent()?.join(self.config.progress.as_ref()?))
+    }
+
     pub(super) fn record(&self) -> PolicyRecord {
-        PolicyRecord { source: self.origin.as_str().to_owned(), name: self.name.clone(), digest: self.digest.clone() }
+        PolicyRecord {
+            source: self.origin.as_str().to_owned(),
+            name: self.name.clone(),
+            digest: self.digest.clone(),
+            commit: self.trusted.as_ref().map(|trusted| trusted.commit.clone()),
+        }
     }
 }
 
