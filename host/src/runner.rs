@@ -62,6 +62,8 @@ pub struct CheckRunner<'a> {
     asked: Mutex<Vec<FileSet>>,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
+    /// The identifier of the run.
+    run: String,
     /// What the work is relative to.
     base: Option<Base>,
     /// Told how many files of a check are done.
@@ -138,6 +140,7 @@ impl<'a> CheckRunner<'a> {
             asked: Mutex::default(),
             added: None,
             forgetful: false,
+            run: String::new(),
             base: None,
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
@@ -153,6 +156,11 @@ impl<'a> CheckRunner<'a> {
     /// Ask every verifier anew, whatever it passed before.
     pub fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
+    }
+
+    /// Passes that are established now are those of this run.
+    pub fn in_run(self, run: &str) -> Self {
+        Self { run: run.to_owned(), ..self }
     }
 
     /// The repository and the commit that the work is relative to, for checks that run their commands there too.
@@ -235,7 +243,7 @@ impl<'a> CheckRunner<'a> {
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && !self.forgetful);
         let work = Arc::new(Work {
-            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits)),
+            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits, &self.run)),
             source,
             capabilities: self.capabilities(&grants),
             grants,

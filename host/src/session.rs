@@ -545,7 +545,7 @@ impl Session {
         };
         let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
         let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
-        let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
+        let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done)).in_run(emitter.run());
         if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), changes::root(&self.request.folder)) {
             bench = bench.relative_to(Some(Base { repository, commit }));
         }
@@ -755,12 +755,11 @@ fn selection_record(selection: &Selection) -> SelectionRecord {
 
 /// An identifier that sorts by time: 48 bits of milliseconds and 80 random bits, as 26 letters and digits.
 pub(crate) fn run_id(now: SystemTime) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let milliseconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let random = random::<10>().unwrap_or_default();
     let random = random.iter().fold(0u128, |bits, byte| bits << 8 | u128::from(*byte));
     let bits = (milliseconds & ((1 << 48) - 1)) << 80 | random;
-    (0..26).rev().map(|digit| char::from(DIGITS[(bits >> (5 * digit) & 31) as usize])).collect()
+    crate::run_id::encode(bits)
 }
 
 #[cfg(test)]

@@ -39,12 +39,13 @@ pub struct Difference {
 }
 
 /// Fields that no two runs share, or that only say how a run came to its answers.
-const VOLATILE: [&str; 17] = [
+const VOLATILE: [&str; 18] = [
     "run",
     "started",
     "started_ms",
     "duration_ms",
     "cached",
+    "established",
     "replayed",
     "requests",
     "sandbox",

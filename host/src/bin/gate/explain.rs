@@ -111,8 +111,10 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
             )?,
         }
         for file in files.iter().filter(|file| file.cached) {
-            let run = established(node, file, earlier).unwrap_or("a run that is not in the ledger of this project");
-            writeln!(out, "    {}: established by {run}", clean_line(&file.path, 200))?;
+            let run = file.established.as_deref().unwrap_or("an unknown run");
+            let is_known = record.run == run || earlier.iter().any(|earlier| earlier.run == run);
+            let known = if is_known { "" } else { ", which is not in the ledger of this project" };
+            writeln!(out, "    {}: established by {run}{known}", clean_line(&file.path, 200))?;
         }
         let anew: Vec<&JudgedFile> = files.iter().filter(|file| !file.cached).collect();
         for file in anew.iter().take(MOST_FILES) {
@@ -131,27 +133,6 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
         writeln!(out, "  asked {}: {}, question {}{replayed}", model.name, model.ended, model.question_sha256)?;
     }
     Ok(())
-}
-
-/// The run in which a verdict was given that was reused: the last one before in which the same verifier, with the same
-/// settings, was called for the same bytes.
-fn established<'r>(node: &Node, file: &JudgedFile, earlier: &'r [Record]) -> Option<&'r str> {
-    let verifier = node.verifier.as_ref()?;
-    let same = |other: &&Node| {
-        other
-            .verifier
-            .as_ref()
-            .is_some_and(|other| other.digest == verifier.digest && other.settings == verifier.settings)
-    };
-    let judged = |record: &&Record| {
-        record
-            .gate
-            .walk()
-            .filter(same)
-            .flat_map(|node| node.files.iter().flatten())
-            .any(|other| !other.cached && other.digest == file.digest && other.status == Status::Pass)
-    };
-    earlier.iter().find(judged).map(|record| record.run.as_str())
 }
 
 /// The most files for which is told why they were judged.
