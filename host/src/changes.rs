@@ -348,11 +348,15 @@ pub fn base(folder: &Path, selection: &Selection) -> Result<Option<String>, Erro
     }
 }
 
-/// Those of these paths, relative to the root of a repository, that a commit has; and whether the working tree has the same
-/// file there, byte for byte.
-pub fn same_files(root: &Path, commit: &str, paths: &BTreeSet<String>) -> Result<BTreeMap<String, bool>, Error> {
+/// The commit that a selection is relative to, if there is one, and those of these paths that it has: whether the working tree
+/// has the same file there, byte for byte. Paths are relative to `root`, the root of a repository.
+pub fn same_files(
+    root: &Path,
+    selection: &Selection,
+    paths: &BTreeSet<String>,
+) -> Result<Option<(String, BTreeMap<String, bool>)>, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
-    git::Repository::find(root)?.ok_or_else(missing)?.same_files(commit, paths)
+    git::Repository::find(root)?.ok_or_else(missing)?.same_files(selection, paths)
 }
 
 /// The root of the repository around the repository with the root `inner`, a real path.

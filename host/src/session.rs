@@ -383,28 +383,65 @@ struct Session {
 impl Session {
     /// Find the configuration, load its verifiers, and resolve the gate.
     async fn plan(&self, emitter: &Arc<Emitter>) -> Result<(Arc<Found>, Plan, Verifiers), Error> {
+        let (found, plan, verifiers, _) = self.plan_and_collect(emitter, false).await?;
+        Ok((Arc::new(found), plan, verifiers))
+    }
+
+    /// The same; and where they are wanted, the changes, unless it turned out late which configuration counts. Whether that of
+    /// the work is that of the base is looked up meanwhile: it mostly is.
+    async fn plan_and_collect(
+        &self,
+        emitter: &Arc<Emitter>,
+        collecting: bool,
+    ) -> Result<(Found, Plan, Verifiers, Option<changes::Changes>), Error> {
         let request = self.request.clone();
         let found = blocking(move || policy::find(&request)).await?;
         let comparison = Comparison::new(&self.request, &found);
         let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
         let resolved = self.resolve(found, emitter).await;
+        let collected = match &resolved {
+            Ok((_, plan, _)) if collecting => Some(self.collect(plan).await),
+            _ => None,
+        };
         let standing = match standing {
             Some(standing) => blocked(standing.await)?,
             None => Standing::New,
         };
-        let (found, plan, verifiers) = match standing {
-            Standing::New => resolved?,
-            Standing::Same(trusted) => {
-                let (mut found, plan, verifiers) = resolved?;
-                found.trusted = Some(trusted);
-                (found, plan, verifiers)
-            }
-            Standing::Other(commit) => {
-                let folder = self.request.folder.clone();
-                self.resolve(blocking(move || trusted::find(&folder, &commit)).await?, emitter).await?
-            }
+        if let Standing::Other(commit) = standing {
+            let folder = self.request.folder.clone();
+            let found = blocking(move || trusted::find(&folder, &commit)).await?;
+            let (found, plan, verifiers) = self.resolve(found, emitter).await?;
+            return Ok((found, plan, verifiers, None));
+        }
+        let (mut found, plan, verifiers) = resolved?;
+        if let Standing::Same(trusted) = standing {
+            found.trusted = Some(trusted);
+        }
+        Ok((found, plan, verifiers, collected.transpose()?))
+    }
+
+    /// Where the ids of unchanged files are kept, unless the caller wants nothing cached.
+    fn store(&self) -> Option<Arc<CacheStore>> {
+        self.runtime.cache_store().filter(|_| self.request.use_cache).cloned()
+    }
+
+    /// What changed, as far as the checks of a plan look at it.
+    async fn collect(&self, plan: &Plan) -> Result<changes::Changes, Error> {
+        let needs = Needs {
+            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
+            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
         };
-        Ok((Arc::new(found), plan, verifiers))
+        let (folder, selection, repeat) =
+            (self.request.folder.clone(), self.request.selection.clone(), self.request.repeat.clone());
+        let store = self.store();
+        blocking(move || match repeat {
+            Some(known) => {
+                let (changes, base) = (known.changes.clone(), known.base.clone());
+                Ok(changes::Changes::again(&folder, changes, base, known.from_git)?)
+            }
+            None => Ok(changes::collect_with(&folder, &selection, needs, store.as_ref())?),
+        })
+        .await
     }
 
     async fn resolve(&self, mut found: Found, emitter: &Arc<Emitter>) -> Result<(Found, Plan, Verifiers), Error> {
@@ -430,31 +467,21 @@ impl Session {
         let (start, started) = (Instant::now(), SystemTime::now());
         let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
         let recorder = tokio::task::spawn_blocking(self.recorder());
-        let resolved = match &self.request.pinned {
-            Some(Pinned(resolved)) => Arc::clone(resolved),
+        let (resolved, collected) = match &self.request.pinned {
+            Some(Pinned(resolved)) => (Arc::clone(resolved), None),
             None => {
-                let (found, plan, verifiers) = self.plan(&emitter).await?;
-                Arc::new(Resolved { found, plan, verifiers })
+                let (found, plan, verifiers, changes) = self.plan_and_collect(&emitter, true).await?;
+                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers }), changes)
             }
         };
         let Resolved { found, plan, verifiers } = &*resolved;
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
-        let needs = Needs {
-            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
-            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
-        };
-        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let store = self.runtime.cache_store().filter(|_| self.request.use_cache).cloned();
-        let looking = store.clone();
-        let repeat = self.request.repeat.clone();
-        let collect = move || match repeat {
-            Some(known) => {
-                Ok(changes::Changes::again(&folder, known.changes.clone(), known.base.clone(), known.from_git)?)
-            }
-            None => Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?),
-        };
-        let changes = Arc::new(blocking(collect).await?);
+        let store = self.store();
+        let changes = Arc::new(match collected {
+            Some(changes) => changes,
+            None => self.collect(plan).await?,
+        });
         let mut subject = subject::of(&changes, self.request.submission.clone());
         if let Some(known) = &self.request.repeat {
             subject.paths.clone_from(&known.paths);

@@ -167,36 +167,40 @@ impl Repository {
     /// The commit that a selection is relative to; the last one where it compares nothing, and none before the first.
     pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, Error> {
         let git = self.git()?;
-        let mut objects = Objects::new(git);
-        let base = match selection {
-            Selection::Base(name) => Some(commits::named(git, &mut objects, name)?),
+        Ok(Self::base_of(git, &mut Objects::new(git), selection)?.map(|id| id.to_string()))
+    }
+
+    fn base_of(git: &Git, objects: &mut Objects<'_>, selection: &Selection) -> Result<Option<id::Id>, Error> {
+        Ok(match selection {
+            Selection::Base(name) => Some(commits::named(git, objects, name)?),
             Selection::Since(name) => {
-                let first = commits::named(git, &mut objects, name)?;
-                match commits::head(&mut objects)? {
-                    Some((second, _)) => {
-                        Some(commits::merge_base(git, &mut objects, (name, &first), ("HEAD", &second))?)
-                    }
+                let first = commits::named(git, objects, name)?;
+                match commits::head(objects)? {
+                    Some((second, _)) => Some(commits::merge_base(git, objects, (name, &first), ("HEAD", &second))?),
                     None => Some(first),
                 }
             }
             Selection::Between { from, to } => {
-                let first = commits::named(git, &mut objects, from)?;
-                let second = commits::named(git, &mut objects, to)?;
-                Some(commits::merge_base(git, &mut objects, (from, &first), (to, &second))?)
+                let first = commits::named(git, objects, from)?;
+                let second = commits::named(git, objects, to)?;
+                Some(commits::merge_base(git, objects, (from, &first), (to, &second))?)
             }
             Selection::Changed | Selection::Staged | Selection::All | Selection::Files(_) => {
-                commits::head(&mut objects)?.map(|(id, _)| id)
+                commits::head(objects)?.map(|(id, _)| id)
             }
-        };
-        Ok(base.map(|id| id.to_string()))
+        })
     }
 
-    /// Those of these paths that a commit has; and whether the working tree has the same file there, byte for byte.
-    pub(super) fn same_files(&self, commit: &str, paths: &BTreeSet<String>) -> Result<BTreeMap<String, bool>, Error> {
+    /// The commit that a selection is relative to, and those of these paths that it has: whether the working tree has the same
+    /// file there, byte for byte.
+    pub(super) fn same_files(
+        &self,
+        selection: &Selection,
+        paths: &BTreeSet<String>,
+    ) -> Result<Option<(String, BTreeMap<String, bool>)>, Error> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
-        let unknown = || Error::UnknownCommit { name: shown_text(commit), is_shallow: git.is_shallow };
-        let commit = id::Id::from_hex(commit.as_bytes()).ok_or_else(unknown)?;
+        let Some(commit) = Self::base_of(git, &mut objects, selection)? else { return Ok(None) };
         let tree = commits::read(&mut objects, &commit)?.tree;
         let mut found = BTreeMap::new();
         for path in paths {
@@ -212,7 +216,7 @@ impl Repository {
                 && read().is_ok_and(|bytes| id::hash(git.format, id::ObjectKind::Blob, &bytes) == entry.id);
             found.insert(path.clone(), same);
         }
-        Ok(found)
+        Ok(Some((commit.to_string(), found)))
     }
 
     /// What differs between two commits, from where they parted.

@@ -22,9 +22,12 @@ pub(crate) const FILE: &str = "gate.toml";
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The gate.toml in the folder, or else above it in its repository; without one, the default gate.
+    /// The gate.toml in the folder, or else above it in its repository; without one, the default gate. In a repository, as the
+    /// commit has it that the work is relative to, where that has one.
     #[default]
     Nearest,
+    /// The same, but always that of the work: for somebody who edits it.
+    Work,
     /// This file, relative to the folder of the request.
     File(PathBuf),
     /// The gate.toml in the folder or above it, with everything that it names, as this commit has it. A change that touches
@@ -106,7 +109,7 @@ impl Found {
 /// Find and read the configuration of a request.
 pub(super) fn find(request: &Request) -> Result<Found, Error> {
     match &request.policy {
-        Policy::Nearest => nearest(&request.folder, &request.environment),
+        Policy::Nearest | Policy::Work => nearest(&request.folder, &request.environment),
         Policy::File(named) => {
             let (path, name) = (request.folder.join(named), named.display().to_string());
             let folder = path.parent().unwrap_or(&request.folder).to_owned();

@@ -100,17 +100,16 @@ impl Comparison {
     /// Look at the commit. This blocks.
     pub(super) fn standing(&self) -> Result<Standing, Error> {
         let Some(places) = Places::of(&self.folder)? else { return Ok(Standing::New) };
-        let base = match changes::base(&self.folder, &self.selection) {
-            // Files that are named need no git, and so no base.
-            Err(changes::Error::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
-            base => base?,
-        };
-        let Some(commit) = base else { return Ok(Standing::New) };
         let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
         let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
         let mut paths = places.candidates();
         paths.extend(self.names.iter().filter_map(|name| normal(nearest?, name)));
-        let known = changes::same_files(&places.root, &commit, &paths)?;
+        let known = match changes::same_files(&places.root, &self.selection, &paths) {
+            // Files that are named need no git, and so no base.
+            Err(changes::Error::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
+            known => known?,
+        };
+        let Some((commit, known)) = known else { return Ok(Standing::New) };
         let old = places.folders.iter().find(|folder| known.contains_key(&join(folder, FILE)));
         Ok(match (old, nearest) {
             (None, _) => Standing::New,

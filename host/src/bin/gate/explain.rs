@@ -126,7 +126,8 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
         }
     }
     for command in &node.commands {
-        writeln!(out, "  ran {}: {}", clean_line(&command.argv.join(" "), 300), command.ending())?;
+        let on_base = if command.on_base { " on the base" } else { "" };
+        writeln!(out, "  ran {}{on_base}: {}", clean_line(&command.argv.join(" "), 300), command.ending())?;
     }
     for model in &node.models {
         let replayed = if model.replayed { ", replayed" } else { "" };
