@@ -10,8 +10,9 @@ use crate::limits::Limits;
 use crate::run_id;
 use crate::runtime::FileInput;
 use crate::verdict::{Status, Verdict};
+use parking_lot::Mutex;
 use std::cmp::Reverse;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most passes that are remembered for one verifier with its settings; those that were not seen for longest go.
 const MOST: usize = 1 << 16;
@@ -61,7 +62,7 @@ fn time_of(record: &Record) -> u32 {
 }
 
 impl CachedPasses {
-    /// Recall what the component with this digest passed before `run`.
+    /// Recalls what the component with this digest passed before `run`.
     pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits, run: &str) -> Self {
         let mut key = blake3::Hasher::new();
         for part in [component, settings, &format!("{limits:?}")] {
@@ -90,16 +91,16 @@ impl CachedPasses {
         Some(run_id::encode(u128::from_be_bytes(run)))
     }
 
-    /// Remember a verdict, if it is one to remember.
+    /// Remembers a verdict, if it is one to remember.
     pub(crate) fn learn(&self, input: Input, verdict: &Verdict) {
         if *verdict == Verdict::of(Status::Pass) {
             self.seen(input, self.run);
         }
     }
 
-    /// Keep what was learned for later runs. A failure costs time and nothing else, so it is not reported.
+    /// Keeps what was learned for later runs. A failure costs time and nothing else, so it is not reported.
     pub(crate) fn keep(&self) {
-        let mut now = std::mem::take(&mut *self.now.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut now = std::mem::take(&mut *self.now.lock());
         now.sort_unstable();
         now.dedup_by_key(|(input, _)| *input);
         if now.iter().all(|(input, _)| self.find(input).is_some()) {
@@ -129,7 +130,7 @@ impl CachedPasses {
     }
 
     fn seen(&self, input: Input, run: Run) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).push((input, run));
+        self.now.lock().push((input, run));
     }
 }
 

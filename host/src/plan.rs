@@ -187,7 +187,7 @@ pub struct Check {
     pub member: String,
     /// The name of its `[check.*]`.
     pub check: String,
-    /// The verifier, as the configuration names it; of a path outside the work, only the name of the file.
+    /// The verifier, as the configuration names it; of a path outside the workspace, only the name of the file.
     pub verifier: String,
     /// The digest of the verifier's bytes.
     pub digest: String,
@@ -215,7 +215,7 @@ pub struct Check {
     /// How sure a pass must be for nobody to be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_below: Option<f64>,
-    /// What becomes of an input that the verifier says is none of its business.
+    /// What becomes of an input that the verifier says is not for it.
     pub on_not_applicable: Inapplicable,
     /// Whether its commands must fail on the base.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -255,7 +255,7 @@ impl Shape {
 
 /// Where verifiers come from.
 pub trait Resolver {
-    /// Find the verifier of a check, and hold the check's settings and grants against it. Asked once for each check
+    /// Finds the verifier of a check, and holds the check's settings and grants against it. Asked once for each check
     /// that takes part.
     fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>>;
 }

@@ -232,18 +232,18 @@ fn a_run_explains_why_it_judged_anew() {
     let stage = Stage::new();
     let explained = || text(&stage.run(&["explain"]).stdout);
     stage.run(&["run"]);
-    assert!(explained().contains("a.json: judged, since no earlier run of this project judged it"), "{}", explained());
+    assert!(explained().contains("a.json: checked, since no earlier run of this project judged it"), "{}", explained());
     write(&stage, "a.json", "[]\n");
     stage.run(&["run"]);
-    assert!(explained().contains("a.json: judged, since it has other bytes than in run 01"), "{}", explained());
+    assert!(explained().contains("a.json: checked, since it has other bytes than in run 01"), "{}", explained());
     stage.run(&["run"]);
-    assert!(explained().contains("a.json: established by 01"), "{}", explained());
+    assert!(explained().contains("a.json: first passed in 01"), "{}", explained());
     let gate = "[gate.default]\nall = [\"json-syntax\"]\n[check.json-syntax]\nverifier = \"json-syntax\"\n";
     write(&stage, "gate.toml", &format!("{gate}settings = {{ dialect = \"json5\" }}\n"));
     let output = stage.run(&["run", "--files", "a.json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(
-        explained().contains("a.json: judged, since the check has other settings than in run 01"),
+        explained().contains("a.json: checked, since the check has other settings than in run 01"),
         "{}",
         explained()
     );

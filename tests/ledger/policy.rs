@@ -182,7 +182,7 @@ fn the_ledger_fills_in_the_place_of_a_task_and_refuses_another() {
     let review = json!({ "task": { "id": "t1" }, "review": { "number": 3, "allowed": 3 } });
     let output = submit_document(&stage, review, false);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("review 3 of the task `t1`, and the ledger knows 0"), "{}", said(&output));
+    assert!(said(&output).contains("review 3 of the task `t1`, but the ledger has 0"), "{}", said(&output));
 }
 
 #[test]

@@ -26,7 +26,7 @@ mod tree;
 
 use super::{Error, Needs, Selection, shown_text};
 use crate::cache_store::CacheStore;
-use crate::config::open_regular;
+use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, Workspace};
 use objects::Objects;
@@ -209,7 +209,7 @@ impl Repository {
             let is_link = file.symlink_metadata().is_ok_and(|about| about.is_symlink());
             let read = || {
                 let mut bytes = Vec::new();
-                open_regular(&file)?.take(MAX_COMPARED).read_to_end(&mut bytes).map(|_| bytes)
+                regular_file::open(&file, Symlinks::Refuse)?.take(MAX_COMPARED).read_to_end(&mut bytes).map(|_| bytes)
             };
             let same = entry.mode.is_file()
                 && !is_link

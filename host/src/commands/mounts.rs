@@ -321,7 +321,7 @@ impl Seen<'_> {
         path.ancestors().find_map(|above| self.places.get(above)).map(|place| place.access)
     }
 
-    /// See to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
+    /// Sees to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
     /// another be put there, unless that is a place too.
     fn pin(&mut self, path: &Path) {
         let movable = |above: &&Path| self.access(above) == Some(Access::Write);
@@ -331,13 +331,13 @@ impl Seen<'_> {
         }
     }
 
-    /// Hide a folder, if anything of it would be seen.
+    /// Hides a folder, if anything of it would be seen.
     fn hide(&mut self, folder: Private, root: &Path) -> Result<(), NoResult> {
         let Private { path, what, variable } = &folder;
         if root.starts_with(path) {
             let shown = path.display();
             return Err(NoResult::not_started(format!(
-                "the work is inside gate's {what} `{shown}`, which commands may not see; set `{variable}` to another \
+                "the workspace is inside the {what} of `gate`, `{shown}`, which commands must not see; set `{variable}` to another \
                  folder"
             )));
         }

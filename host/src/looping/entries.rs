@@ -59,7 +59,7 @@ impl LoopEntries {
         let halted = history::halted(ledger.as_ref(), project)?;
         Ok(halted.map(|waiting| {
             let (seq, why) = (waiting.entry.seq, waiting.escalation.why);
-            format!("the project is halted since entry {seq} of the ledger: {why}; `gate resume` goes on")
+            format!("the project has been halted since entry {seq} of the ledger: {why}; decide with `gate resume`")
         }))
     }
 

@@ -9,15 +9,15 @@ use crate::submission::{ReviewRound, Submission, Task, TaskSource};
 /// The number of reviews that a task may take if nobody says otherwise.
 const REVIEWS: u32 = 3;
 
-/// Refuse to run while a person is waited for.
+/// Refuses to run while a person is waited for.
 pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Result<(), Error> {
     let Some(halted) = history::halted(ledger, project)? else { return Ok(()) };
-    let why = format!("the project is halted since entry {}: {}", halted.entry.seq, halted.escalation.why);
-    let hint = "decide, and then `gate resume --retry`, `--skip` or `--investigate`";
+    let why = format!("the project has been halted since entry {}: {}", halted.entry.seq, halted.escalation.why);
+    let hint = "decide with `gate resume --retry`, `--skip` or `--investigate`";
     Err(Error::host(why).hint(hint.to_owned()))
 }
 
-/// Fill in what the ledger knows about the task: its place in the plan, the attempt, the review, and earlier findings.
+/// Fills in what the ledger knows about the task: its place in the plan, the attempt, the review, and earlier findings.
 ///
 /// A submission may say all of that itself, and is refused where it contradicts the ledger. The number of an attempt or of a
 /// review must be that of the next one, or of the last one, which may be judged again.
@@ -34,7 +34,7 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
         0 => said.attempt = known.saturating_add(1),
         attempt if attempt == known.max(1) || attempt == known + 1 => {}
         attempt => {
-            let what = format!("attempt {attempt} at the task `{}`, and the ledger knows {known}", task.id);
+            let what = format!("attempt {attempt} of the task `{}`, but the ledger has {known}", task.id);
             return Err(mismatch(&what));
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
     match said.review {
         Some(round) if round.number == reviews.max(1) || round.number == reviews + 1 => {}
         Some(round) => {
-            let what = format!("review {} of the task `{}`, and the ledger knows {reviews}", round.number, task.id);
+            let what = format!("review {} of the task `{}`, but the ledger has {reviews}", round.number, task.id);
             return Err(mismatch(&what));
         }
         None if reviews > 0 => {
@@ -76,7 +76,7 @@ fn place(before: &[&TaskRecord], task: &mut Task) -> Result<(), Error> {
 fn agree(what: &str, known: Option<String>, now: &mut Option<String>) -> Result<(), Error> {
     match (known, now) {
         (Some(known), Some(now)) if known != *now => {
-            Err(mismatch(&format!("{what} `{now}`, and the ledger knows `{known}`")))
+            Err(mismatch(&format!("{what} `{now}`, but the ledger has `{known}`")))
         }
         (Some(known), now @ None) => {
             *now = Some(known);
@@ -121,7 +121,7 @@ pub(super) fn unpassed(ledger: &dyn Ledger, project: &Project, tasks: &[String])
 
 fn mismatch(what: &str) -> Error {
     Error::host(format_args!("the submission says {} (task.mismatch)", crate::text::clean_line(what, 500))).hint(
-        "leave out what the ledger knows, or give the task another `id`; `gate log --task ID` shows its runs"
+        "remove these fields from the submission, or give the task another `id`; `gate log --task ID` shows its runs"
             .to_owned(),
     )
 }

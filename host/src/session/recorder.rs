@@ -5,12 +5,12 @@ use super::{commits, history};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::gate::Event;
+use crate::gate::GateEvent;
 use crate::ledger::body::{CutOff, Escalation, Process, Started};
 use crate::ledger::history::{facts, is_waiting};
 use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
 use crate::record::Record;
-use crate::retry::{self, Decision, decide};
+use crate::retry::{self, RetryDecision, decide};
 use crate::shutdown::{self, WhenInterrupted};
 use crate::submission::Submission;
 use crate::verdict::{Class, Status};
@@ -35,7 +35,7 @@ pub enum LedgerUse {
 }
 
 impl LedgerUse {
-    /// Open the ledger, if there is to be one.
+    /// Opens the ledger, if there is to be one.
     pub fn open(&self, environment: &Environment) -> Result<Option<Arc<dyn Ledger>>, LedgerError> {
         let folder = match self {
             Self::Off => return Ok(None),
@@ -73,7 +73,7 @@ impl Recorder {
         Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))
     }
 
-    /// Fill in what the ledger knows about the task, unless the project waits for a person. Returns whether a task that comes
+    /// Fills in what the ledger knows about the task, unless the project waits for a person. Returns whether a task that comes
     /// before it has no pass, which is looked up only where something may be skipped (`has_cadence`).
     pub(super) fn know(&mut self, said: &mut Submission, has_cadence: bool) -> Result<bool, Error> {
         history::refuse_while_halted(&*self.ledger, &self.project)?;
@@ -109,14 +109,14 @@ impl Recorder {
         Ok(())
     }
 
-    /// Take note of progress.
-    pub(super) fn observe(&self, event: Event<'_>) {
+    /// Takes note of progress.
+    pub(super) fn observe(&self, event: GateEvent<'_>) {
         if let Some(steps) = &self.steps {
             steps.observe(event);
         }
     }
 
-    /// Store the record, and with it that a person is needed, where that is so: that entry is returned. Only when this returns
+    /// Stores the record, and with it that a person is needed, where that is so: that entry is returned. Only when this returns
     /// may anybody be told what the run came to.
     pub(super) fn end(&mut self, record: &mut Record, config: &Config) -> Result<Option<Entry>, Error> {
         if let Some(steps) = self.steps.take() {
@@ -135,13 +135,13 @@ impl Recorder {
         Ok(appended.into_iter().nth(1))
     }
 
-    /// An entry that says that a person is needed, if one is and nobody was told yet.
+    /// An entry that says that human review is needed, if one is and nobody was told yet.
     fn escalation(&self, record: &Record, labels: Labels, config: &Config) -> Result<Option<NewEntry>, Error> {
         if record.status == Status::Pass && !record.gate.escalated {
             return Ok(None);
         }
         let facts = facts(&*self.ledger, &self.project, record)?;
-        let Decision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
+        let RetryDecision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
             return Ok(None);
         };
         // Work without a task has no history: each of its runs stands alone.

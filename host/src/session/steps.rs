@@ -5,7 +5,7 @@
 //! after all of them. Where one cannot be written, neither can that, and the run is no pass.
 
 use crate::config::Grant;
-use crate::gate::Event;
+use crate::gate::GateEvent;
 use crate::ledger::body::{Ended, Process, Started};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project};
 use crate::outcome::{Node, NodeKind};
@@ -34,10 +34,10 @@ impl Steps {
     }
 
     /// Take note of progress.
-    pub(super) fn observe(&self, event: Event<'_>) {
+    pub(super) fn observe(&self, event: GateEvent<'_>) {
         let entry = match event {
-            Event::Started { path, node } => self.started(path, node),
-            Event::Finished { path, node } => self.ended(path, node),
+            GateEvent::Started { path, node } => self.started(path, node),
+            GateEvent::Finished { path, node } => self.ended(path, node),
         };
         if let Some(Ok(entry)) = entry {
             // A writer that has ended early says why at the end.

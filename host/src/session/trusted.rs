@@ -14,6 +14,7 @@ use crate::config::{self, Config, FileSet};
 use crate::error::{Error, Kind};
 use crate::fingerprint;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
+use crate::regular_file::{self, Symlinks};
 use crate::text::clean_line;
 use crate::verdict::{Category, Finding, Level, Place, Status, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,7 +149,7 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
             Kind::Configuration,
             format_args!("the commit `{shown}` has no {FILE} for this folder"),
         )
-        .hint("commit one first, by a person, or run without `--policy-from`".to_owned()));
+        .hint("commit a gate.toml first, or run without `--policy-from`".to_owned()));
     };
     let file = join(within, FILE);
     let title = format!("{file} of `{shown}`");
@@ -175,7 +176,7 @@ fn add_new(work: &Path, stored: &Path) -> std::io::Result<()> {
     if stored.symlink_metadata().is_ok() || stored.file_name().is_some_and(|name| name == FILE) {
         return Ok(());
     }
-    let Ok(mut file) = config::open_regular(work) else { return Ok(()) };
+    let Ok(mut file) = regular_file::open(work, Symlinks::Follow) else { return Ok(()) };
     std::fs::create_dir_all(stored.parent().unwrap_or(stored))?;
     std::io::copy(&mut file, &mut std::fs::File::create_new(stored)?)?;
     Ok(())
@@ -204,7 +205,7 @@ pub(super) fn files(found: &Found) -> Result<BTreeMap<String, Vec<u8>>, Error> {
         };
         let read = |path: &Path| {
             let mut bytes = Vec::new();
-            config::open_regular(path)?.read_to_end(&mut bytes).map(|_| bytes)
+            regular_file::open(path, Symlinks::Follow)?.read_to_end(&mut bytes).map(|_| bytes)
         };
         // A document that is not there is for the verifier to miss.
         if let Ok(bytes) = read(&found.folder.join(&name)) {
@@ -273,7 +274,7 @@ impl Found {
     }
 }
 
-/// Note what of the policy the work touches. A pass becomes an abstention that asks for a person.
+/// Notes what of the policy the work touches. A pass becomes an abstention that needs human review.
 pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     if touched.is_empty() {
         return;
@@ -281,8 +282,8 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     let finding = |path: &String| Finding {
         place: Some(Place { path: path.clone(), line: None, column: None, end_line: None, end_column: None }),
         category: Category::Manual,
-        hint: Some("have a person look at it: `gate skip` records the decision".to_owned()),
-        ..Finding::new("policy.touched", Level::Error, "the change touches what it is judged by")
+        hint: Some("have a person review it; `gate skip` records the decision".to_owned()),
+        ..Finding::new("policy.touched", Level::Error, "the change touches the policy")
     };
     let mut findings: Vec<Finding> = touched.iter().take(MOST).map(finding).collect();
     fingerprint::assign(CHECK, &mut findings, |_, _| None);
@@ -290,14 +291,15 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     node.escalated = true;
     node.severity = Some(Severity::Inconclusive);
     node.verdict = Some(Verdict {
-        summary: "the change touches the policy, and was judged by the old one".to_owned(),
+        summary: "the change touches the policy, so the old policy was used".to_owned(),
         needs_person: true,
         findings,
         findings_omitted: touched.len().saturating_sub(MOST) as u64,
         ..Verdict::of(Status::Abstain)
     });
     gate.children.push(node);
-    gate.escalated = true;
+    // What fails goes back first: a person need not look at it yet.
+    gate.escalated |= gate.outcome != Outcome::Fail;
     if gate.outcome.status().is_none_or(|status| status == Status::Pass) {
         gate.outcome = Outcome::Abstain;
         gate.reason = "the change touches the policy".to_owned();
@@ -316,7 +318,7 @@ mod tests {
             let mut gate = Node::new("g", NodeKind::All, outcome);
             hold(&mut gate, &["gate.toml".to_owned()]);
             assert_ne!(gate.outcome, Outcome::Pass, "{outcome:?}");
-            assert!(gate.escalated);
+            assert_eq!(gate.escalated, outcome != Outcome::Fail, "what fails goes back first");
             assert_eq!(gate.outcome == Outcome::Fail, outcome == Outcome::Fail, "a failure stays one");
         }
         let mut gate = Node::new("g", NodeKind::All, Outcome::Pass);

@@ -88,7 +88,8 @@ pub(crate) fn replay(global: &Global, command: &Replay) -> Result<Exit, Error> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    gatehost::config::open_regular(path)
+    let file = File::open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
 fn print(replayed: &Replayed, format: Format) -> io::Result<()> {

@@ -16,12 +16,12 @@ use std::io::{self, Write};
 #[command(after_help = "\
 Examples:
   gate explain            the last run of this project
-  gate explain 01hx       the run whose identifier begins so
+  gate explain 01hx       the run whose identifier starts with this
   gate explain '#12'      the run of entry 12")]
 pub(crate) struct Explain {
-    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -103,10 +103,10 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
     if let Some(files) = node.files.as_ref().filter(|files| !files.is_empty()) {
         let (cached, all) = (node.cached(), terminal::count(files.len(), "file"));
         match cached {
-            0 => writeln!(out, "  judged {all}; no verdict was reused")?,
+            0 => writeln!(out, "  checked {all}; no cached verdict was used")?,
             _ => writeln!(
                 out,
-                "  judged {all}; {} reused: the same verifier passed the same bytes with the same settings",
+                "  checked {all}; {} from the cache: the same verifier passed the same bytes with the same settings",
                 terminal::count(cached, "verdict")
             )?,
         }
@@ -114,12 +114,12 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
             let run = file.established.as_deref().unwrap_or("an unknown run");
             let is_known = record.run == run || earlier.iter().any(|earlier| earlier.run == run);
             let known = if is_known { "" } else { ", which is not in the ledger of this project" };
-            writeln!(out, "    {}: established by {run}{known}", clean_line(&file.path, 200))?;
+            writeln!(out, "    {}: first passed in {run}{known}", clean_line(&file.path, 200))?;
         }
         let anew: Vec<&JudgedFile> = files.iter().filter(|file| !file.cached).collect();
         for file in anew.iter().take(MOST_FILES) {
             let why = judged_anew(node, file, record, earlier);
-            writeln!(out, "    {}: judged, since {why}", clean_line(&file.path, 200))?;
+            writeln!(out, "    {}: checked, since {why}", clean_line(&file.path, 200))?;
         }
         if anew.len() > MOST_FILES {
             writeln!(out, "    … and {} more", anew.len() - MOST_FILES)?;
