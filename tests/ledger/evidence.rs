@@ -162,7 +162,7 @@ fn red_green_needs_a_command() {
 fn reviews_are_logged_where_people_look_for_them() {
     let stage = Stage::new();
     let answer = r#"{"nonce":"'$n'","verdict":"REJECTED","confidence":"HIGH","findings":[],"concerns":["no error handling"],"recommendation":"retry","feedback":""}"#;
-    let script = format!("n=$(grep -o 'It is: [0-9A-Za-z]*' | head -1 | cut -d' ' -f3); printf '%s' '{answer}'");
+    let script = format!("n=$(grep -oE 'It is: [0-9a-z]{{20,}}' | head -1 | cut -d' ' -f3); printf '%s' '{answer}'");
     let gate = format!(
         "[progress]\nfile = \"progress.md\"\n[gate.default]\nall = [\"architect\"]\nwhen = [\"every 5\"]\n\
          [check.architect]\nverifier = \"review-verdict\"\ngrants = [\"workspace\", \"model:m\"]\n\

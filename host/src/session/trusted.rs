@@ -136,7 +136,7 @@ pub(super) fn settle(mut found: Found, standing: Standing, folder: &Path) -> Res
 
 /// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
 pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
-    let no_repository = || Error::usage("a configuration can be taken from a commit only in a git repository");
+    let no_repository = || Error::usage("`--policy-from` needs a git repository");
     let places = Places::of(folder)?.ok_or_else(no_repository)?;
     let root = &places.root;
     let mut paths = places.candidates();
