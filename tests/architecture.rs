@@ -44,6 +44,7 @@ const PIPELINE: &[&str] = &[
     "overrides",
     "proof",
     "session",
+    "fix",
     "looping",
     "author",
     "report",

@@ -308,6 +308,14 @@ pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>) -> Result<Store
     Ok(Stored { snapshot, commit })
 }
 
+/// A copy of the work that `folder` is in, at this commit, to be changed without changing the work.
+pub(crate) fn copy(folder: &Path, base: &str) -> Result<git::Copy, Error> {
+    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+    let missing = || Error::NoRepository { path: folder.clone(), asked: "a copy of the work" };
+    let repository = git::Repository::find(&folder)?.ok_or_else(missing)?;
+    repository.copy(base, &*open(&repository.root)?)
+}
+
 /// The root of the repository around the repository with the root `inner`, a real path.
 pub fn enclosing(inner: &Path) -> Option<PathBuf> {
     let above = inner.parent().into_iter().flat_map(Path::ancestors);

@@ -52,6 +52,7 @@ pub mod proof;
 
 // One call that does it all.
 pub mod session;
+pub mod fix;
 
 // An executor, run until its work passes.
 pub mod looping;

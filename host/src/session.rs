@@ -21,11 +21,14 @@ mod emit;
 mod history;
 mod policy;
 mod recorder;
+mod sealed;
 mod subject;
+mod tasks;
 mod trusted;
 
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
+pub use tasks::{plan_file, planned_tasks};
 
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
@@ -52,6 +55,7 @@ use crate::verdict::{ErrorKind, Failure, Status};
 use emit::Emitter;
 use policy::Found;
 use recorder::Recorder;
+use sealed::Sealed;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,6 +85,8 @@ pub struct Request {
     pub fail_fast: bool,
     /// Which checks run. What is left out is marked in the record.
     pub checks: Checks,
+    /// The checks that failed before, by the names of their members: they run first, and the others only if they pass.
+    pub first: BTreeSet<String>,
     /// What becomes of a claim or of tool calls that no check of the gate reads.
     pub unread: Unread,
     /// The environment that commands, git and models see.
@@ -124,6 +130,11 @@ impl Pinned {
         &self.0.plan
     }
 
+    /// The file that the configuration was read from.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.0.found.path.clone()
+    }
+
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.0.found.config
@@ -147,6 +158,8 @@ struct Resolved {
     found: Arc<Found>,
     plan: Plan,
     verifiers: Verifiers,
+    /// What it rests on, where it is pinned.
+    sealed: Sealed,
 }
 
 impl Request {
@@ -163,6 +176,7 @@ impl Request {
             use_cache: true,
             fail_fast: false,
             checks: Checks::default(),
+            first: BTreeSet::new(),
             unread: Unread::default(),
             environment: Environment::of_process(),
             ledger: LedgerUse::Off,
@@ -216,7 +230,7 @@ pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Recording {
     /// Neither.
     #[default]
@@ -225,6 +239,8 @@ pub enum Recording {
     Record(PathBuf),
     /// They come from this file.
     Replay(PathBuf),
+    /// On a tape that several runs share.
+    Shared(Arc<Tape>),
 }
 
 /// A gate that was resolved and not run.
@@ -317,7 +333,10 @@ impl Host {
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
-            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers })))
+            let (known, folder) = (Arc::clone(&found), session.request.folder.clone());
+            let selection = session.request.selection.clone();
+            let sealed = blocking(move || Sealed::of(&known, &folder, &selection)).await?;
+            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers, sealed })))
         })
         .await
     }
@@ -379,10 +398,10 @@ impl Session {
             Some(Pinned(resolved)) => Arc::clone(resolved),
             None => {
                 let (found, plan, verifiers) = self.plan(&emitter).await?;
-                Arc::new(Resolved { found, plan, verifiers })
+                Arc::new(Resolved { found, plan, verifiers, sealed: Sealed::default() })
             }
         };
-        let Resolved { found, plan, verifiers } = &*resolved;
+        let Resolved { found, plan, verifiers, .. } = &*resolved;
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
         let needs = Needs {
@@ -444,11 +463,16 @@ impl Session {
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
-        let mut gate = gate::run(plan, &circumstances, &bench).await;
+        let mut gate = gate::run_failed_first(plan, &circumstances, &bench, &self.request.first).await;
         emit_log(&emitter, bench.into_log());
         let (known, folder, selection) =
-            (Arc::clone(found), self.request.folder.clone(), self.request.selection.clone());
-        trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
+            (Arc::clone(&resolved), self.request.folder.clone(), self.request.selection.clone());
+        let touched = blocking(move || {
+            let mut touched = known.found.touched(&folder, &selection)?;
+            touched.extend(known.sealed.touched(&known.found, &folder, &selection)?);
+            Ok(touched)
+        });
+        trusted::hold(&mut gate, &touched.await?);
         explain(&mut gate, verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
@@ -510,14 +534,22 @@ impl Session {
         }
     }
 
-    fn tape(&self) -> Result<Option<Tape>, Error> {
-        let seen = |path: &Path| self.request.folder.join(path);
-        let tape = match &self.request.models {
+    fn tape(&self) -> Result<Option<Arc<Tape>>, Error> {
+        self.request.models.open(&self.request.folder)
+    }
+}
+
+impl Recording {
+    /// The tape, if there is to be one.
+    fn open(&self, folder: &Path) -> Result<Option<Arc<Tape>>, Error> {
+        let seen = |path: &Path| folder.join(path);
+        let tape = match self {
             Recording::Off => return Ok(None),
+            Recording::Shared(tape) => return Ok(Some(Arc::clone(tape))),
             Recording::Record(path) => Tape::record(&seen(path)),
             Recording::Replay(path) => Tape::replay(&seen(path)),
         };
-        tape.map(Some).map_err(|error| {
+        tape.map(|tape| Some(Arc::new(tape))).map_err(|error| {
             let hint = match &error {
                 BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
                 BadTape::Invalid { .. } => Some("record it again with `--record-models`".to_owned()),
@@ -525,6 +557,11 @@ impl Session {
             };
             Error::input(&error).hint(hint)
         })
+    }
+
+    /// The same, with one tape for several runs.
+    pub fn shared(&self, folder: &Path) -> Result<Self, Error> {
+        Ok(self.open(folder)?.map_or(Self::Off, Self::Shared))
     }
 }
 

@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Loop(Box<Loop>),
     /// Look for what is wrong with a plan of tasks before anybody works by it
     CheckPlan(CheckPlan),
+    /// Apply the repairs that verifiers offer, where the gate is better off for it
+    Fix(Fix),
     /// Show what the configuration means, and its digest
     Plan(Plan),
     /// Print the record of a run in another format
@@ -383,6 +385,35 @@ pub(crate) struct CheckPlan {
     pub(crate) format: Format,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The repairs are tried in a copy of the work. They are kept only if something that was found is gone, nothing new is found, \
+and no check comes out worse. The difference is shown, and written once you agree; without a terminal, `--yes` is needed. \
+The exit code is that of the gate for the work as it is afterwards.
+
+Examples:
+  gate fix
+  gate fix commit --yes")]
+pub(crate) struct Fix {
+    /// The gate; chosen as `gate run` does
+    pub(crate) gate: Option<String>,
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Repair these files or folders
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "since"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// Repair every file that git tracks or would track
+    #[arg(long, conflicts_with = "since")]
+    pub(crate) all_files: bool,
+    /// Repair what differs between this commit and the working tree
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
+    /// Write the repairs without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
 /// How to print what a loop came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopFormat {
@@ -413,7 +444,8 @@ Examples:
   gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
   gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
   gate loop --stdin -- codex exec -
-  gate loop --plan tasks.md -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --plan tasks.md --commit -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --runs 3 --task 'Add a parser' -- claude -p '{task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
 pub(crate) struct Loop {
     /// The gate; chosen as `gate run` does
@@ -436,13 +468,40 @@ pub(crate) struct Loop {
     /// Hand the feedback to the executor on its standard input
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// What was asked for, in words; with `--plan`, the id of a task of it
-    #[arg(long, value_name = "TEXT")]
+    /// What was asked for: the id of a task of the plan, a file with a task, or the task in words
+    #[arg(long, value_name = "ID|FILE|TEXT", conflicts_with = "batch")]
     pub(crate) task: Option<String>,
-    /// Work by this plan, which is read before the executor runs: the task of `--task`, or every task that is not checked,
-    /// one after the other until one does not complete
+    /// Work by this plan, as the last commit has it: the task of `--task`, the tasks of `--batch`, or every open task, one
+    /// after the other until one does not complete [default: `file` of `[plan]`]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) plan: Option<Option<PathBuf>>,
+    /// Work on these tasks of the plan as one; without ids, on the next tasks that may run side by side
+    #[arg(long, value_name = "ID", num_args = 0.., value_delimiter = ',')]
+    pub(crate) batch: Option<Vec<String>>,
+    /// Run the loop so often, each time in a copy of the work, and take over what most runs agree on
+    #[arg(long, value_name = "N", conflicts_with_all = ["commit", "insert_fix_tasks"])]
+    pub(crate) runs: Option<u32>,
+    /// How often a reviewer may reject the work [default: `review_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) review_iterations: Option<u32>,
+    /// How often the work is built and evaluated [default: `max_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) max_iterations: Option<u32>,
+    /// How many tokens all attempts may take, as far as transcripts and models tell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// What all attempts may cost, as far as transcripts tell and prices are configured
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) max_cost: Option<String>,
+    /// Apply the repairs that verifiers offer before the work is sent back
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Commit work that passes without a mark, under the commit message of its task
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Insert a task into this plan for each finding of a reviewer that goes back to the executor
     #[arg(long, value_name = "FILE")]
-    pub(crate) plan: Option<PathBuf>,
+    pub(crate) insert_fix_tasks: Option<PathBuf>,
     /// Verify up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
@@ -452,6 +511,12 @@ pub(crate) struct Loop {
     /// Do not record the loop in the ledger
     #[arg(long)]
     pub(crate) no_ledger: bool,
+    /// Record model requests and responses to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
+    pub(crate) record_models: Option<PathBuf>,
+    /// Answer model requests from a file that `--record-models` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_models: Option<PathBuf>,
     /// Record what commands come to, to this new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
     pub(crate) record_commands: Option<PathBuf>,
