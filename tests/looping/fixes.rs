@@ -12,7 +12,9 @@ fn repairs_are_shown_and_written_on_demand() {
     let shown = home.gate(&["fix"]);
     assert_eq!(shown.exit, 1, "{}{}", shown.stdout, shown.stderr);
     assert!(
-        shown.stdout.contains("-one  \n") && shown.stdout.contains("+one\n+two\n") && shown.stdout.contains("fix: 1 file; gate fail -> pass\n"),
+        shown.stdout.contains("-one  \n")
+            && shown.stdout.contains("+one\n+two\n")
+            && shown.stdout.contains("fix: 1 file; gate fail -> pass\n"),
         "{}",
         shown.stdout
     );

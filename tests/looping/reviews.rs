@@ -107,7 +107,8 @@ fn prior_findings_are_handed_on() {
     let ran = run(&home, &["--record-models", tape.to_str().expect("a path")], "echo $GATE_ATTEMPT > app.py");
     assert_eq!(ran.told().0, "verification_failed review_iterations", "{}{}", ran.stdout, ran.stderr);
     let tape = fs::read_to_string(&tape).expect("one tape for all runs");
-    let question = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("an exchange")["question"].to_string();
+    let question =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("an exchange")["question"].to_string();
     let questions: Vec<String> = tape.lines().map(question).collect();
     assert_eq!(questions.len(), 2);
     assert!(!questions[0].contains("attempt 1 is not handled"), "{}", questions[0]);

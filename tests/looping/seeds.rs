@@ -42,7 +42,10 @@ fn loom_each_tier_sends_back_before_the_next_is_reached() {
     assert_eq!(tiers.len(), 3);
     // Two of three votes settle a majority; the third may have been cast by then.
     let vote = &tiers[2]["vote"];
-    assert!(vote["decision"] == "pass" && vote["against"] == 0 && vote["for"].as_u64().is_some_and(|votes| votes >= 2), "{vote}");
+    assert!(
+        vote["decision"] == "pass" && vote["against"] == 0 && vote["for"].as_u64().is_some_and(|votes| votes >= 2),
+        "{vote}"
+    );
     assert_eq!(record["record"]["executor"]["model"], "executor-model");
     assert_eq!(record["attempts"][0]["tokens"], 1_000);
 }

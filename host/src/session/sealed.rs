@@ -41,7 +41,8 @@ impl Sealed {
         let real = folder.canonicalize().ok();
         let root = real.as_deref().map(changes::repository).transpose()?.flatten();
         let nearest = root.iter().chain(&real).map(|folder| folder.join("gate.toml"));
-        let policy = found.path.iter().cloned().chain(named).chain(nearest).map(|path| (path.clone(), content(&path))).collect();
+        let policy =
+            found.path.iter().cloned().chain(named).chain(nearest).map(|path| (path.clone(), content(&path))).collect();
         Ok(Self { policy, protected: protected(found, folder, selection)? })
     }
 
