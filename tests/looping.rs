@@ -100,7 +100,7 @@ impl Home {
     /// Another command of the program, with its exit code, what it printed, and what it said.
     fn gate(&self, arguments: &[&str]) -> Ran {
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        quiet(gate.args(arguments), &self.work(), &self.path());
+        isolate(gate.args(arguments), &self.work(), &self.path());
         gate.env("GATE_STATE_DIR", self.path().join("state")).stdin(Stdio::null());
         let Output { status, stdout, stderr } = gate.output().expect("gate runs");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

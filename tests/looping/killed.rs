@@ -80,7 +80,7 @@ fn a_loop_can_be_killed_again_when_it_is_resumed() {
     assert!(killed_after(&home, 2, NEVER));
     for _ in 0..6 {
         let mut gate = std::process::Command::new(env!("CARGO_BIN_EXE_gate"));
-        crate::cases::quiet(gate.arg("resume"), &home.work(), &home.path());
+        crate::support::isolate(gate.arg("resume"), &home.work(), &home.path());
         gate.env("GATE_STATE_DIR", home.path().join("state")).stdin(Stdio::null());
         let mut child = gate.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
