@@ -82,7 +82,7 @@ pub struct LoopRequest {
 }
 
 impl LoopRequest {
-    /// Run this executor until this request passes.
+    /// Runs this executor until this request passes.
     pub fn new(request: Request, executor: Vec<String>) -> Self {
         Self {
             request,
@@ -178,7 +178,7 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
     Ok(record)
 }
 
-/// Wait for what computes on threads of its own.
+/// Waits for what computes on threads of its own.
 fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let tokio = tokio::runtime::Builder::new_current_thread().build();
     tokio.map_err(|error| Error::host("cannot wait").because(error))?.block_on(future)

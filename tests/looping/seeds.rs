@@ -68,7 +68,7 @@ fn loom_a_divided_vote_needs_a_person() {
         "{told:?}"
     );
     assert_eq!(home.ledger().iter().filter(|entry| entry.starts_with("escalation")).count(), 1);
-    assert!(ran.stderr.contains("[loop] a person is needed (needs-person): "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[loop] needs human review (needs-person): "), "{}", ran.stderr);
 }
 
 /// 001: contradiction, signal, committed files, then the artifact review, whose finding becomes a fix task.

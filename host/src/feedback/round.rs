@@ -64,7 +64,7 @@ fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
     findings.filter(|finding| finding.level == Level::Error && !finding.fingerprint.is_empty())
 }
 
-/// What a class of failure means for whoever did the work.
+/// What a class of failure means for the author of the work.
 pub(super) fn recovery(class: &Class) -> &'static str {
     match class {
         Class::ExecutionFailure => {

@@ -3,14 +3,14 @@
 //! Only a gate that is run whole passes. The members that passed in the first part are not asked again in the second: both
 //! look at the same work, and a pass is confirmed for everything that was judged or read in either.
 
-use super::{Answer, Circumstances, Event, Judged, RunCheck, run};
+use super::{CheckAnswer, Checked, Circumstances, GateEvent, RunCheck, run};
 use crate::outcome::{Node, NodeKind, Outcome, SkipReason};
 use crate::plan::{self, Plan, Rule, What};
 use crate::submission::Evidence;
 use crate::verdict::{Failure, Status};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Runs a gate, beginning with the checks that failed before, by the names of their members.
 pub async fn run_failed_first(
@@ -99,8 +99,8 @@ fn tell<J: RunCheck>(node: &Node, path: &str, parts: &Parts<'_, J>) {
     for child in &node.children {
         tell(child, &format!("{path}/{}", child.name), parts);
     }
-    if node.kind != NodeKind::Check || !lock(&parts.told).contains(path) {
-        parts.judge.observe(Event::Finished { path, node });
+    if node.kind != NodeKind::Check || !parts.told.lock().contains(path) {
+        parts.judge.observe(GateEvent::Finished { path, node });
     }
 }
 
@@ -109,30 +109,26 @@ struct Parts<'j, J> {
     judge: &'j J,
     is_second: AtomicBool,
     /// What passed in the first part, by the address of the check in the plan.
-    passed: Mutex<BTreeMap<usize, (Vec<Evidence>, Answer)>>,
+    passed: Mutex<BTreeMap<usize, (Vec<Evidence>, CheckAnswer)>>,
     /// The paths of the checks that were told to have ended in the first part.
     told: Mutex<BTreeSet<String>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<J: RunCheck> RunCheck for Parts<'_, J> {
-    async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> Judged {
+    async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> Checked {
         let key = std::ptr::from_ref(check).addr();
         if self.is_second.load(Ordering::SeqCst)
-            && let Some((known, answer)) = lock(&self.passed).get(&key)
+            && let Some((known, answer)) = self.passed.lock().get(&key)
             && known == evidence
         {
-            return Judged::Answer(answer.clone());
+            return Checked::Answer(answer.clone());
         }
         let judged = self.judge.judge(check, evidence).await;
-        if let Judged::Answer(answer) = &judged
+        if let Checked::Answer(answer) = &judged
             && answer.verdict.status == Status::Pass
             && check.flaky.is_none()
         {
-            lock(&self.passed).insert(key, (evidence.to_vec(), answer.clone()));
+            self.passed.lock().insert(key, (evidence.to_vec(), answer.clone()));
         }
         judged
     }
@@ -142,19 +138,19 @@ impl<J: RunCheck> RunCheck for Parts<'_, J> {
         if self.is_second.load(Ordering::SeqCst) { self.judge.confirm() } else { Ok(()) }
     }
 
-    fn observe(&self, event: Event<'_>) {
+    fn observe(&self, event: GateEvent<'_>) {
         let is_second = self.is_second.load(Ordering::SeqCst);
         let forward = match event {
-            Event::Started { path, node } if is_second => {
-                !matches!(node.what, What::Check(_)) || !lock(&self.told).contains(path)
+            GateEvent::Started { path, node } if is_second => {
+                !matches!(node.what, What::Check(_)) || !self.told.lock().contains(path)
             }
-            Event::Started { node, .. } => matches!(node.what, What::Check(_)),
-            Event::Finished { path, node } if is_second => {
-                !(node.kind == NodeKind::Check && node.outcome == Outcome::Pass && lock(&self.told).contains(path))
+            GateEvent::Started { node, .. } => matches!(node.what, What::Check(_)),
+            GateEvent::Finished { path, node } if is_second => {
+                !(node.kind == NodeKind::Check && node.outcome == Outcome::Pass && self.told.lock().contains(path))
             }
-            Event::Finished { path, node } => {
+            GateEvent::Finished { path, node } => {
                 let ran = node.kind == NodeKind::Check && node.skipped != Some(SkipReason::LeftOut);
-                ran && lock(&self.told).insert(path.to_owned())
+                ran && self.told.lock().insert(path.to_owned())
             }
         };
         if forward {

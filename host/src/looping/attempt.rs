@@ -53,7 +53,7 @@ impl Done {
         past(&self.summary)
     }
 
-    /// Why a person is needed whatever the numbers say.
+    /// Why human review is needed whatever the numbers say.
     pub(super) fn needs_person(&self) -> Option<String> {
         let record = self.record.as_ref().filter(|record| record.status != Status::Pass)?;
         record.marks.contains(&Mark::NeedsPerson).then(|| match record.gate.reason.as_str() {

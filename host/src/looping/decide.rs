@@ -3,7 +3,7 @@
 use super::attempt::Done;
 use super::record::{AttemptRecord, Ended, State};
 use crate::config::{Loop, OnReviewLimit, OnSpecFinding};
-use crate::retry::{self, Again, Decision, EscalationLevel, EscalationPolicy, Facts, Retries, RetryPolicy};
+use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Facts, Retries, RetryDecision, RetryPolicy};
 use crate::verdict::{Class, Status};
 use std::time::Duration;
 
@@ -118,23 +118,27 @@ impl Rules {
             return failed("turns", "the executor used up its turns before it was done".to_owned());
         }
         let ended = match &decision {
-            Decision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
-            Decision::Stop { why } => Next::End(Ended::new(State::Blocked, why.clone(), None)),
+            RetryDecision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
+            RetryDecision::Stop { why } => Next::End(Ended::new(State::Blocked, why.clone(), None)),
             // A person is needed, whatever is left of the budgets.
-            Decision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
+            RetryDecision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
                 escalated(*level, trigger, why.clone())
             }
             // Nothing that the executor could do about it.
-            Decision::Retry { who: Again::Verifier, .. } => {
+            RetryDecision::Retry { who: Again::Verifier, .. } => {
                 escalated(EscalationLevel::Notify, "infra", "a verifier gave no answer".to_owned())
             }
-            Decision::Escalate { level, trigger, why } if is_infra(done) => escalated(*level, trigger, why.clone()),
+            RetryDecision::Escalate { level, trigger, why } if is_infra(done) => {
+                escalated(*level, trigger, why.clone())
+            }
             _ => match self.used_up(done, spent, last) {
                 Some(ended) => Next::End(ended),
                 None => match decision {
-                    Decision::Escalate { level, trigger, why } => escalated(level, trigger, why),
-                    Decision::Retry { after, .. } => return Next::Bounce { wait: after },
-                    Decision::Done | Decision::Stop { .. } => failed("none", "nothing is left to do".to_owned()),
+                    RetryDecision::Escalate { level, trigger, why } => escalated(level, trigger, why),
+                    RetryDecision::Retry { after, .. } => return Next::Bounce { wait: after },
+                    RetryDecision::Done | RetryDecision::Stop { .. } => {
+                        failed("none", "nothing is left to do".to_owned())
+                    }
                 },
             },
         };

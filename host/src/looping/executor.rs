@@ -9,8 +9,9 @@ use crate::submission::{ExecutorEnd, Printed};
 use crate::temporary::{Purpose, Temporary};
 use crate::transcript::{Transcript, TranscriptReader};
 use crate::verdict::ErrorKind;
+use parking_lot::Mutex;
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most bytes of its output that are its claim: the end.
@@ -78,13 +79,13 @@ impl Driver<'_> {
         let reader = Arc::new(Mutex::new(Some(TranscriptReader::default())));
         let read = Arc::clone(&reader);
         let told = move |bytes: &[u8]| {
-            if let Some(reader) = &mut *read.lock().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(reader) = &mut *read.lock() {
                 reader.feed(bytes);
             }
             output(bytes);
         };
         let ended = super::wait(async { Ok(program.run(told).await) })?;
-        let reader = reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = reader.lock().take();
         let executed = match ended {
             Ok(ended) => executed(&ended, reader.and_then(TranscriptReader::finish)),
             Err(why) if number == 1 && why.kind() == ErrorKind::CommandNotStarted => {

@@ -178,7 +178,7 @@ fn cycle(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
                     if seen.insert(members) {
                         let names: Vec<String> =
                             path.iter().chain([next]).map(|name| format!("`{}`", shown(name))).collect();
-                        let message = format!("expected tasks that can begin, found a cycle: {}", names.join(" → "));
+                        let message = format!("the tasks form a cycle: {}", names.join(" → "));
                         let task = planned.task.id.clone();
                         problems.push(PlanProblem {
                             line: planned.line,

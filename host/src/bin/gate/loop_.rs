@@ -230,7 +230,7 @@ fn line(event: &Event) -> Option<String> {
         }
         What::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 200)),
         What::Escalation { trigger, why, .. } => {
-            format!("[loop] a person is needed ({trigger}): {}", clean_line(why, 500))
+            format!("[loop] needs human review ({trigger}): {}", clean_line(why, 500))
         }
         _ => return None,
     })

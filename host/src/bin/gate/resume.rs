@@ -13,9 +13,9 @@ use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a choice, the last `gate loop` that was cut off, by a signal or a crash, goes on: attempts that were begun count, \
-and nothing passes that was not judged. \
-While a project is halted, every gate of it ends with exit code 3. `--retry` and `--skip` end that; with `--investigate`, \
+Without a choice, `gate resume` continues the last `gate loop` that was interrupted by a signal or a crash: attempts that \
+had started count, and nothing passes unjudged. \
+While a project is halted, every gate exits with 3. `--retry` and `--skip` end the halt; with `--investigate`, \
 somebody looks at it, and it stays halted.
 
 Examples:
@@ -27,16 +27,16 @@ pub(crate) struct Resume {
     /// Try again: attempts are counted anew
     #[arg(long, conflicts_with_all = ["skip", "investigate"])]
     retry: bool,
-    /// Go on without it; the task stays without a pass
+    /// Continue without the task; it stays without a pass
     #[arg(long, conflicts_with = "investigate")]
     skip: bool,
-    /// Look into it; the project stays as it is
+    /// Note that you are investigating; the state does not change
     #[arg(long)]
     investigate: bool,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
-    /// The number of the entry of the escalation; without it, all that wait
+    /// The entry number of the escalation [default: all open ones]
     #[arg(long, value_name = "N")]
     entry: Option<u64>,
     /// The loop to go on with; without it, the last one that was cut off
@@ -53,7 +53,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<ExitCode, Error> 
     let mut waiting = history::waiting(&ledger, &project)?;
     waiting.retain(|waiting| command.entry.is_none_or(|entry| entry == waiting.entry.seq));
     if waiting.is_empty() {
-        return Err(Error::usage("nothing waits for a person in this project"));
+        return Err(Error::usage("no escalation is open in this project"));
     }
     let choice = match (command.retry, command.skip) {
         (true, _) => "retry",
@@ -74,11 +74,11 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<ExitCode, Error> 
             by: person::name(),
             reason: command.reason.clone(),
         };
-        // Looking into something answers nothing, and does not count attempts anew.
+        // Looking into something answers nothing, and does not count attempts again.
         let kind = if choice == "investigate" { EntryKind::Note } else { EntryKind::Resume };
         let entry = match kind {
             EntryKind::Note => {
-                let text = format!("{} looks into the escalation of entry {seq}: {}", answer.by, answer.reason);
+                let text = format!("{} is investigating the escalation of entry {seq}: {}", answer.by, answer.reason);
                 NewEntry::new(kind, labels, &gatehost::ledger::body::Note { text, ..Default::default() })?
             }
             _ => NewEntry::new(kind, labels, &answer)?,
