@@ -370,6 +370,14 @@ pub fn same_files(
     git::Repository::find(root, environment)?.ok_or_else(missing)?.same_files(selection, paths)
 }
 
+/// A copy of the work that `folder` is in, at this commit, to be changed without changing the work.
+pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Result<git::Copy, Error> {
+    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+    let missing = || Error::NoRepository { path: folder.clone(), asked: "a copy of the work" };
+    let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?;
+    repository.copy(base, &*open(&repository.root)?)
+}
+
 /// The root of the repository around the repository with the root `inner`, a real path.
 pub fn enclosing(inner: &Path) -> Option<PathBuf> {
     let above = inner.parent().into_iter().flat_map(Path::ancestors);

@@ -43,6 +43,7 @@ mod sys;
 mod mounts;
 
 mod no_result;
+mod of_task;
 mod script;
 mod tape;
 
@@ -53,7 +54,7 @@ pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
-use crate::submission::{CommandEvidence, Printed};
+use crate::submission::{CommandEvidence, Printed, Task};
 use crate::text;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,6 +65,8 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Commands {
     declared: BTreeMap<String, Command>,
+    /// Those of the task that may not be run, each with the reason.
+    refused: BTreeMap<String, String>,
     root: PathBuf,
     configuration: Option<PathBuf>,
     cache: Option<PathBuf>,
@@ -144,6 +147,7 @@ impl Commands {
     pub fn new(declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
         Self {
             declared,
+            refused: BTreeMap::new(),
             root,
             configuration: None,
             cache: None,
@@ -212,7 +216,18 @@ impl Commands {
         }
     }
 
-    /// Writes down what commands come to, or takes it from what was written down.
+    /// The task whose verify command is run where the configuration says `from = "task"`.
+    pub fn for_task(mut self, task: Option<&Task>) -> Self {
+        for (name, command) in &mut self.declared {
+            match of_task::resolved(command, task) {
+                Ok(resolved) => *command = resolved,
+                Err(why) => drop(self.refused.insert(name.clone(), why)),
+            }
+        }
+        self
+    }
+
+    /// Write down what commands come to, or take it from what was written down.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
@@ -238,6 +253,10 @@ impl Commands {
         let Some(command) = self.declared.get(name) else {
             return Err(NoResult::not_started(format!("the command `{name}` is not declared")));
         };
+        if let Some(why) = self.refused.get(name) {
+            let hint = "name the command in a plan of the base commit, and allow it in `allow`";
+            return Err(NoResult::not_started(why.clone()).with_hint(hint).of(name));
+        }
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }

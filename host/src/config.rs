@@ -17,6 +17,7 @@ mod read;
 mod references;
 mod settings_files;
 mod structure;
+mod tasks;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
 pub use hook::Hook;
-pub use looping::Loop;
+pub use looping::{Loop, OnReviewLimit, OnSpecFinding};
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
@@ -87,6 +88,12 @@ pub struct Config {
     pub hook: Hook,
     /// `[loop]`.
     pub looping: Loop,
+    /// `[plan] file`: the plan of tasks, relative to the file.
+    pub plan_file: Option<String>,
+    /// `[progress] file`: where reviews are told, relative to the file.
+    pub progress_file: Option<String>,
+    /// `[evaluator]`: the command that evaluates the work in a loop.
+    pub evaluator: Option<Command>,
     pub(crate) places: Places,
 }
 
@@ -136,6 +143,10 @@ fn read(mut root: Table<'_>) -> Config {
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
     let looping = root.get("loop").and_then(|value| value.table("a table `[loop]`")).map(looping::read);
     let looping = looping.unwrap_or_default();
+    let plan_file = root.get("plan").and_then(|value| value.table("a table `[plan]`")).and_then(tasks::plan);
+    let progress_file =
+        root.get("progress").and_then(|value| value.table("a table `[progress]`")).and_then(tasks::progress);
+    let evaluator = root.get("evaluator").and_then(|value| value.table("a table `[evaluator]`")).map(tasks::evaluator);
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
     let retry = one(&mut root, "retry", people::retry);
@@ -160,6 +171,9 @@ fn read(mut root: Table<'_>) -> Config {
         progress,
         hook,
         looping,
+        plan_file,
+        progress_file,
+        evaluator,
         places,
     };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {

@@ -10,6 +10,7 @@ pub mod cadence;
 mod classify;
 mod compose;
 mod evaluate;
+mod first;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod trees;
 pub mod vote;
 
 pub use cadence::{Circumstances, Facts};
+pub use first::run_failed_first;
 
 use crate::config::Inapplicable;
 use crate::outcome::{JudgedFile, ModelUse, Node, NodeKind, Outcome, SkipReason};

@@ -95,6 +95,7 @@ pub mod proof;
 // One call that does it all.
 pub mod session;
 pub mod bundle;
+pub mod fix;
 
 // An executor, run until its work passes.
 pub mod looping;

@@ -56,7 +56,7 @@ pub struct Models {
     declared: BTreeMap<String, Declared>,
     commands: Arc<Commands>,
     executor: Executor,
-    tape: Option<Tape>,
+    tape: Option<Arc<Tape>>,
     #[cfg(feature = "models")]
     client: http::Client,
     /// Where the keys are.
@@ -249,7 +249,7 @@ impl Models {
         declared: BTreeMap<String, Model>,
         commands: Arc<Commands>,
         executor: Executor,
-        tape: Option<Tape>,
+        tape: Option<Arc<Tape>>,
     ) -> Self {
         let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
@@ -311,7 +311,7 @@ impl Models {
             input_tokens: tokens.map(|tokens| tokens.input),
             output_tokens: tokens.map(|tokens| tokens.output),
             requests: attempts,
-            replayed: matches!(self.tape, Some(Tape::Replay(_))),
+            replayed: self.tape.as_ref().is_some_and(|tape| tape.is_replayed()),
             duration: start.elapsed(),
         };
         (used, came.map(|Reply { text, stop, model, .. }| ModelAnswer { text, stop, model }))
@@ -330,7 +330,7 @@ impl Models {
             Ok(spending) => spending,
             Err(why) => return Exchange::none(why),
         };
-        let Exchange { came, attempts } = match &self.tape {
+        let Exchange { came, attempts } = match self.tape.as_deref() {
             Some(Tape::Replay(player)) => Exchange { came: player.play(name, model, &rendered), attempts: 0 },
             Some(Tape::Record(recorder)) => {
                 let Exchange { came, attempts } = self.send(model, &rendered, &spending).await;

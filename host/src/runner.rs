@@ -95,14 +95,14 @@ impl Services {
     pub(crate) fn new(
         plan: &Plan,
         subject: &Subject,
-        tape: Option<Tape>,
+        tape: Option<Arc<Tape>>,
         command_tape: Option<Arc<CommandTape>>,
         configuration: Option<PathBuf>,
         environment: &Environment,
     ) -> Self {
         let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
         let commands = commands.with_configuration(configuration).with_environment(environment.clone());
-        let commands = commands.with_tape(command_tape);
+        let commands = commands.with_tape(command_tape).for_task(subject.submission.task.as_ref());
         let commands = Arc::new(commands);
         let executor = subject.submission.executor.clone();
         let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);

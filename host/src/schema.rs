@@ -141,6 +141,9 @@ pub fn gate_toml() -> Value {
             },
             "hook": hook(),
             "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
+            "plan": file_of("The plan of tasks that `gate loop --plan` and `--task ID` read from the base commit."),
+            "progress": file_of("The file to which the reviews of `gate loop` are appended."),
+            "evaluator": evaluator(),
         }),
         &["gate"],
     );
@@ -162,7 +165,7 @@ pub fn gate_toml() -> Value {
         },
         "members": { "type": "array", "items": { "$ref": "#/$defs/member" }, "minItems": 1 },
         "check": table(merged(&[&terms(), &check()]), &["verifier"]),
-        "command": table(command(), &["run"]),
+        "command": with_a_program(table(command(), &[])),
         "model": table(model(), &["api"]),
     });
     root
@@ -336,6 +339,60 @@ fn budgets() -> Value {
             "description": "End the loop if an attempt fails exactly like the previous one.",
             "type": "boolean", "default": true,
         },
+        "review_iterations": {
+            "description": "How often a reviewer may reject the work.",
+            "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
+        },
+        "max_iterations": {
+            "description": "How often the work is built and evaluated.",
+            "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
+        },
+        "max_tokens": {
+            "description": "How many tokens all attempts may take, as far as transcripts and models tell.",
+            "type": "integer", "minimum": 1,
+        },
+        "max_cost": {
+            "description": "What all attempts may cost, as far as transcripts tell and prices are configured.",
+            "type": "number", "minimum": 0,
+        },
+        "on_spec_finding": {
+            "description": "What becomes of findings that the work cannot repair: a person is needed, or they are noted as suggestions.",
+            "enum": ["block", "suggest"], "default": "block",
+        },
+        "on_review_limit": {
+            "description": "What becomes of work that a reviewer rejected in every iteration: no pass, or completed with warnings.",
+            "enum": ["block", "proceed"], "default": "block",
+        },
+        "fix": {
+            "description": "Whether the repairs that verifiers offer are applied before the work is sent back.",
+            "type": "boolean", "default": false,
+        },
+    })
+}
+
+/// A table that names a file.
+fn file_of(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": "object",
+        "properties": { "file": { "description": "Its path, relative to gate.toml.", "type": "string", "minLength": 1 } },
+        "required": ["file"],
+        "additionalProperties": false,
+    })
+}
+
+/// Who evaluates the work of a loop.
+fn evaluator() -> Value {
+    let mut keys = command();
+    if let Some(keys) = keys.as_object_mut() {
+        ["workspace", "from", "allow"].iter().for_each(|key| drop(keys.remove(*key)));
+    }
+    json!({
+        "description": "The command that evaluates the work after each attempt of `gate loop`. It reads the work only, at least under Landlock.",
+        "type": "object",
+        "properties": keys,
+        "required": ["run"],
+        "additionalProperties": false,
     })
 }
 
@@ -380,8 +437,19 @@ fn check() -> Value {
     })
 }
 
+/// A command of the configuration, or that of the task.
+fn with_a_program(mut command: Value) -> Value {
+    command["oneOf"] = json!([{ "required": ["run"] }, { "required": ["from", "allow"] }]);
+    command
+}
+
 fn command() -> Value {
     json!({
+        "from": { "description": "Run the verify command of the task, which must come from a plan in the base commit.", "enum": ["task"] },
+        "allow": {
+            "description": "The verify commands that a task may name; `*` in a word stands for any characters, as the last word for one or more.",
+            "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1,
+        },
         "run": { "description": "The program and its arguments; no shell. A name is looked up in PATH, a path is relative to the workspace.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
         "timeout": { "description": "Then the command and everything that it started is killed; at most `1h`.", "$ref": "#/$defs/duration", "default": "2m" },
         "env": { "description": "Environment variables to pass, besides `PATH`, `LANG`, `LC_ALL`, `TZ` and those that point to toolchains.", "type": "array", "items": { "type": "string" } },

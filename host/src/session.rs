@@ -27,8 +27,10 @@ mod notify;
 mod policy;
 mod progress;
 mod recorder;
+mod sealed;
 mod steps;
 mod subject;
+mod tasks;
 mod trusted;
 
 pub use commits::note as note_commit;
@@ -38,6 +40,7 @@ pub(crate) use notify::notify;
 pub(crate) use policy::FILE as POLICY_FILE;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
+pub use tasks::{plan_file, planned_tasks};
 
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
@@ -65,6 +68,7 @@ use crate::workspace::Workspace;
 use emit::Emitter;
 use policy::Found;
 use recorder::Recorder;
+use sealed::Sealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,6 +99,8 @@ pub struct Request {
     pub fail_fast: bool,
     /// Which checks run. What is left out is marked in the record.
     pub checks: Checks,
+    /// The checks that failed before, by the names of their members: they run first, and the others only if they pass.
+    pub first: BTreeSet<String>,
     /// What becomes of a claim or of tool calls that no check of the gate reads.
     pub unread: Unread,
     /// The environment that commands, git and models see.
@@ -154,6 +160,11 @@ impl Pinned {
         &self.0.plan
     }
 
+    /// The file that the configuration was read from.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.0.found.path.clone()
+    }
+
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.0.found.config
@@ -177,6 +188,8 @@ struct Resolved {
     found: Arc<Found>,
     plan: Plan,
     verifiers: Verifiers,
+    /// What it rests on, where it is pinned.
+    sealed: Sealed,
 }
 
 impl Request {
@@ -193,6 +206,7 @@ impl Request {
             use_cache: true,
             fail_fast: false,
             checks: Checks::default(),
+            first: BTreeSet::new(),
             unread: Unread::default(),
             environment,
             ledger: LedgerUse::Off,
@@ -269,7 +283,7 @@ pub fn configured(request: &Request) -> Result<Configured, Error> {
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Recording {
     /// Neither.
@@ -279,6 +293,8 @@ pub enum Recording {
     Record(PathBuf),
     /// They come from this file.
     Replay(PathBuf),
+    /// On a tape that several runs share.
+    Shared(Arc<Tape>),
 }
 
 /// A gate that was resolved and not run.
@@ -372,7 +388,10 @@ impl Host {
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
-            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers })))
+            let (known, request) = (Arc::clone(&found), session.request.clone());
+            let sealed = move || Sealed::of(&known, &request.folder, &request.selection, &request.environment);
+            let sealed = blocking(sealed).await?;
+            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers, sealed })))
         })
         .await
     }
@@ -494,10 +513,10 @@ impl Session {
             Some(Pinned(resolved)) => (Arc::clone(resolved), None),
             None => {
                 let (found, plan, verifiers, changes) = self.plan_and_collect(&emitter, true).await?;
-                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers }), changes)
+                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers, sealed: Sealed::default() }), changes)
             }
         };
-        let Resolved { found, plan, verifiers } = &*resolved;
+        let Resolved { found, plan, verifiers, .. } = &*resolved;
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
         let store = self.store();
@@ -620,16 +639,19 @@ impl Session {
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
-        let mut gate = gate::run(plan, &circumstances, &bench).await;
+        let mut gate = gate::run_failed_first(plan, &circumstances, &bench, &self.request.first).await;
         emit_log(&emitter, bench.into_log());
-        let (known, collected) = (Arc::clone(found), Arc::clone(&changes));
-        let request = self.request.clone();
+        let (known, collected, request) = (Arc::clone(&resolved), Arc::clone(&changes), self.request.clone());
         let touched = match &self.request.repeat {
             Some(known) => known.touched.clone(),
             None => {
-                let touched =
-                    move || known.touched(&collected, &request.folder, &request.selection, &request.environment);
-                blocking(touched).await?
+                blocking(move || {
+                    let Request { folder, selection, environment, .. } = &request;
+                    let mut touched = known.found.touched(&collected, folder, selection, environment)?;
+                    touched.extend(known.sealed.touched(&known.found, folder, selection, environment)?);
+                    Ok(touched)
+                })
+                .await?
             }
         };
         trusted::hold(&mut gate, &touched);
@@ -724,14 +746,22 @@ impl Session {
         }
     }
 
-    fn tape(&self) -> Result<Option<Tape>, Error> {
-        let seen = |path: &Path| self.request.folder.join(path);
-        let tape = match &self.request.models {
+    fn tape(&self) -> Result<Option<Arc<Tape>>, Error> {
+        self.request.models.open(&self.request.folder)
+    }
+}
+
+impl Recording {
+    /// The tape, if there is to be one.
+    fn open(&self, folder: &Path) -> Result<Option<Arc<Tape>>, Error> {
+        let seen = |path: &Path| folder.join(path);
+        let tape = match self {
             Recording::Off => return Ok(None),
+            Recording::Shared(tape) => return Ok(Some(Arc::clone(tape))),
             Recording::Record(path) => Tape::record(&seen(path)),
             Recording::Replay(path) => Tape::replay(&seen(path)),
         };
-        tape.map(Some).map_err(|error| {
+        tape.map(|tape| Some(Arc::new(tape))).map_err(|error| {
             let hint = match &error {
                 BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
                 BadTape::Invalid { .. } => Some("record it again with `--record-models`".to_owned()),
@@ -739,6 +769,11 @@ impl Session {
             };
             Error::input(&error).hint(hint)
         })
+    }
+
+    /// The same, with one tape for several runs.
+    pub fn shared(&self, folder: &Path) -> Result<Self, Error> {
+        Ok(self.open(folder)?.map_or(Self::Off, Self::Shared))
     }
 }
 

@@ -28,6 +28,7 @@ impl Bed {
     pub(super) fn new(level: Sandbox) -> Self {
         let command = Command {
             run: Vec::new(),
+            from_task: None,
             timeout: PATIENCE,
             env: Vec::new(),
             cwd: None,

@@ -116,6 +116,7 @@ mod tests {
     fn command() -> Command {
         Command {
             run: Vec::new(),
+            from_task: None,
             timeout: Duration::ZERO,
             env: vec!["SEEN_TOKEN".to_owned()],
             cwd: None,

@@ -48,6 +48,9 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         progress: None,
         hook: Hook::default(),
         looping: Loop::default(),
+        plan_file: None,
+        progress_file: None,
+        evaluator: None,
         places: Places::default(),
     }
 }
@@ -59,6 +62,7 @@ pub fn of_command(argv: &[String]) -> Config {
     let mut config = of_verifiers(&["command".to_owned()], &serde_json::json!({}), &[Grant::Command(name.clone())]);
     let command = Command {
         run: argv.to_vec(),
+        from_task: None,
         timeout: COMMAND_TIMEOUT.0,
         env: Vec::new(),
         cwd: None,

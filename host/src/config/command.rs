@@ -53,8 +53,11 @@ impl fmt::Display for Sandbox {
 /// A command that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Command {
-    /// The program and its arguments.
+    /// The program and its arguments; empty where they come from the task.
     pub run: Vec<String>,
+    /// Where the task's own verify command is run instead: the patterns of the commands that are allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_task: Option<Vec<String>>,
     /// How long it may run.
     #[serde(rename = "timeout_ms", serialize_with = "crate::config::milliseconds")]
     pub timeout: Duration,
@@ -74,8 +77,22 @@ pub struct Command {
     pub min_sandbox: Sandbox,
 }
 
-pub(super) fn read(mut table: Table<'_>) -> Command {
-    let run = table.need("run", "the program and its arguments, such as `[\"cargo\", \"test\"]`");
+pub(super) fn read(table: Table<'_>) -> Command {
+    read_with(table, COMMAND_TIMEOUT)
+}
+
+/// Reads a command that may take so long if nothing else is said, and so long at most.
+pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) -> Command {
+    let from_task = from_task(&mut table);
+    let run = match &from_task {
+        None => table.need("run", "the program and its arguments, such as `[\"cargo\", \"test\"]`"),
+        Some(_) => {
+            if let Some(run) = table.get("run") {
+                run.problem("expected no `run` beside `from = \"task\"`: the command is that of the task");
+            }
+            None
+        }
+    };
     let run = run.and_then(|value| {
         let list = value.list("the program and its arguments")?;
         let argument = |value: &Value<'_>| {
@@ -95,7 +112,8 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
     let sandboxes = [("none", Sandbox::None), ("landlock", Sandbox::Landlock), ("namespaces", Sandbox::Namespaces)];
     let command = Command {
         run: run.unwrap_or_default(),
-        timeout: timeout(&mut table, COMMAND_TIMEOUT),
+        from_task,
+        timeout: timeout(&mut table, timeouts),
         env: env.unwrap_or_default(),
         cwd,
         network: table.get("network").and_then(|value| value.flag()).unwrap_or(false),
@@ -106,6 +124,24 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
     };
     table.finish();
     command
+}
+
+/// `from = "task"`, and the patterns of what is allowed then.
+fn from_task(table: &mut Table<'_>) -> Option<Vec<String>> {
+    let from = table.get("from").map(|value| value.word(&[("task", ())]));
+    let allow = table.get("allow");
+    if from.is_none() {
+        if let Some(allow) = allow {
+            allow.problem("expected `allow` only beside `from = \"task\"`");
+        }
+        return None;
+    }
+    let Some(allow) = allow else {
+        table.here.problem("expected `allow`: the commands that a task may name, such as `[\"npm test -- *\"]`");
+        return Some(Vec::new());
+    };
+    let patterns = allow.list("a list of commands such as `[\"npm test -- *\"]`").unwrap_or_default();
+    Some(patterns.iter().filter_map(|value| value.text("a command such as `npm test -- *`")).collect())
 }
 
 pub(super) fn timeout(table: &mut Table<'_>, (default, max): (Duration, Duration)) -> Duration {

@@ -178,6 +178,20 @@ proptest! {
         prop_assert_eq!(fast.outcome, node.outcome);
     }
 
+    /// What failed before may run first: that changes neither whether a gate passes nor who is in the tree.
+    #[test]
+    fn running_some_checks_first_never_changes_whether_a_gate_passes(
+        case in any_tree(ALL, true),
+        picked in proptest::collection::vec(any::<bool>(), 64),
+    ) {
+        let whole = case.run();
+        let failed = case.letters.keys().zip(picked).filter(|(_, picked)| *picked).map(|(name, _)| name.clone()).collect();
+        let node = run_plan_first(&plan(case.root.clone()), &case.script(), &failed);
+        prop_assert_eq!(node.outcome == Outcome::Pass, whole.outcome == Outcome::Pass);
+        let names = |node: &Node| node.walk().map(|node| node.name.clone()).collect::<Vec<_>>();
+        prop_assert_eq!(names(&node), names(&whole));
+    }
+
     #[test]
     fn every_member_of_the_plan_is_in_the_tree(case in any_tree(ALL, true)) {
         let node = case.run();

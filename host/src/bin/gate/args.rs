@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Loop(Box<Loop>),
     /// Check a plan of tasks for mistakes before anybody follows it
     CheckPlan(CheckPlan),
+    /// Apply the fixes that verifiers offer, if the gate is better off with them
+    Fix(Fix),
     /// Show the resolved configuration and its digest
     Plan(Plan),
     /// Print the record of a run in another format
@@ -394,7 +396,36 @@ pub(crate) struct CheckPlan {
     pub(crate) format: Format,
 }
 
-/// How to print the result of a loop.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Fixes are tried in a copy of the work. `gate` keeps them only if a finding is gone, no finding is new, and no check has a \
+worse result. It shows the diff and asks before it writes; without a terminal, use `--yes`. The exit code is that of the \
+gate on the resulting work.
+
+Examples:
+  gate fix
+  gate fix commit --yes")]
+pub(crate) struct Fix {
+    /// The gate [default: as for `gate run`]
+    pub(crate) gate: Option<String>,
+    /// Use this configuration file instead of the nearest gate.toml
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Fix these files or folders
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "since"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// Fix every file that git tracks or would track
+    #[arg(long, conflicts_with = "since")]
+    pub(crate) all_files: bool,
+    /// Fix what differs between this commit and the working tree
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
+    /// Write the fixes without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// How to print what a loop came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopFormat {
     /// For people.
@@ -424,7 +455,8 @@ Examples:
   gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
   gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
   gate loop --stdin -- codex exec -
-  gate loop --plan tasks.md -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --plan tasks.md --commit -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --runs 3 --task 'Add a parser' -- claude -p '{task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
 pub(crate) struct Loop {
     /// The gate [default: as for `gate run`]
@@ -447,13 +479,40 @@ pub(crate) struct Loop {
     /// Pass the feedback to the executor on stdin
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// The task, in words; with `--plan`, the id of a task
-    #[arg(long, value_name = "TEXT")]
+    /// The task: an id of the plan, a file that contains a task, or a description
+    #[arg(long, value_name = "ID|FILE|TEXT", conflicts_with = "batch")]
     pub(crate) task: Option<String>,
-    /// Follow this plan of tasks: the task of `--task`, or every unfinished task in order, until one does not complete.
-    /// The plan is read before the executor runs
+    /// Follow this plan of tasks, as read from the last commit: the task of `--task`, the tasks of `--batch`, or every open
+    /// task in order, until one does not complete [default: `file` of `[plan]`]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) plan: Option<Option<PathBuf>>,
+    /// Treat these tasks of the plan as one task; without ids, the next tasks that may run in parallel
+    #[arg(long, value_name = "ID", num_args = 0.., value_delimiter = ',')]
+    pub(crate) batch: Option<Vec<String>>,
+    /// Run the loop this many times, each in its own copy of the work, and keep the result of the majority
+    #[arg(long, value_name = "N", conflicts_with_all = ["commit", "insert_fix_tasks"])]
+    pub(crate) runs: Option<u32>,
+    /// Stop after this many rejections by a reviewer [default: `review_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) review_iterations: Option<u32>,
+    /// Stop after this many evaluations [default: `max_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) max_iterations: Option<u32>,
+    /// Stop when all attempts together used this many tokens, as reported by transcripts and models
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// Stop when all attempts together cost this much, as reported by transcripts and configured prices
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) max_cost: Option<String>,
+    /// Apply the fixes that verifiers offer before sending the work back
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Commit work that passes without a mark, with the commit message of its task
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Insert a fix task into this plan for each reviewer finding that goes back to the executor
     #[arg(long, value_name = "FILE")]
-    pub(crate) plan: Option<PathBuf>,
+    pub(crate) insert_fix_tasks: Option<PathBuf>,
     /// Run checks up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
@@ -463,6 +522,12 @@ pub(crate) struct Loop {
     /// Do not record the loop in the ledger
     #[arg(long)]
     pub(crate) no_ledger: bool,
+    /// Record model requests and responses to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
+    pub(crate) record_models: Option<PathBuf>,
+    /// Answer model requests from a file that `--record-models` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_models: Option<PathBuf>,
     /// Record the results of commands to this new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
     pub(crate) record_commands: Option<PathBuf>,

@@ -12,6 +12,7 @@ mod completions;
 mod doctor;
 mod evidence;
 mod explain;
+mod fix;
 mod git_hook;
 mod hook;
 mod init;
@@ -32,6 +33,7 @@ mod report;
 mod resume;
 mod run;
 mod submission_args;
+mod tasks;
 mod schema;
 mod skip;
 mod stats;
@@ -72,7 +74,13 @@ fn main() -> ExitCode {
             interrupt::give_way();
             return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
         }
+        Command::Resume(command) => {
+            let ended = resume::run(global, command);
+            interrupt::give_way();
+            return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
+        }
         Command::Run(command) => run::run(global, command),
+        Command::Fix(command) => fix::run(global, command),
         Command::CheckPlan(command) => check_plan::run(global, command),
         Command::Plan(command) => plan::run(global, command),
         Command::Hook(command) => return hook::run(global, command),
@@ -95,7 +103,6 @@ fn main() -> ExitCode {
         Command::Status(command) => status::run(global, command),
         Command::Explain(command) => explain::run(global, command),
         Command::Stats(command) => stats::run(global, command),
-        Command::Resume(command) => resume::run(global, command),
         Command::Skip(command) => skip::skip(global, command),
         Command::Force(command) => skip::force(global, command),
         Command::Verify(command) => verify::run(global, command),

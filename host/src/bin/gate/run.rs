@@ -64,11 +64,7 @@ fn request(global: &Global, command: &Run) -> Result<Request, Error> {
     request.gate.clone_from(&command.gate);
     request.submission = submission_args::submission(global, command)?;
     request.selection = submission_args::selection(command).1;
-    request.models = match (&command.record_models, &command.replay_models) {
-        (Some(path), _) => Recording::Record(path.clone()),
-        (None, Some(path)) => Recording::Replay(path.clone()),
-        (None, None) => Recording::Off,
-    };
+    request.models = model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
     request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
         (true, true) => Checks::All,
         (false, _) => Checks::Only(command.only.iter().cloned().collect()),
@@ -85,6 +81,15 @@ fn request(global: &Global, command: &Run) -> Result<Request, Error> {
 pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Error> {
     let words = config::words(line.unwrap_or_default());
     words.map(Policy::Command).context("`--verify`").map_err(Error::mistake)
+}
+
+/// What `--record-models` or `--replay-models` asks for.
+pub(crate) fn model_tape(record: Option<&Path>, replay: Option<&Path>) -> Recording {
+    match (record, replay) {
+        (Some(path), _) => Recording::Record(path.to_owned()),
+        (None, Some(path)) => Recording::Replay(path.to_owned()),
+        (None, None) => Recording::Off,
+    }
 }
 
 /// The tape of `--record-commands` or `--replay-commands`.
