@@ -233,7 +233,7 @@ impl Driver<'_> {
 
     /// The digest of the work.
     fn tree(&self) -> Option<String> {
-        repeated::tree(&self.request.folder, &self.request.selection, &self.own_files())
+        repeated::tree(&self.request.folder, &self.request.selection, &self.own_files(), &self.request.environment)
     }
 
     /// The files that the loop writes itself, relative to the root of the work.
@@ -241,7 +241,7 @@ impl Driver<'_> {
         let progress = self.progress_file();
         let own = progress.iter().chain(&self.wanted.insert_fix_tasks);
         let root = self.request.folder.canonicalize().ok();
-        let root = root.and_then(|folder| changes::repository(&folder).ok().flatten());
+        let root = root.and_then(|folder| changes::repository(&folder, &self.request.environment).ok().flatten());
         let inside = |path: &PathBuf| {
             let path = self.request.folder.join(path);
             let parent = path.parent()?.canonicalize().ok()?;

@@ -34,7 +34,12 @@ pub(super) fn commit(
         git.run(&["commit", "--quiet", "--file=-"], message.as_bytes())?;
     }
     let after = git.head()?;
-    let stored = repeated::tree(&root, &Selection::Between { from: base.to_owned(), to: after.clone() }, own);
+    let stored = repeated::tree(
+        &root,
+        &Selection::Between { from: base.to_owned(), to: after.clone() },
+        own,
+        &request.environment,
+    );
     if stored.as_deref() != Some(tree) {
         if after != before {
             git.run(&["reset", "--quiet", "--soft", &before], b"")?;

@@ -43,7 +43,7 @@ impl Driver<'_> {
         let Some(command) = self.pinned.config().evaluator.as_ref().filter(|_| self.evaluates) else { return Ok(None) };
         let folder = self.request.folder.canonicalize();
         let folder = folder.map_err(|error| Error::input("cannot open the folder of the work").because(error))?;
-        let root = changes::repository(&folder)?.unwrap_or(folder);
+        let root = changes::repository(&folder, &self.request.environment)?.unwrap_or(folder);
         let declared = BTreeMap::from([(NAME.to_owned(), command.clone())]);
         let commands = Commands::new(declared, root)
             .with_configuration(self.pinned.configuration())
@@ -92,7 +92,12 @@ impl Driver<'_> {
             let text = clean(text.trim_end(), MAX_TEXT).replace(nonce, "");
             if text.is_empty() { String::new() } else { format!("\n<{label} {nonce}>\n{text}\n</{label} {nonce}>\n") }
         };
-        let changed = changes::collect(&self.request.folder, &self.request.selection, changes::Needs::default());
+        let changed = changes::collect(
+            &self.request.folder,
+            &self.request.selection,
+            changes::Needs::default(),
+            &self.request.environment,
+        );
         let changed = changed.map(|found| found.changes).unwrap_or_default();
         let files: Vec<String> = changed.iter().take(MAX_FILES).map(|change| clean_line(&change.path, 500)).collect();
         let Task { title, description, acceptance_criteria, done_criteria, .. } = task;

@@ -78,7 +78,7 @@ pub fn run_independently(
             return Err(Error::host("the gate is another one in a copy of the work")
                 .hint("commit gate.toml and everything that it names, or stop ignoring it".to_owned()));
         }
-        let tree = repeated::tree(copy.root(), &Selection::Base(base.clone()), &BTreeSet::new());
+        let tree = repeated::tree(copy.root(), &Selection::Base(base.clone()), &BTreeSet::new(), &request.environment);
         let attempts = u32::try_from(done.attempts.len()).unwrap_or(u32::MAX);
         record.runs.push(IndependentRun { id: done.id.clone(), state: done.state, attempts, tree: tree.clone() });
         copies.push((copy, done, tree));
@@ -140,11 +140,11 @@ fn agreed(runs: &[IndependentRun]) -> Result<String, Ended> {
 }
 
 /// Makes the work what it is in the copy.
-fn take_over(copy: &Path, work: &Path, base: &str) -> Result<(), Error> {
+fn take_over(copy: &Path, work: &Path, base: &str, environment: &Environment) -> Result<(), Error> {
     let selection = Selection::Base(base.to_owned());
     let mut paths = BTreeSet::new();
     for folder in [copy, work] {
-        let found = changes::collect(folder, &selection, Needs::default())?;
+        let found = changes::collect(folder, &selection, Needs::default(), environment)?;
         paths.extend(
             found.changes.iter().flat_map(|change| [Some(change.path.clone()), change.old_path.clone()]).flatten(),
         );
