@@ -2,8 +2,8 @@
 //!
 //! **A rejection** is a line that starts with its word, perhaps behind a label (`Verdict:`) or in a box that is checked.
 //! A count of none, `Failed: 0`, is no rejection. Where the word may belong to a sentence about something else, the
-//! line is in doubt, and so is a row that ends in `FAIL`, a rejection that is quoted, and a sentence that says of the work
-//! that it is rejected, or not acceptable, or not to be merged.
+//! line is in doubt, and so is a row that ends in `FAIL`, a rejection that is quoted, a cross, and a sentence that says of
+//! the work that it is rejected, or not acceptable, or not to be merged, or that the evaluator was told what to say.
 //!
 //! **The acceptance** is the whole of the last line, with nothing around its word but marks, and starts something new:
 //! `accepted.` at the end of "so this work is not / accepted." does not.
@@ -31,9 +31,18 @@ const OPPOSITE: &str = concat!(
     r"|(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
     r"|(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
     r"|unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
+    r"|(?:work|task|changes?|submission|patch|pr|implementation|solution|it|this) +(?:still +)?(?:fails? +to +(?:meet|satisfy|implement|compile|build|pass|work)|falls? +short|needs? +(?:more +work|rework|to +be +(?:redone|rejected|reworked)))",
+    r"|(?:send|sent|sending) +(?:it|this) +back|(?:is|are|was) +a +(?:hard +|clear +|definite +)?(?:no|fail|rejection)(?: *[.,;!]|$)",
+    r"|(?:i|we)(?: +would|['’]d) +(?:only +|never +|not +)?(?:have +)?(?:say|said|pass|passed|approve|approved|accept|accepted|give|given)(?-u:\b)",
+    r"|(?:this|it|work|change|patch|pr|implementation|i|we) +(?:can|could|will|would|may) +(?:only +)?(?:be +)?(?:pass|passed|approve|approved|accept|accepted|merged) +(?:once|provided|as +soon|unless|after|if)",
+    r"|(?:(?:asked|told|tells?|asks?|wants?|wanted|instructed|ordered|expects?|forced) +(?:me|us)|(?:i|we) +(?:was|were|am|are|have +been) +(?:asked|told|instructed|ordered|forced|required|supposed)) +to +(?:say|write|answer|output|print|reply|pass|approve|accept)",
+    r"|ignore +(?:all|any|every|the|previous|prior|earlier|my)[a-z ]* +(?:instructions?|rules?|criteria|prompt)",
     r")(?-u:\b)?",
     r"|^[^a-z0-9]*(?:no|nope|negative|denied|declined|refused)[^a-z0-9]*$",
 );
+/// A word of rejection in capitals in the middle of a sentence, and what may stand before it that says that there is none.
+const SHOUTED: &str = r#"(?:^|[^A-Za-z0-9_"'`“‘/.-])(?:(?P<none>(?i:no|0|zero|without|never|any|not)) +)?(?:FAIL|FAILED|REJECT|REJECTED)(?:[^A-Za-z0-9_"'`”’/-]|$)"#;
+const CROSSES: &[char] = &['❌', '✗', '✘', '❎', '👎', '🚫', '⛔', '🛑'];
 const NEGATION: &str = r"(?i)(?-u:\b)(?:not?|never|cannot|hardly)(?-u:\b)|n['’]t(?-u:\b)";
 
 /// What a text says.
@@ -64,6 +73,7 @@ struct Patterns {
     row: Regex,
     negation: Regex,
     opposite: Regex,
+    shouted: Regex,
 }
 
 /// A line as a reader sees it; an empty one parts blocks.
@@ -110,6 +120,7 @@ impl Patterns {
             row: plain(ROW)?,
             negation: plain(NEGATION)?,
             opposite: plain(OPPOSITE)?,
+            shouted: plain(SHOUTED)?,
         })
     }
 
@@ -120,7 +131,8 @@ impl Patterns {
         }
         let Some(found) = self.reject.captures(text) else {
             let row = said == Said::Plainly && self.row.is_match(text);
-            let opposite = said != Said::Quoted && self.opposite.is_match(text);
+            let opposite =
+                said != Said::Quoted && (self.opposite.is_match(text) || self.is_shouted(text) || is_crossed_out(text));
             return if (row || opposite) && !is_of_another_time(text) { Against::Doubt } else { Against::Nothing };
         };
         let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
@@ -135,6 +147,11 @@ impl Patterns {
             Said::Quoted if labelled => Against::Doubt,
             Said::Quoted | Said::Hidden => Against::Nothing,
         }
+    }
+
+    /// "I have to give this a FAIL.", and not "no FAILED tests".
+    fn is_shouted(&self, text: &str) -> bool {
+        self.shouted.captures_iter(text).any(|found| found.name("none").is_none())
     }
 
     /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
@@ -222,9 +239,18 @@ fn is_lower(word: &str) -> bool {
     !word.contains(char::is_uppercase)
 }
 
+/// A cross and nothing else.
+fn is_crossed_out(text: &str) -> bool {
+    text.contains(CROSSES) && !text.contains(char::is_alphanumeric)
+}
+
 /// "Previous verdict: FAIL"
 fn is_of_another_time(text: &str) -> bool {
     let lower = text.to_lowercase();
+    // "Ignore all previous instructions" is of now.
+    if lower.contains("ignore") {
+        return false;
+    }
     ["previous", "earlier", "before", "prior", "last ", "old "].iter().any(|word| lower.contains(word))
 }
 

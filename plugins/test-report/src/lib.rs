@@ -138,7 +138,10 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
 fn unaccounted(text: &str) -> Option<Finding> {
     let shown: String = unaccounted::line(text)?.trim().chars().take(80).collect();
     let message = format!("the output says `{shown}`, and no report accounts for it");
-    Some(Finding::error("broken-report", message).hint("have the command end with another code when something fails, or print less"))
+    Some(
+        Finding::error("broken-report", message)
+            .hint("have the command end with another code when something fails, or print less"),
+    )
 }
 
 fn without_report(output: &Output, ending: Finding) -> Verdict {

@@ -95,9 +95,11 @@ fn counts(line: &str) -> bool {
             _ => None,
         })
     };
-    let bad = pieces.iter().any(|piece| piece.len() <= 8 && beside(piece, BAD).is_some_and(|number| number > 0));
-    let counted = |piece: &Vec<&str>| piece.len() <= 5 && piece.iter().any(|word| is(COUNTED, word)) && has_number(piece);
-    let alone = pieces.len() == 1 && pieces[0].len() == 2 && pieces[0].iter().all(|word| !is(&["error", "errors"], word));
+    let bad = pieces.iter().any(|piece| piece.len() <= 12 && beside(piece, BAD).is_some_and(|number| number > 0));
+    let counted =
+        |piece: &Vec<&str>| piece.len() <= 5 && piece.iter().any(|word| is(COUNTED, word)) && has_number(piece);
+    let alone =
+        pieces.len() == 1 && pieces[0].len() == 2 && pieces[0].iter().all(|word| !is(&["error", "errors"], word));
     bad && (alone || pieces.len() > 1 && pieces.iter().any(counted))
 }
 
@@ -106,19 +108,21 @@ fn has_number(piece: &[&str]) -> bool {
 }
 
 fn words(piece: &str) -> Vec<&str> {
-    piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(10).collect()
+    piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(14).collect()
 }
 
 /// `"failures": 1` of a report in JSON, escaped or not.
 fn in_json(line: &str) -> bool {
-    ["failures\"", "failures\\\"", "numFailedTests\"", "numFailedTests\\\"", "failed\"", "failedTests\""].iter().any(|key| {
-        line.match_indices(key).any(|(at, _)| {
-            let opens = line[..at].ends_with('"');
-            let value = line[at + key.len()..].trim_start();
-            let value = value.strip_prefix(':').map_or("", str::trim_start);
-            opens && value.starts_with(|digit: char| ('1'..='9').contains(&digit))
-        })
-    })
+    ["failures\"", "failures\\\"", "numFailedTests\"", "numFailedTests\\\"", "failed\"", "failedTests\""].iter().any(
+        |key| {
+            line.match_indices(key).any(|(at, _)| {
+                let opens = line[..at].ends_with('"');
+                let value = line[at + key.len()..].trim_start();
+                let value = value.strip_prefix(':').map_or("", str::trim_start);
+                opens && value.starts_with(|digit: char| ('1'..='9').contains(&digit))
+            })
+        },
+    )
 }
 
 #[cfg(test)]
