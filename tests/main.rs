@@ -26,4 +26,5 @@ mod programs;
 mod released;
 mod reports;
 mod schemas;
+mod signals;
 mod templates;
