@@ -141,7 +141,7 @@ fn a_template_and_another_language_are_not_applicable() {
     for (text, expected) in [
         ("#!/usr/bin/env zsh\nfor x (a b) echo $x\n", Status::NotApplicable),
         ("#!/usr/bin/env python3\nprint('a' if b else (c))\n", Status::NotApplicable),
-        ("{% if a %}\n(\n{% endif %}\n", Status::NotApplicable),
+        ("for x in {% for a in b %}({{ a }}){% endfor %}; do :; done\n", Status::NotApplicable),
         ("x={{ cookiecutter.a | default('b') }}\n", Status::NotApplicable),
         ("#!/bin/bash\nfor x (a b) echo $x\n", Status::Fail),
         ("if a # {{ b }}\n", Status::Fail),
@@ -159,11 +159,8 @@ fn depth_has_an_end_and_takes_no_time() {
         ["$(", "\"$(", "( ", "{ ", "((", "$((", "$((a) ", "${a:-", "if ", "[[ ( ", "x=$(f() { ", "<(", "case a in b) "]
     {
         for count in [90, 5_000] {
-            let status = verdict(&format!("echo {}", part.repeat(count)), Dialect::Bash).status;
-            assert_ne!(status, Status::Pass, "{part} {count}");
+            assert_ne!(verdict(&part.repeat(count), Dialect::Bash).status, Status::Pass, "{part} {count}");
         }
-        let status = verdict(&part.repeat(5_000), Dialect::Bash).status;
-        assert_ne!(status, Status::Pass, "{part}");
     }
     let nested = |depth: usize| "$(a ".repeat(depth) + &")".repeat(depth);
     assert_eq!(verdict(&nested(90), Dialect::Bash).status, Status::Pass);

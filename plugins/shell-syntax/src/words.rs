@@ -52,7 +52,7 @@ impl<'t> Reader<'t> {
             dialect,
             depth: 0,
             substitutions: 0,
-            extended: mentions_patterns(text),
+            extended: dialect == Dialect::Bash && mentions_patterns(text),
             documents: Vec::new(),
             known: HashMap::new(),
         }
