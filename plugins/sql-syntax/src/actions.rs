@@ -28,6 +28,7 @@ pub(crate) fn refused(statement: &str) -> Option<(usize, &str)> {
     let found = match first.to_ascii_lowercase().as_str() {
         "create" | "alter" => defined(&words()),
         "copy" => copied(&words()),
+        "drop" => operator(&words()),
         "select" | "with" | "table" | "values" if contains(statement, "ties") => limited(&words()),
         _ => None,
     };
@@ -61,7 +62,7 @@ fn defined<'a>(words: &[Word<'a>]) -> Option<Word<'a>> {
             let partition = if creates { partition(words) } else { None };
             partition.or_else(|| column(words)).or_else(|| constraint(words))
         }
-        "domain" => words.iter().find(|word| word.is("enforced")).copied(),
+        "domain" if !creates => words.iter().find(|word| word.is("enforced")).copied(),
         // CREATE SCHEMA IF NOT EXISTS a CREATE …
         "schema" if creates && find(words, &["if", "not", "exists"]) == Some(2) => {
             words.iter().skip(6).find(|word| word.depth == 0 && is_one_of(word, &["create", "grant"])).copied()
@@ -77,6 +78,7 @@ fn defined<'a>(words: &[Word<'a>]) -> Option<Word<'a>> {
             .then_some(kind)
         }
         "trigger" | "constraint" | "or" if creates => twice(words),
+        "operator" if !creates => operator(words),
         _ => None,
     }
 }
@@ -120,6 +122,17 @@ fn twice<'a>(words: &[Word<'a>]) -> Option<Word<'a>> {
         seen.push(*event);
     }
     None
+}
+
+/// `DROP OPERATOR = (a)`, which needs two types, or `NONE` for one
+fn operator<'a>(words: &[Word<'a>]) -> Option<Word<'a>> {
+    if !words.get(1)?.is("operator") || is_one_of(words.get(2)?, &["class", "family"]) {
+        return None;
+    }
+    let open = words.iter().position(|word| word.text == "(")?;
+    let close = open + 1 + words[open + 1..].iter().position(|word| word.depth == 0 && word.text == ")")?;
+    let is_one = close > open + 1 && !words[open..close].iter().any(|word| word.depth == 1 && word.text == ",");
+    is_one.then_some(words[close])
 }
 
 /// `COPY a TO b WHERE …`
@@ -220,6 +233,10 @@ mod tests {
             ("create trigger a before update or update of b on c execute function d()", Some("update")),
             ("create or replace trigger a after insert or update on c execute function d()", None),
             ("create or replace function insert() returns int as 'a' language sql", None),
+            ("create domain a as int check (value > 0) enforced", None),
+            ("drop operator === (int4)", Some(")")),
+            ("drop operator === (int4, none), !! (none, numeric(1, 2))", None),
+            ("alter operator a.= (int, int) owner to b", None),
             ("copy a to stdout where b", Some("where")),
             ("copy a from stdin where b", None),
             ("copy (select 1 where true) to stdout", None),
