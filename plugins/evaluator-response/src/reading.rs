@@ -22,24 +22,77 @@ const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
 const NONE: &str = r"(?i)^(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*(?:0|none|zero|nil|n/?a)(?: *(?:/|of) *[0-9]+)?(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*$";
 /// A row of a list or a table that says of something that it failed.
 const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*(?:</[A-Za-z0-9]+>)?[^A-Za-z0-9]*$";
-/// A sentence that rejects the work without the words of a verdict.
-const OPPOSITE: &str = concat!(
-    r"(?i)(?-u:\b)(?:",
-    r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)",
-    r"|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
-    r"|(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
-    r"|(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
-    r"|(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
-    r"|unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
-    r"|(?:work|task|changes?|submission|patch|pr|implementation|solution|it|this) +(?:still +)?(?:fails? +to +(?:meet|satisfy|implement|compile|build|pass|work)|falls? +short|needs? +(?:more +work|rework|to +be +(?:redone|rejected|reworked)))",
-    r"|(?:send|sent|sending) +(?:it|this) +back|(?:is|are|was) +a +(?:hard +|clear +|definite +)?(?:no|fail|rejection)(?: *[.,;!]|$)",
-    r"|(?:i|we)(?: +would|['’]d) +(?:only +|never +|not +)?(?:have +)?(?:say|said|pass|passed|approve|approved|accept|accepted|give|given)(?-u:\b)",
-    r"|(?:this|it|work|change|patch|pr|implementation|i|we) +(?:can|could|will|would|may) +(?:only +)?(?:be +)?(?:pass|passed|approve|approved|accept|accepted|merged) +(?:once|provided|as +soon|unless|after|if)",
-    r"|(?:(?:asked|told|tells?|asks?|wants?|wanted|instructed|ordered|expects?|forced) +(?:me|us)|(?:i|we) +(?:was|were|am|are|have +been) +(?:asked|told|instructed|ordered|forced|required|supposed)) +to +(?:say|write|answer|output|print|reply|pass|approve|accept)",
-    r"|ignore +(?:all|any|every|the|previous|prior|earlier|my)[a-z ]* +(?:instructions?|rules?|criteria|prompt)",
-    r")(?-u:\b)?",
-    r"|^[^a-z0-9]*(?:no|nope|negative|denied|declined|refused)[^a-z0-9]*$",
-);
+/// Sentences that reject the work without the words of a verdict, or say that somebody else chose it. Compiling a pattern costs
+/// more than to look for a word that each of its sentences has, and most texts have none.
+const OPPOSITES: &[(&[&str], &str)] = &[
+    (
+        &["reject", "refuse", "decline", "disapprove", "veto"],
+        r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
+    ),
+    (
+        &[" not", "n't", "n’t", "cannot"],
+        r"(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
+    ),
+    (
+        &[
+            "t pass",
+            "t be",
+            "t accept",
+            "t approv",
+            "t merg",
+            "t ship",
+            "t releas",
+            "t commit",
+            "t recommend",
+            "t sign",
+        ],
+        r"(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
+    ),
+    (
+        &["rejected", "refused", "denied", "declined", "incomplete", "broken", "wrong"],
+        r"(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
+    ),
+    (
+        &["acceptable", "inadequate", "good", "anything", "opposite", "nack"],
+        r"unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
+    ),
+    (
+        &["fail", "falls", "fall ", "needs", "need "],
+        r"(?:work|task|changes?|submission|patch|pr|implementation|solution|it|this) +(?:still +)?(?:fails? +to +(?:meet|satisfy|implement|compile|build|pass|work)|falls? +short|needs? +(?:more +work|rework|to +be +(?:redone|rejected|reworked)))",
+    ),
+    (
+        &["send", "sent ", "a no", "a fail", "a rejection", "a hard", "a clear", "a definite"],
+        r"(?:send|sent|sending) +(?:it|this) +back|(?:is|are|was) +a +(?:hard +|clear +|definite +)?(?:no|fail|rejection)(?: *[.,;!]|$)",
+    ),
+    (
+        &["would", "'d ", "’d "],
+        r"(?:i|we)(?: +would|['’]d) +(?:only +|never +|not +)?(?:have +)?(?:say|said|pass|passed|approve|approved|accept|accepted|give|given)(?-u:\b)",
+    ),
+    (
+        &[" once", "provided", "as soon", "unless", " after", " if"],
+        r"(?:this|it|work|change|patch|pr|implementation|i|we) +(?:can|could|will|would|may) +(?:only +)?(?:be +)?(?:pass|passed|approve|approved|accept|accepted|merged) +(?:once|provided|as +soon|unless|after|if)",
+    ),
+    (
+        &[
+            " to say",
+            " to write",
+            " to answer",
+            " to output",
+            " to print",
+            " to reply",
+            " to pass",
+            " to approve",
+            " to accept",
+        ],
+        r"(?:(?:asked|told|tells?|asks?|wants?|wanted|instructed|ordered|expects?|forced) +(?:me|us)|(?:i|we) +(?:was|were|am|are|have +been) +(?:asked|told|instructed|ordered|forced|required|supposed)) +to +(?:say|write|answer|output|print|reply|pass|approve|accept)",
+    ),
+    (
+        &["ignore"],
+        r"ignore +(?:all|any|every|the|previous|prior|earlier|my)[a-z ]* +(?:instructions?|rules?|criteria|prompt)",
+    ),
+];
+/// Lines that are nothing else.
+const DENIALS: &[&str] = &["no", "nope", "negative", "denied", "declined", "refused"];
 /// A word of rejection in capitals in the middle of a sentence, and what may stand before it that says that there is none.
 const SHOUTED: &str = r#"(?:^|[^A-Za-z0-9_"'`“‘/.-])(?:(?P<none>(?i:no|0|zero|without|never|any|not)) +)?(?:FAIL|FAILED|REJECT|REJECTED)(?:[^A-Za-z0-9_"'`”’/-]|$)"#;
 const CROSSES: &[char] = &['❌', '✗', '✘', '❎', '👎', '🚫', '⛔', '🛑'];
@@ -72,8 +125,8 @@ struct Patterns {
     none: Regex,
     row: Regex,
     negation: Regex,
-    opposite: Regex,
-    shouted: Regex,
+    opposites: Vec<Regex>,
+    shouted: Option<Regex>,
 }
 
 /// A line as a reader sees it; an empty one parts blocks.
@@ -85,10 +138,11 @@ struct Line {
 impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
-        let patterns = Patterns::new()?;
         let rows = gatehost_page::shown(text).into_iter();
         let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), said: row.said });
-        let lines: Vec<Line> = lines.filter(|line| !patterns.is_only_offered(&line.text)).collect();
+        let mut lines: Vec<Line> = lines.collect();
+        let patterns = Patterns::new(&lines)?;
+        lines.retain(|line| !patterns.is_only_offered(&line.text));
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
@@ -104,7 +158,12 @@ impl Reading {
 }
 
 impl Patterns {
-    fn new() -> Result<Self, String> {
+    /// The patterns that these lines can match.
+    fn new(lines: &[Line]) -> Result<Self, String> {
+        let words = lines.iter().flat_map(|line| line.text.split_whitespace());
+        let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
+        let opposites = OPPOSITES.iter().filter(|(marks, _)| marks.iter().any(|mark| words.contains(mark)));
+        let shouts = lines.iter().any(|line| line.text.contains("FAIL") || line.text.contains("REJECT"));
         let plain = |pattern: &str| rules::expression(pattern, |_| {});
         let label = format!("(?:(?:my|our|the|final|overall) +){{0,3}}(?:{LABEL_WORD})");
         Ok(Self {
@@ -119,8 +178,10 @@ impl Patterns {
             none: plain(NONE)?,
             row: plain(ROW)?,
             negation: plain(NEGATION)?,
-            opposite: plain(OPPOSITE)?,
-            shouted: plain(SHOUTED)?,
+            opposites: opposites
+                .map(|(_, pattern)| plain(&format!("(?i)(?-u:\\b)(?:{pattern})")))
+                .collect::<Result<_, _>>()?,
+            shouted: shouts.then(|| plain(SHOUTED)).transpose()?,
         })
     }
 
@@ -151,7 +212,8 @@ impl Patterns {
 
     /// "I have to give this a FAIL.", and not "no FAILED tests".
     fn is_shouted(&self, text: &str) -> bool {
-        self.shouted.captures_iter(text).any(|found| found.name("none").is_none())
+        let shouted = self.shouted.as_ref();
+        shouted.is_some_and(|shouted| shouted.captures_iter(text).any(|found| found.name("none").is_none()))
     }
 
     /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
@@ -237,6 +299,12 @@ fn weight<'a>(word: &str, rest: &'a str, labelled: bool, none: bool) -> Against<
 
 fn is_lower(word: &str) -> bool {
     !word.contains(char::is_uppercase)
+}
+
+/// "No."
+fn is_denial(text: &str) -> bool {
+    let word = text.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    DENIALS.iter().any(|denial| word.eq_ignore_ascii_case(denial))
 }
 
 /// A cross and nothing else.
