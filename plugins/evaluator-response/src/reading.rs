@@ -192,8 +192,11 @@ impl Patterns {
         }
         let Some(found) = self.reject.captures(text) else {
             let row = said == Said::Plainly && self.row.is_match(text);
-            let opposite =
-                said != Said::Quoted && (self.opposite.is_match(text) || self.is_shouted(text) || is_crossed_out(text));
+            let opposite = said != Said::Quoted
+                && (self.opposites.iter().any(|opposite| opposite.is_match(text))
+                    || self.is_shouted(text)
+                    || is_crossed_out(text)
+                    || is_denial(text));
             return if (row || opposite) && !is_of_another_time(text) { Against::Doubt } else { Against::Nothing };
         };
         let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
