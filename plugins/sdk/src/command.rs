@@ -110,15 +110,28 @@ pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
     Some(Place { line, column, ..Place::inside(path)? })
 }
 
-/// Text without the sequences that colour it.
+/// Text without the sequences that colour it, link it or move the cursor.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("\u{1b}[") {
+    while let Some(at) = rest.find('\u{1b}') {
         plain.push_str(&rest[..at]);
-        let sequence = &rest[at + 2..];
-        let end = sequence.find(|c: char| ('@'..='~').contains(&c)).map_or(sequence.len(), |end| end + 1);
-        rest = &sequence[end..];
+        let sequence = &rest[at + 1..];
+        let end = match sequence.chars().next() {
+            // `ESC [ 1 ; 31 m`
+            Some('[') => sequence[1..].find(|c: char| ('@'..='~').contains(&c)).map(|end| end + 2),
+            // `ESC ] 8 ; ; https://… BEL`, or `ESC \\` at its end; on one line.
+            Some(']') => {
+                let line = sequence.find('\n').unwrap_or(sequence.len());
+                let end = sequence[..line].find(['\u{7}', '\u{1b}']);
+                end.map(|end| end + if sequence[end..].starts_with("\u{1b}\\") { 2 } else { 1 }).or(Some(1))
+            }
+            // `ESC ( B`
+            Some('(' | ')' | '#' | '%') => sequence.char_indices().nth(2).map(|(end, _)| end),
+            Some(other) if other.is_ascii_graphic() => Some(1),
+            _ => Some(0),
+        };
+        rest = &sequence[end.unwrap_or(sequence.len())..];
     }
     plain.push_str(rest);
     plain
@@ -176,6 +189,9 @@ mod tests {
     fn what_was_printed_is_read_plain_and_what_is_missing_is_marked() {
         let output = ended(Ending::Exited(1));
         assert_eq!((text(&output.stderr), is_whole(&output.stderr)), ("err\n".to_owned(), true));
+        let coloured = |text: &str| super::text(&captured(text));
+        assert_eq!(coloured("\u{1b}]8;;http://a\u{1b}\\a\u{1b}]8;;\u{7}b\u{1b}(Bc\u{1b}7d\u{1b}"), "abcd");
+        assert_eq!(coloured("\u{1b}]never closed\nFAILED"), "never closed\nFAILED");
         let cut = Captured { tail: b"end".to_vec(), length: 100, ..captured("start") };
         assert_eq!((text(&cut), is_whole(&cut)), ("start\n[…]\nend".to_owned(), false));
     }
