@@ -117,7 +117,11 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
     let reached = match (&wanted.resume, &ledger) {
         (None, _) => None,
         (Some(_), None) => return Err(Error::usage("a loop is resumed from the ledger, and there is to be none")),
-        (Some(id), Some(ledger)) => Some(Reached::read(ledger.as_ref(), &Project::of(&wanted.request.folder, &wanted.request.environment)?, id)?),
+        (Some(id), Some(ledger)) => Some(Reached::read(
+            ledger.as_ref(),
+            &Project::of(&wanted.request.folder, &wanted.request.environment)?,
+            id,
+        )?),
     };
     let id = wanted.resume.clone().unwrap_or_else(|| run_id(started));
     let emitter = Arc::new(Emitter::new(id, Arc::new(observer)));

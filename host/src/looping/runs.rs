@@ -63,7 +63,10 @@ pub fn run_independently(
         max_bounces: budgets.bounces(),
     });
     entries.begin(&record, &[], None)?;
-    let root = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?.workspace.root().to_owned();
+    let root = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?
+        .workspace
+        .root()
+        .to_owned();
     let real = request.folder.canonicalize().map_err(|error| Error::input("cannot open the folder").because(error))?;
     let inside = real.strip_prefix(&root).unwrap_or(Path::new("")).to_owned();
     let mut copies = Vec::new();
