@@ -348,13 +348,18 @@ pub fn base(folder: &Path, selection: &Selection) -> Result<Option<String>, Erro
     }
 }
 
+/// Files of a commit, compared with the working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SameFiles {
+    /// The commit, in full.
+    pub commit: String,
+    /// The files that it has; and whether the working tree has the same bytes there.
+    pub same: BTreeMap<String, bool>,
+}
+
 /// The commit that a selection is relative to, if there is one, and those of these paths that it has: whether the working tree
 /// has the same file there, byte for byte. Paths are relative to `root`, the root of a repository.
-pub fn same_files(
-    root: &Path,
-    selection: &Selection,
-    paths: &BTreeSet<String>,
-) -> Result<Option<(String, BTreeMap<String, bool>)>, Error> {
+pub fn same_files(root: &Path, selection: &Selection, paths: &BTreeSet<String>) -> Result<Option<SameFiles>, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
     git::Repository::find(root)?.ok_or_else(missing)?.same_files(selection, paths)
 }
