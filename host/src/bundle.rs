@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
 use crate::record::Record;
-use crate::session::{Given, Kept, Policy, Request, policy_files, tree_digest};
+use crate::session::{Given, Kept, Policy, PolicyFiles, Request, policy_files, tree_digest};
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace::Workspace;
@@ -149,7 +149,7 @@ fn policy(record: &Record, folder: &Path) -> Result<BTreeMap<String, String>, Er
         (_, None) if record.policy.name.ends_with("gate.toml") => Policy::Nearest,
         (_, None) => Policy::File(record.policy.name.clone().into()),
     };
-    let (digest, files) = policy_files(&request)?;
+    let PolicyFiles { digest, files } = policy_files(&request)?;
     if digest != record.policy.digest {
         return Err(Error::input("the configuration that judged it is no longer here")
             .hint("check out the commit that it was judged on".to_owned()));
@@ -165,7 +165,7 @@ fn work(
     paths: &[String],
     folder: &Path,
 ) -> Result<BTreeMap<String, BundledFile>, Error> {
-    let root = changes::root(folder)?.map_or_else(|| folder.to_owned(), |root| root);
+    let root = changes::root(folder)?.unwrap_or_else(|| folder.to_owned());
     let noted = Filter { run: Some(record.run.clone()), ..Filter::default().kinds(&[EntryKind::Commit]) };
     let commits = ledger.entries(&noted)?;
     let commits = commits.iter().map(|entry| Ok(entry.read::<Committed>()?.commit_sha));

@@ -358,6 +358,15 @@ pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> 
     }
 }
 
+/// Files of a commit, compared with the working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SameFiles {
+    /// The commit, in full.
+    pub commit: String,
+    /// The files that it has; and whether the working tree has the same bytes there.
+    pub same: BTreeMap<String, bool>,
+}
+
 /// The commit that a selection is relative to, if there is one, and those of these paths that it has: whether the working tree
 /// has the same file there, byte for byte. Paths are relative to `root`, the root of a repository.
 pub fn same_files(
@@ -365,7 +374,7 @@ pub fn same_files(
     selection: &Selection,
     paths: &BTreeSet<String>,
     environment: &Environment,
-) -> Result<Option<(String, BTreeMap<String, bool>)>, Error> {
+) -> Result<Option<SameFiles>, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
     git::Repository::find(root, environment)?.ok_or_else(missing)?.same_files(selection, paths)
 }

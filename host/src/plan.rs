@@ -120,6 +120,7 @@ impl Node {
 }
 
 /// What a member is.
+#[expect(clippy::large_enum_variant, reason = "a plan has few members, and most of them are checks")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {

@@ -794,10 +794,18 @@ pub(crate) fn tree_digest(submission: &Submission, workspace: &Workspace) -> Opt
     subject::tree_digest(&Node::new("", NodeKind::All, Outcome::NotReached), submission, workspace)
 }
 
-/// The digest of the gate.toml of a request, and the bytes of every file of its configuration, relative to gate.toml.
-pub(crate) fn policy_files(request: &Request) -> Result<(Option<String>, BTreeMap<String, Vec<u8>>), Error> {
+/// A configuration, as files.
+pub(crate) struct PolicyFiles {
+    /// The digest of its gate.toml.
+    pub(crate) digest: Option<String>,
+    /// The bytes of every file of it, by its path relative to gate.toml.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+}
+
+/// The files of the configuration of a request.
+pub(crate) fn policy_files(request: &Request) -> Result<PolicyFiles, Error> {
     let found = policy::find(request)?;
-    Ok((found.record().digest, trusted::files(&found)?))
+    Ok(PolicyFiles { digest: found.record().digest, files: trusted::files(&found)? })
 }
 
 /// Whether a folder is in a repository, and nothing in it differs from the last commit.

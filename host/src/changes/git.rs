@@ -25,7 +25,7 @@ mod stored_changes;
 mod exists;
 mod tree;
 
-use super::{Error, Needs, Selection, shown_text};
+use super::{Error, Needs, SameFiles, Selection, shown_text};
 use crate::cache_store::CacheStore;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
@@ -200,7 +200,7 @@ impl Repository {
         &self,
         selection: &Selection,
         paths: &BTreeSet<String>,
-    ) -> Result<Option<(String, BTreeMap<String, bool>)>, Error> {
+    ) -> Result<Option<SameFiles>, Error> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let Some(commit) = Self::base_of(git, &mut objects, selection)? else { return Ok(None) };
@@ -219,7 +219,7 @@ impl Repository {
                 && read().is_ok_and(|bytes| id::hash(git.format, id::ObjectKind::Blob, &bytes) == entry.id);
             found.insert(path.clone(), same);
         }
-        Ok(Some((commit.to_string(), found)))
+        Ok(Some(SameFiles { commit: commit.to_string(), same: found }))
     }
 
     /// What differs between two commits, from where they parted.

@@ -50,7 +50,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     if let Some(name) = config.escalation.notify.as_ref().filter(|name| !config.commands.contains_key(*name)) {
         let message = format!("expected the name of a command, found `{}`", crate::text::clean_line(name, 60));
         let hint = nearest(name, config.commands.keys().map(String::as_str))
-            .or_else(|| Some(format!("declare it: `[command.NAME]` with `run = [\"PROGRAM\"]`")));
+            .or_else(|| Some("declare it: `[command.NAME]` with `run = [\"PROGRAM\"]`".to_owned()));
         review.note("escalation.notify", message, hint);
     }
     review.problems

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// An escalation, and the ledger that it was recorded in.
+type Asked = (Arc<dyn Ledger>, Entry);
+
 const LOOP: &str = "loop";
 const EXECUTOR: &str = "executor";
 const EVALUATOR: &str = "evaluator";
@@ -170,7 +173,7 @@ impl LoopEntries {
     }
 
     /// That a person is needed, where one is.
-    pub(super) fn escalation(&self, ended: &Ended) -> Result<Option<(Arc<dyn Ledger>, Entry)>, Error> {
+    pub(super) fn escalation(&self, ended: &Ended) -> Result<Option<Asked>, Error> {
         let (Some(trigger), Some((ledger, project))) = (ended.trigger.as_ref(), &self.kept) else { return Ok(None) };
         // The run that led to it may have said so already: a person is asked once.
         let is_same = |waiting: &history::Waiting| {

@@ -9,7 +9,7 @@
 
 use super::Request;
 use super::policy::{Found, Policy, PolicyOrigin, written};
-use crate::changes::{self, Changes, Selection, Stored};
+use crate::changes::{self, Changes, SameFiles, Selection, Stored};
 use crate::config::{self, Config, FileSet};
 use crate::environment::Environment;
 use crate::error::{Error, Kind};
@@ -115,7 +115,7 @@ impl Comparison {
             Err(changes::Error::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
             known => known?,
         };
-        let Some((commit, known)) = known else { return Ok(Standing::New) };
+        let Some(SameFiles { commit, same: known }) = known else { return Ok(Standing::New) };
         let old = places.folders.iter().find(|folder| known.contains_key(&join(folder, FILE)));
         Ok(match (old, nearest) {
             (None, _) => Standing::New,

@@ -123,7 +123,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
 /// The digest of what is looked up, and its base.
 fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Error> {
     let selection = committed(global, command)?.map_or(Selection::Changed, |rev| of_commit(&rev));
-    Ok(session::digest_of(&global.directory, &selection, &Environment::of_process())?)
+    session::digest_of(&global.directory, &selection, &Environment::of_process())
 }
 
 /// The commit that is looked up; nothing where it is what differs from the last one.
