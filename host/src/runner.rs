@@ -2,6 +2,7 @@
 
 mod files;
 mod reads;
+mod red_green;
 mod unchanged;
 
 use crate::cache_store::CacheStore;
@@ -16,11 +17,12 @@ use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{AskModels, CallResult, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
 use crate::submission::{Change, ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use crate::workspace::Workspace;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
+pub use red_green::Base;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -68,6 +70,10 @@ pub(crate) struct CheckRunner<'a> {
     forgetful: bool,
     /// What verifiers passed before, by component, settings and limits.
     passes: Mutex<BTreeMap<(String, String, String), Arc<CachedPasses>>>,
+    /// The identifier of the run.
+    run: String,
+    /// What the work is relative to.
+    base: Option<Base>,
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
@@ -153,6 +159,8 @@ impl<'a> CheckRunner<'a> {
             added: None,
             forgetful: false,
             passes: Mutex::default(),
+            run: String::new(),
+            base: None,
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
@@ -167,6 +175,16 @@ impl<'a> CheckRunner<'a> {
     /// Asks every verifier again, whatever it passed before.
     pub(crate) fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
+    }
+
+    /// Passes that are established now are those of this run.
+    pub fn in_run(self, run: &str) -> Self {
+        Self { run: run.to_owned(), ..self }
+    }
+
+    /// The repository and the commit that the work is relative to, for checks that run their commands there too.
+    pub fn relative_to(self, base: Option<Base>) -> Self {
+        Self { base, ..self }
     }
 
     /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
@@ -197,7 +215,7 @@ impl<'a> CheckRunner<'a> {
     fn passes_before(&self, store: &Arc<CacheStore>, check: &plan::Check, settings: &str) -> Arc<CachedPasses> {
         let key = (check.digest.clone(), settings.to_owned(), format!("{:?}", check.limits));
         let mut passes = self.passes.lock();
-        let read = || Arc::new(CachedPasses::of(store, &check.digest, settings, &check.limits));
+        let read = || Arc::new(CachedPasses::of(store, &check.digest, settings, &check.limits, &self.run));
         Arc::clone(passes.entry(key).or_insert_with(read))
     }
 
@@ -283,7 +301,14 @@ impl<'a> CheckRunner<'a> {
                     (submission.changes, submission.base) = (changes.clone(), base.clone());
                 }
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), submission).await;
-                let CallResult { mut verdict, log, log_dropped, ran, asked, .. } = answer;
+                let CallResult { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                if check.red_green && verdict.status == Status::Pass {
+                    let (commands, base) = (&self.services.commands, self.base.as_ref());
+                    let on_base;
+                    (on_base, verdict) =
+                        red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
+                    ran.extend(on_base);
+                }
                 self.fingerprint(check, &mut verdict);
                 FilesResult { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }
