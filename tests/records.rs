@@ -5,10 +5,13 @@ use gatehost::record::Record;
 use gatehost::schema;
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// Whether a record shows what it is a record of.
+type Shows = fn(&Value) -> bool;
 
 /// What a record of each kind must show. A case that is missing here fails, and so does a kind without a case.
-const KINDS: &[(&str, fn(&Value) -> bool)] = &[
+const KINDS: &[(&str, Shows)] = &[
     ("a-flaky-check", |record| {
         marked(record, "flaky") && every_check(record)[0]["runs"].as_array().is_some_and(|runs| runs.len() == 2)
     }),
@@ -87,7 +90,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     std::iter::once(all).chain(each).collect()
 }
 
-fn check(case: &PathBuf, kind: &str, shows: fn(&Value) -> bool) -> Result<(), Failed> {
+fn check(case: &Path, kind: &str, shows: Shows) -> Result<(), Failed> {
     let is_mistake = kind == "a-mistake";
     let schema = if is_mistake { schema::mistake() } else { schema::record() };
     let validator = jsonschema::validator_for(&schema)?;

@@ -307,9 +307,9 @@ pub fn below(folder: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// The root of the repository that `folder` is in.
-pub fn root(folder: &Path) -> Result<Option<PathBuf>, Error> {
+pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, Error> {
     let real = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-    repository(&real)
+    repository(&real, environment)
 }
 
 /// Files of a commit, in a folder of their own that is deleted with this value.

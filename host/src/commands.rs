@@ -266,6 +266,7 @@ impl Commands {
         let ran = {
             let _ =
                 (command, stdin, &self.root, &self.configuration, &self.cache, &self.state, self.at_most, self.reserve);
+            let _ = &self.environment;
             Err(NoResult::not_started(UNAVAILABLE.to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {

@@ -554,9 +554,10 @@ impl Session {
                 let has_cadence = plan.root.walk().any(|node| !node.when.is_empty());
                 let head = changes.base.clone();
                 let head = head.filter(|_| matches!(self.request.selection, Selection::Changed | Selection::Staged));
-                let folder = self.request.folder.clone();
+                let request = self.request.clone();
                 let know = move || {
-                    head.map_or(Ok(()), |head| recorder.note_commit(&folder, &head))?;
+                    let note = |head: String| recorder.note_commit(&request.folder, &head, &request.environment);
+                    head.map_or(Ok(()), note)?;
                     let unpassed = recorder.know(&mut said, has_cadence)?;
                     Ok((recorder, said, unpassed))
                 };
@@ -633,7 +634,8 @@ impl Session {
         let added = || added(&self.request, &changes, store.as_ref());
         let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done)).in_run(emitter.run());
-        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), changes::root(&self.request.folder)) {
+        let root = changes::root(&self.request.folder, environment);
+        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), root) {
             bench = bench.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
         }
         if !plan.commands.is_empty() && self.request.selection.is_live() {

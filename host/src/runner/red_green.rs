@@ -5,6 +5,7 @@
 //! fails for want of its dependencies has shown nothing.
 
 use crate::changes::{self, Stored};
+use crate::environment::Environment;
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::Command;
 use crate::environment::Environment;

@@ -89,8 +89,8 @@ impl Recorder {
     }
 
     /// Note the last commit where it holds what the last pass judged.
-    pub(super) fn note_commit(&self, folder: &Path, head: &str) -> Result<(), Error> {
-        commits::note_last(&*self.ledger, &self.project, folder, head)
+    pub(super) fn note_commit(&self, folder: &Path, head: &str, environment: &Environment) -> Result<(), Error> {
+        commits::note_last(&*self.ledger, &self.project, folder, head, environment)
     }
 
     /// Note that the run begins. From here on it counts as an attempt, whatever becomes of it. Where it `takes_time`, its steps
