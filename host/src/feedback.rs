@@ -45,8 +45,8 @@ pub fn feedback_in(gate: &Node, round: &Round) -> String {
     parts.sort_by_key(|part| part.rank);
     let mut text = match gate.outcome {
         Outcome::Fail => format!("The gate `{name}` failed.\n"),
-        Outcome::Error => format!("The gate `{name}` gave no answer.\n"),
-        _ => format!("The gate `{name}` came to no judgement{}.\n", reason(gate)),
+        Outcome::Error => format!("The gate `{name}` ended with an error.\n"),
+        _ => format!("The gate `{name}` reached no verdict{}.\n", reason(gate)),
     };
     if round.attempt > 0 {
         let class = gate.class.as_ref().map(|class| format!(" ({class}). {}", round::recovery(class)));
@@ -315,7 +315,7 @@ The same checks will be run again on the next submission.
             gate(NodeKind::Vote, Outcome::Abstain, vec![good(), check_node("bad", failed("no", Vec::new()))]);
         vote.reason = "divided: 1 for, 1 against".to_owned();
         let expected = "\
-The gate `g` came to no judgement (divided: 1 for, 1 against).
+The gate `g` reached no verdict (divided: 1 for, 1 against).
 - `bad` (verifier): fail: «no»
 - `g` (vote): abstain (divided: 1 for, 1 against)
 The same checks will be run again on the next submission.
@@ -384,7 +384,7 @@ The same checks will be run again on the next submission.
         let voters = vec![check_node("v#1", failed("", vec![bad.clone()])), check_node("v#2", failed("", vec![bad]))];
         let text = feedback(&gate(NodeKind::Vote, Outcome::Fail, voters));
         assert_eq!(text.matches("«bad»").count(), 1, "{text}");
-        assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 by «»\n"), "{text}");
+        assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 with «»\n"), "{text}");
         assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that are listed above\n"), "{text}");
     }
 

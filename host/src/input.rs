@@ -118,7 +118,7 @@ mod tests {
             (b"{\n  \"attempts\": 1}", "line 2, column 12: unknown field `attempts`, expected one of"),
             (b"{\"attempt\": -1}", "line 1, column 14: invalid value: integer `-1`, expected u32"),
             (b"attempt: many\n", "line 1, column 10: "),
-            (b"{\"evidence\": []}", "line 1, column 13: `evidence` is what gate itself established"),
+            (b"{\"evidence\": []}", "line 1, column 13: `evidence` is established by `gate`"),
             (b"- a\n- b\n", "line 1, column 1: "),
             (b"just words", "line 1, column 1: "),
         ] {
