@@ -281,7 +281,7 @@ fn terms() -> Value {
             "additionalProperties": false,
         },
         "on_error": { "description": "What an error does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
-        "on_abstain": { "description": "The same for an abstention.", "$ref": "#/$defs/leniency", "default": "block" },
+        "on_abstain": { "description": "What an abstention does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
         "on_not_applicable": {
             "description": "What `not-applicable` does: `skip` counts it neither way, `block` makes it an abstention.",
             "enum": ["skip", "block"],
