@@ -2,6 +2,7 @@
 
 mod files;
 mod reads;
+mod red_green;
 mod unchanged;
 
 use crate::cached_passes::CachedPasses;
@@ -15,11 +16,12 @@ use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{AskModels, CallResult, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use crate::workspace::Workspace;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
+pub use red_green::Base;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,6 +63,10 @@ pub struct CheckRunner<'a> {
     asked: Mutex<Vec<FileSet>>,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     forgetful: bool,
+    /// The identifier of the run.
+    run: String,
+    /// What the work is relative to.
+    base: Option<Base>,
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
@@ -135,6 +141,8 @@ impl<'a> CheckRunner<'a> {
             asked: Mutex::default(),
             added: None,
             forgetful: false,
+            run: String::new(),
+            base: None,
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
@@ -149,6 +157,16 @@ impl<'a> CheckRunner<'a> {
     /// Asks every verifier again, whatever it passed before.
     pub fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
+    }
+
+    /// Passes that are established now are those of this run.
+    pub fn in_run(self, run: &str) -> Self {
+        Self { run: run.to_owned(), ..self }
+    }
+
+    /// The repository and the commit that the work is relative to, for checks that run their commands there too.
+    pub fn relative_to(self, base: Option<Base>) -> Self {
+        Self { base, ..self }
     }
 
     /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
@@ -226,7 +244,7 @@ impl<'a> CheckRunner<'a> {
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && !self.forgetful);
         let work = Arc::new(Work {
-            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits)),
+            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits, &self.run)),
             source,
             capabilities: self.capabilities(&grants),
             grants,
@@ -253,7 +271,14 @@ impl<'a> CheckRunner<'a> {
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), submission).await;
-                let CallResult { mut verdict, log, log_dropped, ran, asked, .. } = answer;
+                let CallResult { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                if check.red_green && verdict.status == Status::Pass {
+                    let (commands, base) = (&self.services.commands, self.base.as_ref());
+                    let on_base;
+                    (on_base, verdict) =
+                        red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
+                    ran.extend(on_base);
+                }
                 self.fingerprint(check, &mut verdict);
                 FilesResult { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }

@@ -34,12 +34,13 @@ pub(super) struct FileAnswer {
     answer: CallResult,
     /// SHA-256 of its bytes; none where they could not be read.
     digest: Option<[u8; 32]>,
-    cached: bool,
+    /// The run that established it, where it was cached.
+    cached: Option<String>,
 }
 
 impl From<CallResult> for FileAnswer {
     fn from(answer: CallResult) -> Self {
-        Self { answer, digest: None, cached: false }
+        Self { answer, digest: None, cached: None }
     }
 }
 
@@ -134,16 +135,14 @@ impl Work {
         }
     }
 
-    /// The answer, and whether it was cached.
-    async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (CallResult, bool) {
-        if let Some(cached) = &self.cached
-            && cached.passed(&input)
-        {
-            return (Verdict::of(Status::Pass).into(), true);
+    /// The answer, and the run that established it where it was cached.
+    async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (CallResult, Option<String>) {
+        if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&input)) {
+            return (Verdict::of(Status::Pass).into(), Some(run));
         }
         let verifier = match self.verifier() {
             Ok(verifier) => verifier,
-            Err(failure) => return (failure.into(), false),
+            Err(failure) => return (failure.into(), None),
         };
         // Kept for the lines of findings, which most files have none of.
         let content = Arc::new(file.content);
@@ -156,7 +155,7 @@ impl Work {
         {
             cached.learn(input, &answer.verdict);
         }
-        (answer, false)
+        (answer, None)
     }
 }
 
@@ -230,7 +229,14 @@ fn summarise(
         };
         let digest = digest.map(|digest| format!("sha256:{}", hex(&digest))).unwrap_or_default();
         if let Some(path) = paths.get(index) {
-            files.push(JudgedFile { path: path.clone(), digest, status: verdict.status, cached, reason });
+            files.push(JudgedFile {
+                path: path.clone(),
+                digest,
+                status: verdict.status,
+                cached: cached.is_some(),
+                established: cached,
+                reason,
+            });
         }
         needs_person |= verdict.needs_person;
         classes.extend(verdict.class.map(|class| (verdict.status, class)));
