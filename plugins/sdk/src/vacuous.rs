@@ -41,7 +41,7 @@ pub fn is_vacuous_script(script: &str) -> bool {
     let piped = !script.contains("pipefail");
     deciding.iter().all(|step| {
         let fallback = step.rsplit_once("||").is_some_and(|(_, last)| is_vacuous_line(last));
-        // The last of a pipeline decides, and what runs beside it decides nothing.
+        // The last command of a pipeline decides, and a command in the background decides nothing.
         let passed_on = step
             .rsplit_once('|')
             .filter(|_| piped && !fallback)
@@ -51,7 +51,7 @@ pub fn is_vacuous_script(script: &str) -> bool {
     })
 }
 
-/// Whether a command only passes on what it reads, whatever that is.
+/// Whether a command only passes on what it reads.
 fn is_filter(line: &str) -> bool {
     const FILTERS: &[&str] =
         &["tee", "cat", "head", "tail", "sort", "uniq", "wc", "sed", "awk", "tr", "cut", "less", "more", "ts", "nl"];

@@ -29,17 +29,22 @@ pub(crate) fn refused(statement: &str) -> Option<(usize, &str)> {
         "create" | "alter" => defined(&words()),
         "copy" => copied(&words()),
         "drop" => operator(&words()),
-        "select" | "with" | "table" | "values" if contains(statement, "ties") => limited(&words()),
+        "select" | "with" | "table" | "values" if mentions(statement, b"ties") => limited(&words()),
         _ => None,
     };
-    found
-        .or_else(|| contains(statement, "encoding").then(|| encoded(&words())).flatten())
-        .map(|word| (word.at, word.text))
+    let encoded = || mentions(statement, b"encoding").then(|| encoded(&words())).flatten();
+    found.or_else(encoded).map(|word| (word.at, word.text))
 }
 
-/// Whether a word stands in a text, in any case.
-fn contains(text: &str, word: &str) -> bool {
-    text.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+/// Whether a word of lower case stands in a text, in any case.
+fn mentions(text: &str, word: &[u8]) -> bool {
+    let (text, first, second) = (text.as_bytes(), word[0], word[1]);
+    // Every statement is looked through, so most places must be ruled out by a comparison or two.
+    (1..text.len()).any(|at| {
+        text[at] | 0x20 == second
+            && text[at - 1] | 0x20 == first
+            && text.get(at - 1..at - 1 + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
+    })
 }
 
 /// Where these words stand in a row; `_` is any one.
