@@ -341,6 +341,26 @@ fn the_jobs_for_continuous_integration_refuse_bad_work_and_a_weaker_gate() {
 }
 
 #[test]
+fn a_first_push_is_judged_by_what_is_pushed() {
+    let work = Work::new();
+    let remote = work.home.path().join("remote.git");
+    let remote = remote.to_string_lossy();
+    work.must("git", &["init", "-q", "--bare", &remote]);
+    work.write("a.json", "{,}");
+    work.must("git", &["add", "."]);
+    work.must("git", &["commit", "-qm", "bad"]);
+    work.must("gate", &["install", "git"]);
+    let push = || work.run("git", &["push", "-q", &remote, "HEAD:refs/heads/new"]);
+    assert!(push().1.contains("trailing-comma"), "{}", push().1);
+    // Repaired, but not in what is pushed.
+    work.write("a.json", "{}");
+    let (code, said) = push();
+    assert!(code != Some(0) && said.contains("differs from the commit"), "{said}");
+    work.must("git", &["commit", "-qam", "repaired"]);
+    work.must("git", &["push", "-q", &remote, "HEAD:refs/heads/new"]);
+}
+
+#[test]
 fn what_went_past_the_hooks_is_not_verified() {
     let work = Work::new();
     work.must("gate", &["install", "git"]);
