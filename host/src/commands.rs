@@ -19,6 +19,8 @@ mod namespaces;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod work_copy;
+#[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -42,6 +44,7 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod mounts;
 
+mod command_lines;
 mod no_result;
 mod script;
 mod tape;
@@ -55,6 +58,8 @@ use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
 use crate::submission::{CommandEvidence, Printed};
 use crate::text;
+use crate::verdict::{Edit, ErrorKind};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,9 +128,38 @@ pub struct Ran {
     /// How well it was confined.
     pub sandbox: Sandbox,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
-    pub advice: Option<String>,
+    pub advice: Option<Advice>,
+    /// What it would change, for a command that repairs files.
+    pub rewrites: Vec<Rewrite>,
     /// Whether it was not run, and what it came to was recorded in another run.
     pub replayed: bool,
+}
+
+/// What may help a command that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What it lacks.
+    pub kind: ErrorKind,
+    /// What it lacks, in words.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl std::fmt::Display for Advice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.what, self.hint)
+    }
+}
+
+/// What a command would change in one file of the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// The file.
+    pub path: String,
+    /// The edits; none where the file is not text, or would be deleted.
+    pub edits: Vec<Edit>,
 }
 
 impl Commands {
@@ -179,6 +213,32 @@ impl Commands {
         Self { reserve, ..self }
     }
 
+    /// Whether a command is handed the files of the check that it runs for.
+    pub fn takes_files(&self, name: &str) -> bool {
+        self.declared.get(name).is_some_and(Command::takes_files)
+    }
+
+    /// Run a command for these files: once, or several times where it is handed them and they do not fit on one command
+    /// line. All runs together have the time of the command.
+    pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<Ran>, NoResult> {
+        let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
+            return self.run(name, Vec::new()).await.map(|ran| vec![ran]);
+        };
+        let mut outputs = Vec::new();
+        let mut left = command.timeout;
+        for run in command_lines::command_lines(command, files) {
+            let command = Command { run, timeout: left, ..command.clone() };
+            let ran = self.run_once(name, &command, Vec::new()).await?;
+            left = left.saturating_sub(ran.duration);
+            let is_late = ran.ending == Ending::TimedOut;
+            outputs.push(ran);
+            if is_late {
+                break;
+            }
+        }
+        Ok(outputs)
+    }
+
     /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
@@ -190,6 +250,10 @@ impl Commands {
         let Some(command) = self.declared.get(name) else {
             return Err(NoResult::not_started(format!("no command `{name}` is declared")));
         };
+        self.run_once(name, command, stdin).await
+    }
+
+    async fn run_once(&self, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }

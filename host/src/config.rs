@@ -25,7 +25,7 @@ mod units;
 
 pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
 pub use check::Check;
-pub use command::{Access, Command, Sandbox};
+pub use command::{Access, Command, FILES, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
@@ -83,6 +83,10 @@ pub struct Config {
     pub overrides: Overrides,
     /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
     pub protected: Vec<String>,
+    /// The files that checks of files look at, whatever they are for; empty for all.
+    pub files: Vec<String>,
+    /// The files that no check of files looks at.
+    pub exclude: Vec<String>,
     /// `[hook]`.
     pub hook: Hook,
     /// `[loop]`.
@@ -141,6 +145,8 @@ fn read(mut root: Table<'_>) -> Config {
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let files = root.get("files").and_then(|value| value.patterns(false)).unwrap_or_default();
+    let exclude = root.get("exclude").and_then(|value| value.patterns(true)).unwrap_or_default();
     let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
@@ -156,6 +162,8 @@ fn read(mut root: Table<'_>) -> Config {
         escalation,
         overrides,
         protected,
+        files,
+        exclude,
         hook,
         looping,
         places,

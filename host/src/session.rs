@@ -210,6 +210,13 @@ pub enum Unread {
     Ignore,
 }
 
+/// The configuration of a request, and where it came from. What it names is not looked at.
+pub fn configuration(request: &Request) -> Result<(Config, PolicyRecord), Error> {
+    let found = policy::find(request)?;
+    let record = found.record();
+    Ok((found.config, record))
+}
+
 /// What the configuration of a request says about hooks.
 pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
     Ok(policy::find(request)?.config.hook)
@@ -240,6 +247,8 @@ pub struct Planned {
     pub escalation: EscalationPolicy,
     /// Who may let something through without a pass.
     pub overrides: Overrides,
+    /// What of the configuration has no effect.
+    pub warnings: Vec<String>,
 }
 
 /// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
@@ -304,9 +313,10 @@ impl Host {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
-            let (found, plan, _) = session.plan(&emitter).await?;
+            let (found, plan, verifiers) = session.plan(&emitter).await?;
             let Config { retry, escalation, overrides, .. } = found.config.clone();
-            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides })
+            let warnings = verifiers.unused_grants(&plan);
+            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides, warnings })
         })
         .await
     }
@@ -395,6 +405,7 @@ impl Session {
         let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
         let changes = Arc::new(blocking(collect).await?);
         let mut subject = subject::of(&changes, self.request.submission.clone());
+        let left_out = subject::leave_out(&mut subject, plan)?;
         let recorder = blocked(recorder.await)?;
         let recorder = match recorder {
             Some(recorder) => {
@@ -405,7 +416,7 @@ impl Session {
             }
             None => None,
         };
-        let files = subject.paths.len();
+        let files = subject.paths.len() + left_out.len();
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
@@ -438,7 +449,11 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
+        let kept = subject::looked_at(plan)?;
+        let added = || {
+            let added = added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
+            added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
+        };
         let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done));
         if !plan.commands.is_empty() && self.request.selection.is_live() {
@@ -470,7 +485,8 @@ impl Session {
         record.attempts_allowed = told.submission.attempts_allowed;
         record.executor = told.submission.executor.clone();
         record.files = files;
-        record.unjudged = subject::unjudged(&record.gate, &told.paths);
+        record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
+        record.warnings = verifiers.unused_grants(plan);
         record.feedback = feedback;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder.take() {

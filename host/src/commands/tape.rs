@@ -8,7 +8,7 @@
 //! {"command": "verify", "exit_code": 1, "stdout": "1 test failed\n"}
 //! ```
 
-use super::{Captured, Ending, NoResult, Ran};
+use super::{Captured, Ending, NoResult, Ran, Rewrite};
 use crate::config::{Command, Sandbox};
 use crate::text::{self, hex};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,8 @@ struct Line {
     stderr: Output,
     #[serde(default)]
     duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rewrites: Vec<Rewrite>,
 }
 
 /// An output: its text, or where that is not all of it, its beginning and its end.
@@ -148,6 +150,7 @@ impl Line {
             stdout: Output::of(&ran.stdout),
             stderr: Output::of(&ran.stderr),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+            rewrites: ran.rewrites.clone(),
         }
     }
 
@@ -216,6 +219,7 @@ impl CommandTape {
                 duration: Duration::from_millis(line.duration_ms),
                 sandbox: Sandbox::None,
                 advice: None,
+                rewrites: line.rewrites,
                 replayed: true,
             }),
         })
@@ -255,6 +259,7 @@ mod tests {
             duration: Duration::from_millis(7),
             sandbox: Sandbox::None,
             advice: None,
+            rewrites: Vec::new(),
             replayed: false,
         };
         tape.note(&ran(1)).expect("noted");

@@ -44,6 +44,8 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
         protected: Vec::new(),
+        files: Vec::new(),
+        exclude: Vec::new(),
         hook: Hook::default(),
         looping: Loop::default(),
         places: Places::default(),
@@ -65,6 +67,7 @@ pub fn of_command(argv: &[String]) -> Config {
         read: Vec::new(),
         write: Vec::new(),
         min_sandbox: Sandbox::None,
+        fixes: false,
     };
     config.commands.insert(name.clone(), command);
     config.checks =

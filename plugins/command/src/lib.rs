@@ -46,6 +46,8 @@ impl SubmissionVerifier for Command {
                         Rule::error("signalled", "The command was ended by a signal."),
                         Rule::error("timed-out", "The command was stopped at its time limit.")
                             .help("Make it faster, or raise `timeout` of the command."),
+                        Rule::error("would-change", "The command, which repairs files, would change this one.")
+                            .help("Take the repair over: `gate fix`, or the command itself."),
                         Rule::note("named", "A place in the work that the failed command named."),
                     ]
                 },
