@@ -1,5 +1,9 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
+mod shape;
+
+pub use shape::differences;
+
 use crate::event::Event;
 use crate::looping::LoopRecord;
 use crate::record::{MistakeDocument, Record};

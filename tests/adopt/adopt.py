@@ -26,6 +26,7 @@ import time
 import xml.parsers.expat
 from pathlib import Path
 
+WORDS = ("nothing", "incomplete")  # what is counted besides exit codes
 LIMIT = 2.0  # per cent of commits that may end without a verdict
 
 
@@ -49,8 +50,7 @@ def repositories(folder):
 def clone(source, target, checkout):
     flags = ["--quiet", "--shared"] + ([] if checkout else ["--no-checkout"])
     done = subprocess.run(["git", "clone", *flags, str(source), str(target)], capture_output=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"cannot clone {source}: {done.stderr.decode(errors='replace')}")
+    return done.returncode == 0
 
 
 def gate(arguments, folder, *words):
@@ -174,7 +174,8 @@ def replay(arguments):
         counts = collections.Counter()
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder) / "work"
-            clone(source, work, False)
+            if not clone(source, work, False):
+                raise SystemExit(f"cannot clone {source}")
             commits = (git(work, "rev-list", "--no-merges", "-n", str(arguments.history), "HEAD") or b"").decode().split()
             commits = [commit for commit in commits if git(work, "rev-parse", "--verify", "--quiet", f"{commit}^") is not None]
             step = max(1, len(commits) // each)
@@ -183,6 +184,9 @@ def replay(arguments):
                 words = ["run", "--from-ref", f"{commit}^", "--to-ref", commit, "--format", "json", "--no-ledger", "-q"]
                 code, out, err, took = gate(arguments, work, *words)
                 spent += took
+                if code == 2 and "is missing here" in err:
+                    counts["incomplete"] += 1
+                    continue
                 counts[code] += 1
                 record = json.loads(out) if out.startswith("{") else {}
                 if "nothing-to-check" in record.get("marks", []):
@@ -196,7 +200,7 @@ def replay(arguments):
                     word = {True: "refused by the second parser, too", False: "ACCEPTED by the second parser", None: "look at it"}[opinion]
                     broken |= opinion is False
                     notes.append(f"- {name} {commit[:12]} exit {code}: {check} {path}{f':{line}' if line else ''}: {message.splitlines()[0][:160]} ({word})")
-        done = sum(count for code, count in counts.items() if code != "nothing")
+        done = sum(count for code, count in counts.items() if code not in WORDS)
         rows.append((name, done, counts[0], counts["nothing"], counts[1], counts[2], counts[3], spent / max(1, done)))
         totals.update(counts)
         print(f"{name}: {done} commits", file=sys.stderr)
@@ -204,12 +208,14 @@ def replay(arguments):
     print("|---|---|---|---|---|---|---|---|")
     for row in rows:
         print("| " + " | ".join(str(value) for value in row[:-1]) + f" | {row[-1]:.2f} |")
-    done = sum(count for code, count in totals.items() if code != "nothing")
+    done = sum(count for code, count in totals.items() if code not in WORDS)
     silent = 100.0 * totals[3] / max(1, done)
     print(f"| all | {done} | {totals[0]} | {totals['nothing']} | {totals[1]} | {totals[2]} | {totals[3]} | |")
     print(f"\nWithout a verdict: {silent:.2f} % (promised: below {LIMIT} %).\n")
     print("\n".join(notes))
-    others = [code for code in totals if code not in (0, 1, 3, "nothing")]
+    if totals["incomplete"]:
+        print(f"- {totals['incomplete']} commits were left out: a file of theirs is missing from the clone")
+    others = [code for code in totals if code not in (0, 1, 3, *WORDS)]
     return 1 if broken or silent >= LIMIT or others else 0
 
 
@@ -223,7 +229,9 @@ def initialise(arguments):
             continue
         with tempfile.TemporaryDirectory() as folder:
             work = Path(folder) / "work"
-            clone(source, work, True)
+            if not clone(source, work, True):
+                print(f"| {name} | left out: some of its files are missing from the clone | | | |", flush=True)
+                continue
             code, out, err, took = gate(arguments, work, "init")
             row = [name, f"exit {code}, {took:.0f} s"]
             told = [line.strip() for line in out.splitlines() if line.startswith("  ")]

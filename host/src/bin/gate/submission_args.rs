@@ -6,7 +6,6 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::input;
 use gatehost::schema;
-use gatehost::settings;
 use gatehost::submission::{Claim, Submission, Task, TaskSource};
 use std::fs::File;
 use std::io::{self, Read};
@@ -47,23 +46,13 @@ fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, E
 
 /// What is wrong with a document, field by field, as far as it can be read at all.
 fn wrong(name: &str, bytes: &[u8]) -> String {
-    const MOST: usize = 5;
     let text = String::from_utf8_lossy(bytes);
     let value: Option<serde_json::Value> = if text.trim_start().starts_with('{') {
         serde_json::from_str(&text).ok()
     } else {
         serde_saphyr::from_str(&text).ok()
     };
-    let problems = value.and_then(|value| settings::validate(&schema::submission().to_string(), &value).err());
-    let fields: Vec<String> = problems
-        .unwrap_or_default()
-        .into_iter()
-        .take(MOST)
-        .map(|problem| match problem.place.as_str() {
-            "" => problem.message,
-            place => format!("`{place}`: {}", problem.message),
-        })
-        .collect();
+    let fields = value.map(|value| schema::differences(&schema::submission(), &value)).unwrap_or_default();
     if fields.is_empty() {
         format!("`{name}` is not a submission")
     } else {
