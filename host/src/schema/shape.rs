@@ -20,16 +20,13 @@ struct Walk<'a> {
     found: &'a mut Vec<String>,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, schema: &Value, value: &Value, place: &str) {
-        let schema = self.resolved(schema);
+impl<'a> Walk<'a> {
+    fn value(&mut self, schema: &'a Value, value: &Value, place: &str) {
+        let schema = resolved(self.root, schema);
         if let Some(ways) = alternatives(schema) {
-            let ways: Vec<&Value> = ways.iter().map(|way| self.resolved(way)).collect();
-            if ways.iter().any(|way| has_type(way, value) && is_allowed(way, value)) {
-                if let Some(way) = ways.iter().find(|way| has_type(way, value) && is_allowed(way, value)) {
-                    self.value(&(*way).clone(), value, place);
-                }
-                return;
+            let ways: Vec<&'a Value> = ways.iter().map(|way| resolved(self.root, way)).collect();
+            if let Some(way) = ways.iter().find(|way| has_type(way, value) && is_allowed(way, value)) {
+                return self.value(way, value, place);
             }
             let shapes: Vec<String> = ways.iter().map(|way| shape(way)).filter(|shape| shape != "null").collect();
             return self.note(place, &shapes.join(" or "), value);
@@ -42,14 +39,14 @@ impl Walk<'_> {
                 let known = schema["properties"].as_object();
                 for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
                     if !fields.contains_key(required) {
-                        let of = known.and_then(|known| known.get(required)).map(|of| shape(self.resolved(of)));
+                        let of = known.and_then(|known| known.get(required)).map(|of| shape(resolved(self.root, of)));
                         let of = of.unwrap_or_else(|| "a value".to_owned());
                         self.found.push(format!("`{}` is missing: expected {of}", join(place, required)));
                     }
                 }
                 for (name, field) in fields {
                     match known.and_then(|known| known.get(name)) {
-                        Some(schema) => self.value(&schema.clone(), field, &join(place, name)),
+                        Some(schema) => self.value(schema, field, &join(place, name)),
                         None if schema["additionalProperties"] == false => {
                             let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
                             let hint = crate::config::nearest(name, names.iter().copied()).unwrap_or_default();
@@ -64,7 +61,7 @@ impl Walk<'_> {
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(&schema["items"].clone(), item, &format!("{place}[{index}]"));
+                    self.value(&schema["items"], item, &format!("{place}[{index}]"));
                 }
             }
             _ => {}
@@ -77,12 +74,12 @@ impl Walk<'_> {
             if place.is_empty() { String::new() } else { format!("`{}`: ", crate::text::clean_line(place, 80)) };
         self.found.push(format!("{place}expected {expected}, found `{found}`"));
     }
+}
 
-    /// What a reference leads to.
-    fn resolved<'s>(&'s self, schema: &'s Value) -> &'s Value {
-        let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
-        target.and_then(|pointer| self.root.pointer(pointer)).unwrap_or(schema)
-    }
+/// What a reference leads to.
+fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
+    target.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }
 
 fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
