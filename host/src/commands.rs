@@ -87,7 +87,7 @@ const RESERVE: u64 = 256 << 20;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was stopped at its time limit.
+    /// It timed out.
     TimedOut,
     /// It was ended by this signal.
     Signalled(i32),
@@ -198,17 +198,17 @@ impl Commands {
         Self { cache: self.cache.or_else(|| environment.cache_folder()), environment, ..self }
     }
 
-    /// Write down what commands come to, or take it from what was written down.
+    /// Writes down what commands come to, or takes it from what was written down.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
 
-    /// Confine no better than this, whatever the machine offers.
+    /// Confines no better than this, whatever the machine offers.
     pub fn with_at_most(self, at_most: Sandbox) -> Self {
         Self { at_most, ..self }
     }
 
-    /// End a command that leaves less than this of the disk, in bytes.
+    /// Ends a command that leaves less than this of the disk, in bytes.
     pub fn with_reserve(self, reserve: u64) -> Self {
         Self { reserve, ..self }
     }
@@ -244,11 +244,11 @@ impl Commands {
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
             let none_left =
-                || Err(NoResult::not_started(format!("the script has no further answer of the command `{name}`")));
+                || Err(NoResult::not_started(format!("`commands.json` has no further answer of the command `{name}`")));
             return script.next(name).unwrap_or_else(none_left);
         }
         let Some(command) = self.declared.get(name) else {
-            return Err(NoResult::not_started(format!("no command `{name}` is declared")));
+            return Err(NoResult::not_started(format!("the command `{name}` is not declared")));
         };
         self.run_once(name, command, stdin).await
     }
@@ -262,7 +262,7 @@ impl Commands {
         #[cfg(not(target_os = "linux"))]
         let ran = {
             let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
-            Err(NoResult::not_started("in this version, commands are run on Linux only".to_owned()))
+            Err(NoResult::not_started("this version runs commands on Linux only".to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {
             Some(tape) => tape.note(&ran).map(|()| ran),
@@ -272,7 +272,7 @@ impl Commands {
     }
 }
 
-/// End every command that runs, with all that it started, and let no other begin: the program is about to end. Waits for
+/// Ends every command that runs, with all that it started, and lets no other begin: the program is about to end. Waits for
 /// that, but no longer than this.
 pub(crate) fn end_all(patience: Duration) {
     #[cfg(target_os = "linux")]

@@ -9,23 +9,24 @@ use crate::commands::{CommandTape, Commands, Ending, Ran};
 use crate::config::{FileSet, Grant};
 use crate::environment::Environment;
 use crate::fingerprint;
-use crate::gate::{self, Event, RunCheck};
+use crate::gate::{self, GateEvent, RunCheck};
 use crate::models::{Models, Tape};
 use crate::outcome::JudgedFile;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{
-    Answer, AskModels, Capabilities, CommandsFor, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime,
+    AskModels, CallResult, Capabilities, CommandsFor, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime,
 };
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
 use crate::workspace::Workspace;
-use files::{Judged, Work, files};
+use files::{FilesResult, Work, files};
+use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use unchanged::Unchanged;
 
 /// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
@@ -66,7 +67,7 @@ pub struct CheckRunner<'a> {
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
-    observer: &'a (dyn Fn(Event<'_>) + Sync),
+    observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
 }
 
 /// What verifiers can be granted by name.
@@ -118,7 +119,7 @@ impl<'a> CheckRunner<'a> {
         verifiers: &'a Verifiers,
         subject: Subject,
         services: Services,
-        observer: &'a (dyn Fn(Event<'_>) + Sync),
+        observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
     ) -> Self {
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
@@ -143,12 +144,12 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Tell how many of how many files of a check are done.
+    /// Tells how many of how many files of a check are done.
     pub fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
 
-    /// Ask every verifier anew, whatever it passed before.
+    /// Asks every verifier again, whatever it passed before.
     pub fn forgetful(self, forgetful: bool) -> Self {
         Self { forgetful, ..self }
     }
@@ -162,7 +163,7 @@ impl<'a> CheckRunner<'a> {
     fn confirm_the_list(&self) -> Result<(), Failure> {
         let Some(added) = self.added else { return Ok(()) };
         let added = added()?;
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.asked.lock();
         let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
         let unjudged = unjudged.filter(|path| asked.iter().any(|files| files.contains(path)));
         let unjudged: Vec<&str> = unjudged.map(String::as_str).collect();
@@ -171,7 +172,7 @@ impl<'a> CheckRunner<'a> {
 
     /// What was logged, in the order of the checks' names.
     pub fn into_log(self) -> Vec<Logged> {
-        let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.into_inner();
         log.sort_by(|a, b| a.check.cmp(&b.check));
         log
     }
@@ -192,7 +193,7 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
+    /// Gives the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
         let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {
@@ -221,19 +222,19 @@ impl<'a> CheckRunner<'a> {
             all.iter().for_each(|path| self.unchanged.look_at(workspace, path));
         }
         if handed && !check.files.is_empty() {
-            self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(files);
+            self.asked.lock().push(files);
         }
         Ok(Some(all.into_iter().cloned().collect()))
     }
 
-    async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Judged, Failure> {
+    async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
         let handed = check.grants.iter().any(|grant| match grant {
             Grant::Command(name) => self.services.commands.takes_files(name),
             Grant::Workspace | Grant::Model(_) => false,
         });
         let paths = match check.shape {
             Shape::Submission => match self.files_of_commands(check, handed)? {
-                Some(paths) if paths.is_empty() => return Ok(gate::Judged::NoFiles),
+                Some(paths) if paths.is_empty() => return Ok(gate::Checked::NoFiles),
                 paths => paths.unwrap_or_default(),
             },
             Shape::File => {
@@ -241,10 +242,10 @@ impl<'a> CheckRunner<'a> {
                     .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
                 let paths = self.subject.paths.iter().filter(|path| files.contains(path));
                 let paths: Vec<String> = paths.cloned().collect();
-                self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(files);
+                self.asked.lock().push(files);
                 // Before anything is loaded: most checks of a default gate have no file.
                 if paths.is_empty() {
-                    return Ok(gate::Judged::NoFiles);
+                    return Ok(gate::Checked::NoFiles);
                 }
                 paths
             }
@@ -284,14 +285,14 @@ impl<'a> CheckRunner<'a> {
                 }
                 let mut submission = self.subject.submission.clone();
                 submission.evidence.extend_from_slice(evidence);
-                let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), &submission).await;
-                let Answer { verdict, log, log_dropped, ran, asked, .. } = answer;
+                let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), submission).await;
+                let CallResult { verdict, log, log_dropped, ran, asked, .. } = answer;
                 let mut verdict = no_judgement(verdict, &ran);
                 self.fingerprint(check, &mut verdict);
                 // What its verifier says is none of its business was not judged, and neither was what nobody answered for.
                 let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
                 let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
-                Judged { verdict: Some(verdict), files, log, log_dropped, ran, asked }
+                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -304,11 +305,11 @@ impl<'a> CheckRunner<'a> {
         };
         if !judged.log.is_empty() || judged.log_dropped > 0 {
             let logged = Logged { check: check.member.clone(), lines: judged.log, dropped: judged.log_dropped };
-            self.log.lock().unwrap_or_else(PoisonError::into_inner).push(logged);
+            self.log.lock().push(logged);
         }
         Ok(match judged.verdict {
-            None => gate::Judged::NoFiles,
-            Some(verdict) => gate::Judged::Answer(gate::Answer {
+            None => gate::Checked::NoFiles,
+            Some(verdict) => gate::Checked::Answer(gate::CheckAnswer {
                 verdict,
                 files: judged.files,
                 commands: judged.ran.iter().map(CommandEvidence::from).collect(),
@@ -343,7 +344,7 @@ fn no_judgement(verdict: Verdict, ran: &[Ran]) -> Verdict {
 }
 
 impl RunCheck for CheckRunner<'_> {
-    async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Judged {
+    async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Checked {
         self.ask(check, evidence).await.unwrap_or_else(|failure| Verdict::from(failure).into())
     }
 
@@ -356,7 +357,7 @@ impl RunCheck for CheckRunner<'_> {
         self.confirm_the_list()
     }
 
-    fn observe(&self, event: Event<'_>) {
+    fn observe(&self, event: GateEvent<'_>) {
         (self.observer)(event);
     }
 }

@@ -63,15 +63,15 @@ pub struct Command {
     pub timeout: Duration,
     /// The names of the environment variables that it sees.
     pub env: Vec<String>,
-    /// The folder that it runs in, relative to the root of the work.
+    /// The folder that it runs in, relative to the root of the workspace.
     pub cwd: Option<String>,
     /// Whether it may use the network.
     pub network: bool,
-    /// What it may do to the files of the work.
+    /// What it may do to the files of the workspace.
     pub workspace: Access,
-    /// What it sees besides: paths, relative to the root of the work or to the home (`~/`).
+    /// What it sees besides: paths, relative to the root of the workspace or to the home (`~/`).
     pub read: Vec<String>,
-    /// What it may change besides: paths as above. A folder inside the work is made if it is not there.
+    /// What it may change besides: paths as above. A folder inside the workspace is made if it is not there.
     pub write: Vec<String>,
     /// The least confinement.
     pub min_sandbox: Sandbox,
@@ -117,7 +117,7 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
     let cwd = table.get("cwd").and_then(|value| {
         let text = value.text("a folder")?;
         let inside = Path::new(&text).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if inside { Some(text) } else { value.expected("a folder inside the work") }
+        if inside { Some(text) } else { value.expected("a folder inside the workspace") }
     });
     let access = [("read-only", Access::ReadOnly), ("read-write", Access::ReadWrite)];
     let sandboxes = [("none", Sandbox::None), ("landlock", Sandbox::Landlock), ("namespaces", Sandbox::Namespaces)];

@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Write the file, unless there is one.
+/// Writes the file, unless there is one.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
     let mut file = File::create_new(path)
         .with_context(|| format!("cannot write `{}`", path.display()))
@@ -96,7 +96,7 @@ fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Erro
         writeln!(out, "  {taken}")?;
     }
     for left in &imported.left {
-        writeln!(out, "  not taken over: {left}")?;
+        writeln!(out, "  not converted: {left}")?;
     }
     writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")?;
     Ok(Exit::Pass)

@@ -11,8 +11,9 @@ use crate::interrupt;
 use gatehost::event::What;
 use gatehost::outcome::{NodeKind, Outcome};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The most steps that are listed; more would fill the terminal.
@@ -67,7 +68,7 @@ impl Progress {
         if !self.watched {
             return;
         }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         match (what, shown.as_mut()) {
             (What::RunStarted { gate, members, .. }, _) => *shown = Some(self.begin(gate, members)),
             (What::RunEnded { .. }, Some(shown)) => shown.bar.finish_and_clear(),
@@ -86,7 +87,7 @@ impl Progress {
             let running = Arc::clone(&running);
             // Asked at every tick, so that the time moves while nothing else does.
             let slowest = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = out.write_str(&running.lock().unwrap_or_else(PoisonError::into_inner).slowest());
+                let _ = out.write_str(&running.lock().slowest());
             };
             bar.set_style(style.with_key("slowest", slowest).progress_chars("##-"));
         }
@@ -111,7 +112,7 @@ impl Progress {
 
     /// Shows nothing any more, until another run begins.
     pub(crate) fn finish(&self) {
-        if let Some(shown) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(shown) = self.shown.lock().take() {
             shown.bar.finish_and_clear();
             shown.steps.iter().for_each(|step| self.lines.remove(&step.line));
             self.lines.remove(&shown.bar);
@@ -156,7 +157,7 @@ impl Shown {
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock()
     }
 
     fn step(&self, path: &str) -> Option<&Step> {

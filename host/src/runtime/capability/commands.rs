@@ -73,7 +73,7 @@ fn output(ran: &Ran) -> wit::Output {
 }
 
 fn rewrite(rewrite: &Rewrite) -> wit::Rewrite {
-    let edits = rewrite.edits.iter().cloned().map(convert::handed_over_edit).collect();
+    let edits = rewrite.edits.iter().cloned().map(convert::edit).collect();
     wit::Rewrite { path: rewrite.path.clone(), edits }
 }
 
