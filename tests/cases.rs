@@ -136,7 +136,7 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""run": ?"[0-9a-z]{26}""#, r#""run": "[RUN]""#),
         (r#""build": "[0-9a-f]{64}""#, r#""build": "[DIGEST]""#),
         (r"\b[0-9]+(\.[0-9]+)? (ms|s)\b", "[TIME]"),
-        (r"sha256:[0-9a-f]{64}", "sha256:[DIGEST]"),
+        (r"sha256:[0-9a-f]{12,64}", "sha256:[DIGEST]"),
         (r"\b[0-9]+ bytes\n", "[SIZE] bytes\n"),
         (r#""size": [0-9]+"#, r#""size": 0"#),
         (r#""started": "[^"]+""#, r#""started": "[MOMENT]""#),

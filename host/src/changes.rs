@@ -8,7 +8,10 @@ mod diff;
 mod folder;
 mod git;
 
+pub(crate) use diff::edits;
+
 use crate::cache_store::CacheStore;
+use crate::config::nearest;
 use crate::environment::Environment;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
@@ -106,6 +109,8 @@ pub enum Error {
         name: String,
         /// Whether a part of the history is missing.
         is_shallow: bool,
+        /// The names of branches and tags.
+        known: Vec<String>,
     },
     /// Several commits have that name.
     #[error("`{0}` is ambiguous: more than one ref has this name")]
@@ -191,8 +196,12 @@ impl Error {
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
+    pub fn hint(&self) -> Option<String> {
+        if let Self::UnknownCommit { name, is_shallow: false, known } = self {
+            let near = nearest(name, known.iter().map(String::as_str));
+            return near.or(Some("`git branch --all` lists the branches".to_owned()));
+        }
+        let hint = match self {
             Self::NoRepository { .. } => "use `--files` or `--all-files`, or run in a git repository",
             Self::Missing { .. } => "in a partial clone, fetch it first: `git fetch --refetch --no-filter`",
             Self::Forged { .. } => "`git fsck` lists damaged objects; clone the repository again",
@@ -210,7 +219,8 @@ impl Error {
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
             _ => return None,
-        })
+        };
+        Some(hint.to_owned())
     }
 }
 

@@ -19,6 +19,8 @@ mod namespaces;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod filter;
 #[cfg(all(feature = "commands", target_os = "linux"))]
+mod work_copy;
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod supervisor;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod landlock;
@@ -42,6 +44,7 @@ mod sys;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod mounts;
 
+mod command_lines;
 mod no_result;
 mod of_task;
 mod script;
@@ -56,6 +59,8 @@ use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
 use crate::submission::{CommandEvidence, Printed, Task};
 use crate::text;
+use crate::verdict::{Edit, ErrorKind};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -135,11 +140,40 @@ pub struct Ran {
     /// How well it was confined.
     pub sandbox: Sandbox,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
-    pub advice: Option<String>,
-    /// Whether it was not run, and its result was recorded in another run.
+    pub advice: Option<Advice>,
+    /// What it would change, for a command that repairs files.
+    pub rewrites: Vec<Rewrite>,
+    /// Whether it was not run, and what it came to was recorded in another run.
     pub replayed: bool,
     /// Whether it ran on the base, and not on the work.
     pub on_base: bool,
+}
+
+/// What may help a command that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What it lacks.
+    pub kind: ErrorKind,
+    /// What it lacks, in words.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl std::fmt::Display for Advice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.what, self.hint)
+    }
+}
+
+/// What a command would change in one file of the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// The file.
+    pub path: String,
+    /// The edits; none where the file is not text, or would be deleted.
+    pub edits: Vec<Edit>,
 }
 
 impl Commands {
@@ -242,7 +276,33 @@ impl Commands {
         Self { reserve, ..self }
     }
 
-    /// Runs a command to its end, with these bytes on its standard input. When the future is dropped, everything that
+    /// Whether a command is handed the files of the check that it runs for.
+    pub fn takes_files(&self, name: &str) -> bool {
+        self.declared.get(name).is_some_and(Command::takes_files)
+    }
+
+    /// Run a command for these files: once, or several times where it is handed them and they do not fit on one command
+    /// line. All runs together have the time of the command.
+    pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<Ran>, NoResult> {
+        let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
+            return self.run(name, Vec::new()).await.map(|ran| vec![ran]);
+        };
+        let mut outputs = Vec::new();
+        let mut left = command.timeout;
+        for run in command_lines::command_lines(command, files) {
+            let command = Command { run, timeout: left, ..command.clone() };
+            let ran = self.run_once(name, &command, Vec::new()).await?;
+            left = left.saturating_sub(ran.duration);
+            let is_late = ran.ending == Ending::TimedOut;
+            outputs.push(ran);
+            if is_late {
+                break;
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
@@ -257,6 +317,10 @@ impl Commands {
             let hint = "name the command in a plan of the base commit, and allow it in `allow`";
             return Err(NoResult::not_started(why.clone()).with_hint(hint).of(name));
         }
+        self.run_once(name, command, stdin).await
+    }
+
+    async fn run_once(&self, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }

@@ -25,7 +25,7 @@ mod units;
 
 pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
 pub use check::Check;
-pub use command::{Access, Command, Sandbox};
+pub use command::{Access, Command, FILES, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
@@ -84,6 +84,10 @@ pub struct Config {
     pub protected: Vec<String>,
     /// `[progress] file`: where reviews are logged, relative to the file.
     pub progress: Option<String>,
+    /// The files that checks of files look at, whatever they are for; empty for all.
+    pub files: Vec<String>,
+    /// The files that no check of files looks at.
+    pub exclude: Vec<String>,
     /// `[hook]`.
     pub hook: Hook,
     /// `[loop]`.
@@ -152,6 +156,8 @@ fn read(mut root: Table<'_>) -> Config {
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let files = root.get("files").and_then(|value| value.patterns(false)).unwrap_or_default();
+    let exclude = root.get("exclude").and_then(|value| value.patterns(true)).unwrap_or_default();
     let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
     let progress = one(&mut root, "progress", people::progress);
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
@@ -169,6 +175,8 @@ fn read(mut root: Table<'_>) -> Config {
         overrides,
         protected,
         progress,
+        files,
+        exclude,
         hook,
         looping,
         plan_file,

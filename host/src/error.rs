@@ -238,7 +238,7 @@ impl From<Failure> for Error {
 impl From<changes::Error> for Error {
     fn from(error: changes::Error) -> Self {
         let kind = if error.is_of_the_machine() || is_of_the_machine(&error) { Kind::Host } else { Kind::Input };
-        let hint = error.hint().map(str::to_owned);
+        let hint = error.hint();
         let source = StdError::source(&error).map(ToString::to_string);
         let made = Self::new(kind, &error).hint(hint);
         // Most messages hold their cause already.

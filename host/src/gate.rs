@@ -165,7 +165,8 @@ fn is_unconcerned(node: &Node) -> bool {
         Outcome::NotApplicable => check.files.is_some(),
         _ => false,
     };
-    checks.peek().is_some() && checks.all(|check| is_idle(check) && !check.shadow) && !node.shadow
+    // Where a gate of its own is in shadow, its checks are not: nobody would have decided.
+    checks.peek().is_some() && checks.all(is_idle) && !node.walk().any(|node| node.shadow)
 }
 
 /// On the way up, what a fail or an abstention rests on had to be known too. From here on only a pass is marked.

@@ -36,6 +36,12 @@ pub struct Plan {
     pub deadline: Duration,
     /// Whether a pass may rest on nothing that only the author of the change says.
     pub require_trusted: bool,
+    /// The files that checks of files look at, whatever they are for; empty for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The files that no check of files looks at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
     /// The gate.
     pub root: Node,
     /// The commands that its checks may run.

@@ -80,7 +80,10 @@ pub struct Record {
     /// The files that no check judged, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// What goes back to the author of the work; nothing after a pass.
+    /// What of the configuration has no effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What goes back to whoever did the work; nothing after a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The gate and all its members.
@@ -281,7 +284,7 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
     });
     let marks = [
         (Mark::Weak, passed && (unsure || checks().any(warned))),
-        (Mark::Relaxed, !gate.relaxed.is_empty()),
+        (Mark::Relaxed, !gate.relaxed.is_empty() || passed && gate.walk().any(left_out)),
         (Mark::Shadowed, passed && gate.walk().any(shadowed)),
         (Mark::Flaky, gate.walk().any(|node| node.flaky)),
         (Mark::Replayed, replayed),
@@ -321,6 +324,7 @@ impl Record {
             executor: Executor::default(),
             files: 0,
             unjudged: Vec::new(),
+            warnings: Vec::new(),
             feedback: None,
             gate,
         }

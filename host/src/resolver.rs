@@ -1,12 +1,12 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Refusal, Resolved, Resolver};
+use crate::plan::{Plan, Refusal, Resolved, Resolver};
 use crate::runtime::{Bundled, ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,6 +53,27 @@ impl Verifiers {
         let known = self.known();
         let known = known.values().flatten().find(|known| known.source.digest() == digest)?;
         known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
+    }
+
+    /// The grants of a plan that their verifiers never use: each is a right for nothing.
+    pub fn unused_grants(&self, plan: &Plan) -> Vec<String> {
+        let mut warnings = BTreeSet::new();
+        for check in plan.checks() {
+            let known = self.known();
+            let Some(known) = known.values().flatten().find(|known| known.source.digest() == check.digest) else {
+                continue;
+            };
+            if known.component_type.is_program() {
+                continue;
+            }
+            for grant in check.grants.iter().filter(|grant| !known.component_type.uses(grant)) {
+                let (name, verifier) = (&check.check, &check.verifier);
+                warnings.insert(format!(
+                    "`check.{name}` grants `{grant}`, which the verifier `{verifier}` does not use; take it out of `grants`"
+                ));
+            }
+        }
+        warnings.into_iter().collect()
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<Known>, Failure>>> {

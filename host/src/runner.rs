@@ -7,23 +7,26 @@ mod unchanged;
 
 use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
-use crate::commands::{CommandTape, Commands};
-use crate::config::FileSet;
+use crate::commands::{CommandTape, Commands, Ending, Ran};
+use crate::config::{FileSet, Grant};
 use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
 use crate::models::{Models, Tape};
+use crate::outcome::JudgedFile;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
-use crate::runtime::{AskModels, CallResult, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
+use crate::runtime::{
+    AskModels, CallResult, Capabilities, CommandsFor, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime,
+};
 use crate::submission::{Change, ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Status, Verdict};
+use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
 use crate::workspace::Workspace;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
 pub use red_green::Base;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -219,15 +222,17 @@ impl<'a> CheckRunner<'a> {
         Arc::clone(passes.entry(key).or_insert_with(read))
     }
 
-    /// What stands behind these grants.
-    fn capabilities(&self, grants: &Grants) -> Capabilities {
+    /// What stands behind these grants. Commands are handed these files.
+    fn capabilities(&self, grants: &Grants, files: &[String]) -> Capabilities {
         let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
         let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
         let reads = TracedReads { work: Arc::clone(&self.subject.workspace), reads: Arc::clone(&self.reads) };
         Capabilities {
             workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
-            commands: (!commands.is_empty())
-                .then(|| Granted { names: commands, by: Arc::clone(&self.services.commands) as Arc<dyn RunCommands> }),
+            commands: (!commands.is_empty()).then(|| {
+                let by = CommandsFor { commands: Arc::clone(&self.services.commands), files: files.to_vec() };
+                Granted { names: commands, by: Arc::new(by) as Arc<dyn RunCommands> }
+            }),
             models: (!models.is_empty())
                 .then(|| Granted { names: models, by: Arc::clone(&self.services.models) as Arc<dyn AskModels> }),
         }
@@ -246,9 +251,37 @@ impl<'a> CheckRunner<'a> {
         });
     }
 
+    /// The files that a check of commands is for; none where it is for whatever changed. A command that is handed its files
+    /// is for those that are there; any other for those that are gone, too.
+    fn files_of_commands(&self, check: &plan::Check, handed: bool) -> Result<Option<Vec<String>>, Failure> {
+        if check.files.is_empty() && check.exclude.is_empty() && !handed {
+            return Ok(None);
+        }
+        let files = FileSet::new(&check.files, &check.exclude)
+            .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
+        let Subject { paths, submission, workspace } = &*self.subject;
+        let gone = submission.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
+        let gone = gone.flatten().filter(|_| !handed);
+        let all: BTreeSet<&String> = paths.iter().chain(gone).filter(|path| files.contains(path)).collect();
+        if handed {
+            all.iter().for_each(|path| self.unchanged.look_at(workspace, path));
+        }
+        if handed && !check.files.is_empty() {
+            self.asked.lock().push(files);
+        }
+        Ok(Some(all.into_iter().cloned().collect()))
+    }
+
     async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
+        let handed = check.grants.iter().any(|grant| match grant {
+            Grant::Command(name) => self.services.commands.takes_files(name),
+            Grant::Workspace | Grant::Model(_) => false,
+        });
         let paths = match check.shape {
-            Shape::Submission => Vec::new(),
+            Shape::Submission => match self.files_of_commands(check, handed)? {
+                Some(paths) if paths.is_empty() => return Ok(gate::Checked::NoFiles),
+                paths => paths.unwrap_or_default(),
+            },
             Shape::File => {
                 let files = FileSet::new(&check.files, &check.exclude)
                     .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
@@ -273,7 +306,7 @@ impl<'a> CheckRunner<'a> {
         let work = Arc::new(Work {
             cached: store.map(|store| self.passes_before(store, check, &settings)),
             source,
-            capabilities: self.capabilities(&grants),
+            capabilities: self.capabilities(&grants, &paths),
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
@@ -301,7 +334,8 @@ impl<'a> CheckRunner<'a> {
                     (submission.changes, submission.base) = (changes.clone(), base.clone());
                 }
                 let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), submission).await;
-                let CallResult { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                let mut verdict = no_judgement(verdict, &ran);
                 if check.red_green && verdict.status == Status::Pass {
                     let (commands, base) = (&self.services.commands, self.base.as_ref());
                     let on_base;
@@ -310,7 +344,10 @@ impl<'a> CheckRunner<'a> {
                     ran.extend(on_base);
                 }
                 self.fingerprint(check, &mut verdict);
-                FilesResult { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
+                // What its verifier says is none of its business was not judged, and neither was what nobody answered for.
+                let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
+                let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
+                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -334,6 +371,30 @@ impl<'a> CheckRunner<'a> {
                 models: judged.asked,
             }),
         })
+    }
+}
+
+/// A file that a command was handed.
+fn handed_over(path: &str, status: Status) -> JudgedFile {
+    JudgedFile { path: path.to_owned(), digest: String::new(), status, cached: false, reason: String::new() }
+}
+
+/// Where a command failed for its confinement, or for what is not installed, that is no judgement of the work; unless more
+/// was found than that it failed.
+fn no_judgement(verdict: Verdict, ran: &[Ran]) -> Verdict {
+    let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
+    let told = ran.iter().find_map(|ran| {
+        let advice = ran.advice.as_ref()?;
+        // pytest, for one, reports every file that it cannot import, and ends with another code than for failed tests.
+        let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != Ending::Exited(1);
+        (found <= 1 || nothing_ran).then_some(advice)
+    });
+    match told.filter(|_| verdict.status == Status::Fail) {
+        Some(advice) => {
+            let failure = Failure::new(advice.kind, &advice.what).hint(&advice.hint);
+            Verdict { findings: verdict.findings, findings_omitted: verdict.findings_omitted, ..failure.into() }
+        }
+        None => verdict,
     }
 }
 

@@ -29,7 +29,9 @@ mod wasi;
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{CallResult, FileInput, Terms, Used};
-pub use capability::{AskModels, Capabilities, Capability, Granted, Grants, Pending, ReadFiles, RunCommands};
+pub use capability::{
+    AskModels, Capabilities, Capability, CommandsFor, Granted, Grants, Pending, ReadFiles, RunCommands,
+};
 pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
 pub use load::{Code, Verifier};

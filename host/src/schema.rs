@@ -1,9 +1,13 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
+mod shape;
+
+pub use shape::differences;
+
 use crate::event::Event;
 use crate::looping::LoopRecord;
 use crate::record::{MistakeDocument, Record};
-use crate::runtime::{ProgramInput, ProgramOutput};
+use crate::runtime::{BUNDLED, ProgramInput, ProgramOutput};
 use crate::submission::Submission;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -14,6 +18,20 @@ pub fn submission() -> Value {
     let mut schema = schema.to_value();
     schema["title"] = json!("Gatehost submission");
     schema
+}
+
+/// A submission document to start from.
+pub const EXAMPLE_SUBMISSION: &str = include_str!("schema/submission.example.json");
+
+/// An evaluator's transcript, as `--evaluator` reads it.
+pub const EXAMPLE_TRANSCRIPT: &str = include_str!("schema/transcript.example.jsonl");
+
+/// The prompt of the bundled reviewer: a template to start from, for its setting `prompt`.
+pub fn example_prompt() -> String {
+    let reviewer = BUNDLED.iter().find(|bundled| bundled.name == "review-verdict");
+    let schema = reviewer.map(|reviewer| reviewer.description().settings_schema);
+    let schema = schema.and_then(|schema| serde_json::from_str::<Value>(&schema).ok()).unwrap_or_default();
+    schema["properties"]["prompt"]["default"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The schema of the record that `--format json` prints.
@@ -124,6 +142,8 @@ pub fn gate_toml() -> Value {
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
+            "files": { "description": "The files that checks of files look at, whatever they are for; all, if it is not given.", "$ref": "#/$defs/globs" },
+            "exclude": { "description": "Files that no check of files looks at.", "$ref": "#/$defs/globs" },
             "protected": {
                 "description": "Files, such as tests, whose changes need human review. In a repository, they are compared with the base commit.",
                 "$ref": "#/$defs/globs",
@@ -459,6 +479,7 @@ fn command() -> Value {
         "read": { "description": "More readable paths: in the workspace, absolute, or `~/…`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "write": { "description": "More writable paths, as above. A missing folder in the workspace is created; symlinks in the workspace are not followed.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "min_sandbox": { "description": "The sandbox level without which the command does not run.", "enum": ["none", "landlock", "namespaces"], "default": "none" },
+        "fixes": { "description": "The command repairs files. It runs in a copy of the workspace, and each file that it would change becomes a finding with a fix.", "type": "boolean", "default": false },
     })
 }
 
@@ -493,4 +514,17 @@ fn model() -> Value {
 fn merged(parts: &[&Value]) -> Value {
     let all = parts.iter().filter_map(|part| part.as_object()).flatten();
     Value::Object(all.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_are_what_they_say() {
+        let said = crate::input::parse(EXAMPLE_SUBMISSION.as_bytes()).expect("a submission");
+        assert!(said.task.is_some() && said.claim.is_some() && !said.tool_calls.is_empty());
+        assert!(crate::input::transcript(EXAMPLE_TRANSCRIPT.as_bytes()).expect("a transcript").completed);
+        assert!(example_prompt().contains("{{changes}}"), "{}", example_prompt());
+    }
 }

@@ -282,6 +282,13 @@ pub fn configured(request: &Request) -> Result<Configured, Error> {
     Ok(Configured { policy: found.record(), hook: found.config.hook, stands_alone })
 }
 
+/// The configuration of a request, and where it came from. What it names is not looked at.
+pub fn configuration(request: &Request) -> Result<(Config, PolicyRecord), Error> {
+    let found = policy::find(request)?;
+    let record = found.record();
+    Ok((found.config, record))
+}
+
 /// Whether answers are recorded, or come from an earlier recording.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -311,6 +318,8 @@ pub struct Planned {
     pub escalation: EscalationPolicy,
     /// Who may let something through without a pass.
     pub overrides: Overrides,
+    /// What of the configuration has no effect.
+    pub warnings: Vec<String>,
 }
 
 /// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
@@ -375,9 +384,10 @@ impl Host {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
-            let (found, plan, _) = session.plan(&emitter).await?;
+            let (found, plan, verifiers) = session.plan(&emitter).await?;
             let Config { retry, escalation, overrides, .. } = found.config.clone();
-            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides })
+            let warnings = verifiers.unused_grants(&plan);
+            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides, warnings })
         })
         .await
     }
@@ -546,6 +556,7 @@ impl Session {
         if let Some(known) = &self.request.repeat {
             subject.paths.clone_from(&known.paths);
         }
+        let left_out = subject::leave_out(&mut subject, plan)?;
         let recorder = blocked(recorder.await)?;
         let mut predecessor_unpassed = self.request.repeat.as_ref().is_some_and(|known| known.predecessor_unpassed);
         let recorder = match recorder {
@@ -568,7 +579,7 @@ impl Session {
             }
             None => None,
         };
-        let files = subject.paths.len();
+        let files = subject.paths.len() + left_out.len();
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.facts.predecessor_unpassed = predecessor_unpassed;
         circumstances.changed = subject::changed(&changes, &subject.submission);
@@ -631,7 +642,11 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request, &changes, store.as_ref());
+        let kept = subject::looked_at(plan)?;
+        let added = || {
+            let added = added(&self.request, &changes, store.as_ref());
+            added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
+        };
         let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
         let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done)).in_run(emitter.run());
         let root = changes::root(&self.request.folder, environment);
@@ -677,10 +692,11 @@ impl Session {
         record.attempts_allowed = told.submission.attempts_allowed;
         record.executor = told.submission.executor.clone();
         record.files = files;
+        record.warnings = verifiers.unused_grants(plan);
         record.feedback = feedback;
         let mut record = blocking(move || {
             record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
-            record.unjudged = subject::unjudged(&record.gate, &told.paths);
+            record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
             Ok(record)
         })
         .await?;

@@ -2,6 +2,7 @@
 
 mod bounded;
 
+use crate::config::nearest;
 use crate::text::clean_line;
 use serde_json::{Map, Value};
 
@@ -78,12 +79,28 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         .take(MAX_PROBLEMS)
         .map(|error| Problem {
             place: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
-            // It quotes the schema.
-            message: clean_line(&error.to_string(), MAX_MESSAGE),
+            message: message(&error),
             of_schema: false,
         })
         .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// What is wrong, with the nearest valid word or key where one is near. It quotes the schema.
+fn message(error: &jsonschema::ValidationError<'_>) -> String {
+    use jsonschema::error::ValidationErrorKind as Kind;
+    let near = match error.kind() {
+        Kind::Enum { options } => {
+            let words: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            error.instance().as_str().and_then(|text| nearest(text, words))
+        }
+        _ => None,
+    };
+    let text = clean_line(&error.to_string(), MAX_MESSAGE);
+    match near.filter(|hint| hint.starts_with("did you mean")) {
+        Some(hint) => format!("{text}; {hint}"),
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +145,15 @@ mod tests {
         assert_eq!(places(SCHEMA, json!({"signal": 1, "list": [1, "x"]})), ["list.1", "signal"]);
         assert_eq!(places("{", json!({})), [""]);
         assert_eq!(places(r#"{"type": 5}"#, json!({})), [""]);
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_right_is_named() {
+        let schema = r#"{"properties": {"dialect": {"enum": ["json", "jsonc", "json5"]}}}"#;
+        let told =
+            |word: &str| validate(schema, &json!({ "dialect": word })).expect_err("a problem")[0].message.clone();
+        assert!(told("jsonn").ends_with("; did you mean `json`?"), "{}", told("jsonn"));
+        assert!(!told("yaml").contains("did you mean"), "{}", told("yaml"));
     }
 
     #[test]

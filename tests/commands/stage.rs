@@ -37,6 +37,7 @@ impl Bed {
             read: Vec::new(),
             write: Vec::new(),
             min_sandbox: level,
+            fixes: false,
         };
         let folder = tempfile::tempdir().expect("a folder");
         // Not there, unless a test makes it.

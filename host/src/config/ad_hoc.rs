@@ -46,6 +46,8 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         overrides: Overrides::default(),
         protected: Vec::new(),
         progress: None,
+        files: Vec::new(),
+        exclude: Vec::new(),
         hook: Hook::default(),
         looping: Loop::default(),
         plan_file: None,
@@ -71,6 +73,7 @@ pub fn of_command(argv: &[String]) -> Config {
         read: Vec::new(),
         write: Vec::new(),
         min_sandbox: Sandbox::None,
+        fixes: false,
     };
     config.commands.insert(name.clone(), command);
     config.checks =

@@ -127,7 +127,16 @@ pub(super) fn run_plan_first(plan: &Plan, script: &Script, failed: &BTreeSet<Str
 
 pub(super) fn plan(root: plan::Node) -> Plan {
     let (commands, models) = (BTreeMap::new(), BTreeMap::new());
-    Plan { format: 1, deadline: Duration::from_secs(1_800), require_trusted: false, root, commands, models }
+    Plan {
+        format: 1,
+        deadline: Duration::from_secs(1_800),
+        require_trusted: false,
+        files: Vec::new(),
+        exclude: Vec::new(),
+        root,
+        commands,
+        models,
+    }
 }
 
 fn node(name: &str, what: What) -> plan::Node {

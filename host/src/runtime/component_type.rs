@@ -2,6 +2,7 @@
 
 use super::capability::{Capability, Grants};
 use super::wasi;
+use crate::config::Grant;
 use crate::plan::Shape;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
@@ -179,6 +180,13 @@ impl ComponentType {
     /// Refuses a component that wants what is not there, or what its check was not granted.
     pub fn permit(&self, grants: &Grants) -> Result<(), Failure> {
         self.imports.iter().try_for_each(|import| permit(import, grants))
+    }
+
+    /// Whether it could use a grant at all.
+    pub fn uses(&self, grant: &Grant) -> bool {
+        let only = Grants::from_iter([grant.clone()]);
+        let wanted = self.imports.iter().map(|import| Name::new(import)).filter(|name| name.package == PACKAGE);
+        wanted.filter_map(|name| Capability::of_interface(name.interface)).any(|wanted| wanted.is_granted(&only))
     }
 
     /// Every import for which it would be refused.

@@ -1,6 +1,6 @@
 //! What verifiers that run a command have in common: choosing it, and saying how it ended.
 
-use crate::commands::{self, Captured, Ending, Error, Output};
+use crate::commands::{self, Captured, Ending, Error, Output, Rewrite};
 use crate::{Class, Finding, Place, Status, Verdict};
 
 /// Run the command of this name, or the only one that is granted: one output, or several where it was handed more files
@@ -27,7 +27,7 @@ pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict 
         Status::Pass => 2,
         Status::NotApplicable => 3,
     };
-    let mut verdicts: Vec<Verdict> = outputs.iter().map(judge).collect();
+    let mut verdicts: Vec<Verdict> = outputs.iter().map(|output| repaired(output, judge(output))).collect();
     let Some(worst) = (0..verdicts.len()).min_by_key(|index| severity(&verdicts[*index])) else {
         return Verdict::abstain("the command was not run");
     };
@@ -37,6 +37,31 @@ pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict 
         verdict.metrics.extend(other.metrics);
     }
     verdict
+}
+
+/// A verdict with what the command would change: nothing passes that a repair would make otherwise.
+fn repaired(output: &Output, verdict: Verdict) -> Verdict {
+    if output.rewrites.is_empty() {
+        return verdict;
+    }
+    let line = line(output);
+    let finding = |rewrite: &Rewrite| {
+        let finding = Finding::error("would-change", format!("`{line}` would change this file")).key("would-change");
+        let Some(place) = Place::inside(&rewrite.path) else { return finding };
+        match rewrite.edits.first() {
+            None => finding.at(place),
+            Some(first) => finding
+                .at(Place { line: Some(first.start_line), ..place })
+                .fix(format!("what `{line}` makes of it"), rewrite.edits.clone()),
+        }
+    };
+    let mut findings = verdict.findings;
+    findings.extend(output.rewrites.iter().map(finding));
+    let files = output.rewrites.len();
+    let summary = format!("{files} file{} would be changed", if files == 1 { "" } else { "s" });
+    let summary = if verdict.summary.is_empty() { summary } else { format!("{}; {summary}", verdict.summary) };
+    let class = verdict.class.or(Some(Class::VerifyFailure));
+    Verdict { status: Status::Fail, summary, findings, class, ..verdict }
 }
 
 /// Which of the granted commands is meant.
@@ -183,6 +208,23 @@ mod tests {
         ] {
             assert_eq!(failure(&ended(ending)).map(|finding| finding.code).as_deref(), code);
         }
+    }
+
+    #[test]
+    fn nothing_passes_that_a_repair_would_change() {
+        let edit =
+            crate::Edit { start_line: 3, start_column: 1, end_line: 4, end_column: 1, replacement: "b\n".into() };
+        let rewrites = vec![
+            Rewrite { path: "src/a.rs".to_owned(), edits: vec![edit] },
+            Rewrite { path: "logo.png".to_owned(), edits: Vec::new() },
+        ];
+        let output = Output { rewrites, ..ended(Ending::Exited(0)) };
+        let verdict = repaired(&output, Verdict::pass());
+        assert_eq!((verdict.status, &*verdict.summary), (Status::Fail, "2 files would be changed"));
+        let fixes: Vec<bool> = verdict.findings.iter().map(|finding| finding.fix.is_some()).collect();
+        assert_eq!(fixes, [true, false]);
+        assert_eq!(verdict.findings[0].place.as_ref().and_then(|place| place.line), Some(3));
+        assert_eq!(repaired(&ended(Ending::Exited(0)), Verdict::pass()).status, Status::Pass);
     }
 
     #[test]

@@ -79,6 +79,7 @@ const RULES: &[Rule] = &[
     Rule::error("signalled", "The command was ended by a signal."),
     Rule::error("timed-out", "The command was stopped at its time limit.")
         .help("Make it faster, or raise `timeout` of the command."),
+    Rule::error("would-change", "The command, which repairs files, would change this one."),
     Rule::error("contradiction", "The command ended with exit code 0 although tests failed.")
         .help("Have the command end with another code when a test fails."),
     Rule::error("too-few-tests", "Fewer tests ran than `min_tests`."),

@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Fix(Fix),
     /// Show the resolved configuration and its digest
     Plan(Plan),
+    /// List the gates and checks of the configuration
+    List(List),
     /// Print the record of a run in another format
     Report(Report),
     /// Handle a hook event of a coding agent: run a gate, and send the agent back until it passes
@@ -199,7 +201,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) evaluator: Option<PathBuf>,
     /// Run checks up to this tier only
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = tier)]
     pub(crate) tier: Option<u32>,
     /// Run only these checks; the record notes the exclusion
     #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
@@ -252,6 +254,14 @@ pub(crate) struct Run {
     /// Also write a report to a file; repeatable
     #[arg(long, value_name = "FORMAT=FILE")]
     pub(crate) output: Vec<OutputTo>,
+}
+
+/// A tier, from 1.
+fn tier(text: &str) -> Result<u32, String> {
+    let read = text.parse().ok().filter(|tier| (1..=1_000).contains(tier));
+    read.ok_or_else(|| {
+        "expected a number from 1, such as `--tier 2`; gate.toml says which members have which `tier`".to_owned()
+    })
 }
 
 /// The names of the formats of reports.
@@ -514,7 +524,7 @@ pub(crate) struct Loop {
     #[arg(long, value_name = "FILE")]
     pub(crate) insert_fix_tasks: Option<PathBuf>,
     /// Run checks up to this tier only
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = tier)]
     pub(crate) tier: Option<u32>,
     /// Ignore cached results
     #[arg(long)]
@@ -579,7 +589,20 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Never overwrites a file.")]
+#[command(after_help = "`gate plan` shows what they mean, `gate inspect` lists the bundled verifiers.")]
+pub(crate) struct List {
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The gates are tried before they are written: files that are broken on purpose, vendored and generated folders are left out, \
+tests get what they need, and each decision is told. Tests run for three minutes at most. It never overwrites a file.")]
 pub(crate) struct Init {
     /// Convert the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
     #[arg(long, value_name = "FILE")]
@@ -587,14 +610,24 @@ pub(crate) struct Init {
     /// Print the file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Do not try the gates: no check and no test is run
+    #[arg(long)]
+    pub(crate) no_run: bool,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gate schema gate > gate.schema.json")]
+#[command(after_help = "\
+Examples:
+  gate schema gate > gate.schema.json
+  gate schema submission --example > done.json
+  gate schema review-prompt --example > review.md")]
 pub(crate) struct Schema {
     /// The document
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
+    /// Print an example to start from instead
+    #[arg(long)]
+    pub(crate) example: bool,
 }
 
 /// What has a schema.
@@ -616,6 +649,10 @@ pub(crate) enum SchemaOf {
     ProgramInput,
     /// The output of such a program
     ProgramOutput,
+    /// The document of `gate run --evaluator`; only with `--example`
+    Transcript,
+    /// The prompt of a reviewer; only with `--example`
+    ReviewPrompt,
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,11 @@ pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Error>
         show(global, &root, *target, install::install(*target, &root, &gate)?);
     }
     if !targets.is_empty() && !global.quiet {
+        if root.join("gate.toml").symlink_metadata().is_err() {
+            say(
+                "note: there is no gate.toml yet, so the default gate runs; `gate init` writes one for this repository",
+            );
+        }
         say("`gate doctor` proves that what was installed blocks");
     }
     Ok(Exit::Pass)

@@ -20,6 +20,7 @@ mod inspect;
 mod install;
 mod interrupt;
 mod languages;
+mod list;
 mod log;
 mod loop_;
 mod mcp;
@@ -33,6 +34,7 @@ mod report;
 mod resume;
 mod run;
 mod submission_args;
+mod suggest;
 mod tasks;
 mod schema;
 mod skip;
@@ -55,6 +57,12 @@ fn main() -> ExitCode {
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
+            if let Some(error) = suggest::instead(&said, &Arguments::command()) {
+                let color = terminal::color_of_help(std::env::args_os());
+                let stderr = std::io::IsTerminal::is_terminal(&std::io::stderr());
+                error.print(color == clap::ColorChoice::Always || color == clap::ColorChoice::Auto && stderr);
+                return ExitCode::from(Exit::Mistake.code());
+            }
             // Help, or a mistake. Where it cannot be written, there is nobody to tell.
             let _ = said.print();
             if !said.use_stderr() {
@@ -83,6 +91,7 @@ fn main() -> ExitCode {
         Command::Fix(command) => fix::run(global, command),
         Command::CheckPlan(command) => check_plan::run(global, command),
         Command::Plan(command) => plan::run(global, command),
+        Command::List(command) => list::run(global, command),
         Command::Hook(command) => return hook::run(global, command),
         Command::HookRun => return hook::child(),
         Command::GitHook(command) => git_hook::run(global, command),

@@ -19,20 +19,38 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Error> {
-    let ran = run_gate(global, command);
+    let ran = run_gate(global, command).map_err(|error| named_file(global, command, error));
     if let Err(error) = &ran {
         reports::instead(global, &command.output, error)?;
     }
     ran
 }
 
+/// Say how a file is named, where one was named as a gate.
+fn named_file(global: &Global, command: &Run, error: Error) -> Error {
+    let named = command.gate.as_deref().filter(|name| global.directory.join(name).exists());
+    match named.filter(|_| error.to_string().contains("expected the name of a gate")) {
+        Some(name) => error.hint(format!("to judge this file or folder: `gate run --files {name}`")),
+        None => error,
+    }
+}
+
+/// Tell what has no effect here, and would elsewhere.
+fn skip_variable(global: &Global) {
+    if !global.quiet && std::env::var_os("SKIP").is_some_and(|value| !value.is_empty()) {
+        say("note: the variable `SKIP` has no effect; `--skip CHECK` leaves a check out, and the record says so");
+    }
+}
+
 fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
     let request = request(global, command)?;
+    skip_variable(global);
     let host = setup::host(global, &request.environment)?;
     if command.dry_run {
         let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
         let format = if command.format == ReportFormat::Json { Format::Json } else { Format::Human };
-        plan::show(&planned.plan, format)?;
+        plan::show(&planned.plan, format, global.verbose)?;
+        warn(global, &planned.warnings);
         announce(global, &planned.policy, "is");
         return Ok(Exit::Pass);
     }
@@ -44,6 +62,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
     // Where the events go, nothing else does that nobody asked for.
     let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
     reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
+    warn(global, &record.warnings);
     announce(global, &record.policy, "was");
     Ok(record.status.into())
 }
@@ -117,7 +136,14 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     Ok(settings)
 }
 
-/// Tells where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+/// Tell what of the configuration has no effect.
+pub(crate) fn warn(global: &Global, warnings: &[String]) {
+    if !global.quiet {
+        warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
+    }
+}
+
+/// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
 pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {
