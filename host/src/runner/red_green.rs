@@ -5,9 +5,9 @@
 //! fails for want of its dependencies has shown nothing.
 
 use crate::changes::{self, Stored};
-use crate::environment::Environment;
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::Command;
+use crate::environment::Environment;
 use crate::environment::Environment;
 use crate::plan;
 use crate::submission::Submission;
