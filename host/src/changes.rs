@@ -394,7 +394,7 @@ pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Resu
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
     let missing = || Error::NoRepository { path: folder.clone(), asked: "a copy of the work" };
     let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?;
-    repository.copy(base, &*open(&repository.root)?)
+    repository.copy(base, &open(&repository.root)?)
 }
 
 /// The root of the repository around the repository with the root `inner`, a real path.

@@ -402,7 +402,7 @@ impl Driver<'_> {
         record.budget.clone_from(&ended.budget);
         record.warnings.clone_from(&ended.warnings);
         record.duration = self.emitter.elapsed();
-        if self.wanted.commit && record.is_unmarked_pass() {
+        if self.wanted.commit && record.may_be_committed() {
             record.commit = Some(self.commit(record)?);
         }
         self.entries.end(record)

@@ -19,7 +19,7 @@ fn an_unmarked_pass_is_committed_as_it_was_judged() {
         home.sh("git log -1 --format=%B")
             .contains(&format!("Gate-Run: {}", ran.record()["record"]["run"].as_str().unwrap()))
     );
-    assert_eq!(home.sh("git show --name-status --format= HEAD"), "D\ta.json\nA\tb.json\n");
+    assert_eq!(home.sh("git show --no-renames --name-status --format= HEAD"), "D\ta.json\nA\tb.json\n");
     assert_eq!(home.sh("git status --porcelain"), "");
     // Work that its executor has committed already stays one commit.
     let ran = home.script(&["--commit"], "echo '[2]' > b.json; git add -A; git commit -qm own");

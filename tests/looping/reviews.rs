@@ -104,7 +104,8 @@ fn prior_findings_are_handed_on() {
     let script = script.replace("cat > /dev/null; ", "");
     let home = home(&script, "[loop]\nreview_iterations = 2\n");
     let tape = home.path().join("models");
-    let ran = run(&home, &["--record-models", tape.to_str().expect("a path")], "echo $GATE_ATTEMPT > app.py");
+    let ran =
+        run(&home, &["--no-ledger", "--record-models", tape.to_str().expect("a path")], "echo $GATE_ATTEMPT > app.py");
     assert_eq!(ran.told().0, "verification_failed review_iterations", "{}{}", ran.stdout, ran.stderr);
     let tape = fs::read_to_string(&tape).expect("one tape for all runs");
     let question =
@@ -116,7 +117,8 @@ fn prior_findings_are_handed_on() {
     // The same loop without the reviewer.
     home.sh("git checkout -q .; git clean -qfd");
     let path = home.path().join("models");
-    let ran = run(&home, &["--replay-models", path.to_str().expect("a path")], "echo $GATE_ATTEMPT > app.py");
+    let ran =
+        run(&home, &["--no-ledger", "--replay-models", path.to_str().expect("a path")], "echo $GATE_ATTEMPT > app.py");
     assert_eq!(ran.told().0, "verification_failed review_iterations", "{}{}", ran.stdout, ran.stderr);
 }
 

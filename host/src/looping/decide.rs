@@ -117,7 +117,7 @@ impl Rules {
         if done.out_of_turns {
             return failed("turns", "the executor used up its turns before it was done".to_owned());
         }
-        let ended = match &decision {
+        match &decision {
             RetryDecision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
             RetryDecision::Stop { why } => Next::End(Ended::new(State::Blocked, why.clone(), None)),
             // A person is needed, whatever is left of the budgets.
@@ -131,22 +131,30 @@ impl Rules {
             RetryDecision::Escalate { level, trigger, why } if is_infra(done) => {
                 escalated(*level, trigger, why.clone())
             }
-            _ => match self.used_up(done, spent, last) {
+            _ => match self.used_up(done, spent) {
                 Some(ended) => Next::End(ended),
                 None => match decision {
                     RetryDecision::Escalate { level, trigger, why } => escalated(level, trigger, why),
-                    RetryDecision::Retry { after, .. } => return Next::Bounce { wait: after },
+                    RetryDecision::Retry { .. } if self.is_unchanged(done, last) => {
+                        failed("stop_when_unchanged", "the attempt failed exactly as the one before it".to_owned())
+                    }
+                    RetryDecision::Retry { after, .. } => Next::Bounce { wait: after },
                     RetryDecision::Done | RetryDecision::Stop { .. } => {
                         failed("none", "nothing is left to do".to_owned())
                     }
                 },
             },
-        };
-        ended
+        }
+    }
+
+    /// Whether the attempt failed exactly as the one before it. What was interrupted failed in no way that could be compared.
+    fn is_unchanged(&self, done: &Done, last: Option<&str>) -> bool {
+        let failure = Some(done.summary.failure.as_str()).filter(|failure| !failure.is_empty());
+        self.budgets.stops_when_unchanged() && failure.is_some() && last == failure
     }
 
     /// The budget that is used up, and what that means.
-    fn used_up(&self, done: &Done, spent: &Spent, last: Option<&str>) -> Option<Ended> {
+    fn used_up(&self, done: &Done, spent: &Spent) -> Option<Ended> {
         let failed = |budget: &str, why: String| Some(Ended::new(State::VerificationFailed, why, Some(budget)));
         let rejected = done.summary.class == Some(Class::ReviewRejection);
         let iterations = self.budgets.iterations();
@@ -184,11 +192,6 @@ impl Rules {
         if spent.bounces >= self.budgets.bounces() {
             let times = if spent.bounces == 1 { "once".to_owned() } else { format!("{} times", spent.bounces) };
             return failed("max_bounces", format!("the work was sent back {times}, which is all that is allowed"));
-        }
-        // What was interrupted failed in no way that could be compared.
-        let failure = Some(done.summary.failure.as_str()).filter(|failure| !failure.is_empty());
-        if self.budgets.stops_when_unchanged() && failure.is_some() && last == failure {
-            return failed("stop_when_unchanged", "the attempt failed exactly as the one before it".to_owned());
         }
         None
     }

@@ -4,6 +4,7 @@ use super::review;
 use crate::error::Error;
 use crate::record::Record;
 use crate::text::clean_line;
+use crate::verdict::Level;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -25,6 +26,7 @@ pub(super) fn review(path: &Path, task: &str, iteration: u32, record: &Record, a
         let status = if passed { "REVIEW_PASS" } else { "REVIEW_FAIL" };
         let findings =
             reviews.iter().filter_map(|(node, _)| node.verdict.as_ref()).flat_map(|verdict| &verdict.findings);
+        let findings = findings.filter(|finding| finding.level != Level::Note);
         let findings: Vec<String> = findings.take(MAX_FINDINGS).map(review::line).collect();
         let findings = if findings.is_empty() { "none".to_owned() } else { findings.join("; ") };
         let task = clean_line(task, 60);

@@ -1,6 +1,6 @@
 //! What a loop came to: the one result, as [`crate::record::Record`] is that of a run.
 
-use crate::record::{PolicyRecord, Record, TaskRecord};
+use crate::record::{Mark, PolicyRecord, Record, TaskRecord};
 use crate::submission::Printed;
 use crate::verdict::{Class, Status};
 use schemars::JsonSchema;
@@ -154,10 +154,11 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl LoopRecord {
-    /// Whether the gate passed and nothing must be known besides: only then is the work committed.
-    pub fn is_unmarked_pass(&self) -> bool {
-        let passed =
-            self.record.as_ref().is_some_and(|record| record.status == Status::Pass && record.marks.is_empty());
+    /// Whether the gate passed, and the pass rests on nothing but passes: only then is the work committed. A pass that is
+    /// merely weak, because a reviewer had concerns or was not entirely sure, is one.
+    pub fn may_be_committed(&self) -> bool {
+        let is_plain = |record: &Record| record.marks.iter().all(|mark| *mark == Mark::Weak);
+        let passed = self.record.as_ref().is_some_and(|record| record.status == Status::Pass && is_plain(record));
         let replayed = self.attempts.iter().filter_map(|attempt| attempt.evaluator.as_ref()).any(|run| run.replayed);
         self.state == State::Completed && passed && self.warnings.is_empty() && !replayed
     }

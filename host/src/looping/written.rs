@@ -73,7 +73,8 @@ impl Driver<'_> {
         let message = message.unwrap_or_else(|| format!("Work that passed the gate {}", record.gate));
         let judged = record.record.as_ref();
         let run = judged.map(|record| record.run.as_str()).unwrap_or_default();
-        let message = format!("{}\n\nGate-Run: {run}\n", message.trim());
+        let weak = if judged.is_some_and(|record| !record.marks.is_empty()) { "Gate-Marks: weak\n" } else { "" };
+        let message = format!("{}\n\nGate-Run: {run}\n{weak}", message.trim());
         // What is there must still be what was judged, but for what the loop wrote since.
         let there = crate::session::digest_of(&self.request.folder, &self.request.selection)?.0;
         let own = self.own_files();
