@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
-pub use red_green::Base;
+pub(crate) use red_green::Base;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -178,12 +178,12 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// Passes that are established now are those of this run.
-    pub fn in_run(self, run: &str) -> Self {
+    pub(crate) fn in_run(self, run: &str) -> Self {
         Self { run: run.to_owned(), ..self }
     }
 
     /// The repository and the commit that the work is relative to, for checks that run their commands there too.
-    pub fn relative_to(self, base: Option<Base>) -> Self {
+    pub(crate) fn relative_to(self, base: Option<Base>) -> Self {
         Self { base, ..self }
     }
 

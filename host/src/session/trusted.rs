@@ -55,7 +55,9 @@ impl Places {
         let real = folder.canonicalize().map_err(|error| {
             Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
         })?;
-        let Some(root) = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)) else { return Ok(None) };
+        let Some(root) = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)) else {
+            return Ok(None);
+        };
         let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
         let folders = real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
         Ok(Some(Self { root, folders }))
@@ -268,7 +270,8 @@ impl Found {
             Selection::Between { to, .. } => Selection::Between { from: trusted.commit.clone(), to: to.clone() },
             _ => Selection::Since(trusted.commit.clone()),
         };
-        let root = folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
+        let root =
+            folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
         let root = root.as_deref().unwrap_or(folder);
         Ok(touched(&changes::collect(root, &selection, changes::Needs::default(), environment)?))
     }

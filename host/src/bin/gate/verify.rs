@@ -89,7 +89,8 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     };
     let answer = proof::answer(&entries, &question)?;
     if let (Verification::Passed(entry), Some(rev)) = (&answer, committed(global, command)?) {
-        let commit = changes::base(&global.directory, &Selection::Base(rev), &Environment::of_process()).map_err(gatehost::error::Error::from)?;
+        let commit = changes::base(&global.directory, &Selection::Base(rev), &Environment::of_process())
+            .map_err(gatehost::error::Error::from)?;
         // A ledger that can only be read answers all the same.
         let _ = commit.map(|commit| session::note_commit(&ledger, entry, &commit));
     }
