@@ -150,7 +150,7 @@ pub struct Ran {
 }
 
 /// What may help a command that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
     /// What it lacks.
     pub kind: ErrorKind,
@@ -247,6 +247,7 @@ impl Commands {
             reserve: self.reserve,
             tape: self.tape.clone(),
             script: None,
+            refused: BTreeMap::new(),
         }
     }
 

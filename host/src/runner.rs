@@ -25,7 +25,7 @@ use crate::workspace::Workspace;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
-pub use red_green::Base;
+pub(crate) use red_green::Base;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -181,12 +181,12 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// Passes that are established now are those of this run.
-    pub fn in_run(self, run: &str) -> Self {
+    pub(crate) fn in_run(self, run: &str) -> Self {
         Self { run: run.to_owned(), ..self }
     }
 
     /// The repository and the commit that the work is relative to, for checks that run their commands there too.
-    pub fn relative_to(self, base: Option<Base>) -> Self {
+    pub(crate) fn relative_to(self, base: Option<Base>) -> Self {
         Self { base, ..self }
     }
 
@@ -259,7 +259,7 @@ impl<'a> CheckRunner<'a> {
         }
         let files = FileSet::new(&check.files, &check.exclude)
             .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
-        let Subject { paths, submission, workspace } = &*self.subject;
+        let Subject { paths, submission, workspace, .. } = &*self.subject;
         let gone = submission.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
         let gone = gone.flatten().filter(|_| !handed);
         let all: BTreeSet<&String> = paths.iter().chain(gone).filter(|path| files.contains(path)).collect();
@@ -376,7 +376,7 @@ impl<'a> CheckRunner<'a> {
 
 /// A file that a command was handed.
 fn handed_over(path: &str, status: Status) -> JudgedFile {
-    JudgedFile { path: path.to_owned(), digest: String::new(), status, cached: false, reason: String::new() }
+    JudgedFile { path: path.to_owned(), digest: String::new(), status, cached: false, established: None, reason: String::new() }
 }
 
 /// Where a command failed for its confinement, or for what is not installed, that is no judgement of the work; unless more

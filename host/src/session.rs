@@ -424,6 +424,9 @@ impl Host {
     }
 }
 
+/// What models and commands are recorded on, or answer from.
+type Tapes = (Option<Arc<Tape>>, Option<Arc<CommandTape>>);
+
 /// One request, being served.
 struct Session {
     runtime: Arc<Runtime>,
@@ -727,9 +730,9 @@ impl Session {
 
     /// Where answers of models and commands come from, or are written down: what the caller asked for, or else what is kept of
     /// the run.
-    fn tapes(&self, tape: Option<Tape>, kept: Option<&Kept>, plan: &Plan) -> (Option<Tape>, Option<Arc<CommandTape>>) {
+    fn tapes(&self, tape: Option<Arc<Tape>>, kept: Option<&Kept>, plan: &Plan) -> Tapes {
         let models = kept.filter(|_| tape.is_none() && !plan.models.is_empty());
-        let models = models.and_then(|kept| Tape::record(&kept.models()).ok());
+        let models = models.and_then(|kept| Tape::record(&kept.models()).ok()).map(Arc::new);
         let commands = kept.filter(|_| self.request.commands.is_none() && !plan.commands.is_empty());
         let commands = commands.and_then(|kept| CommandTape::record(&kept.commands()).ok());
         (tape.or(models), self.request.commands.clone().or_else(|| commands.map(Arc::new)))

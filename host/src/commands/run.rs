@@ -165,7 +165,7 @@ impl Run {
         let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
         let protected = Protected::new(&root, self.configuration.as_deref());
         let mut mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, &self.private)?;
-        let copy = self.command.fixes.then(|| WorkCopy::of(&root)).transpose()?;
+        let copy = self.command.fixes.then(|| WorkCopy::of(&root, &self.environment)).transpose()?;
         let cwd = match &copy {
             None => full,
             Some(copy) => {

@@ -8,7 +8,7 @@
 //! {"command": "verify", "exit_code": 1, "stdout": "1 test failed\n"}
 //! ```
 
-use super::{Captured, Ending, NoResult, Ran, Rewrite};
+use super::{Advice, Captured, Ending, NoResult, Ran, Rewrite};
 use crate::config::{Command, Sandbox};
 use crate::text::{self, hex};
 use parking_lot::Mutex;
@@ -87,7 +87,7 @@ struct Line {
     #[serde(default)]
     duration_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
+    advice: Option<Advice>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rewrites: Vec<Rewrite>,
 }

@@ -4,6 +4,7 @@
 //! a link to the original, which the command sees and cannot change. What the command made of the copied files becomes edits.
 
 use super::{NoResult, Rewrite};
+use crate::environment::Environment;
 use crate::changes::{self, Needs, Selection};
 use crate::temporary::{Purpose, Temporary};
 use crate::verdict::Edit;
@@ -47,10 +48,10 @@ impl State {
 
 impl WorkCopy {
     /// Copy the work in `root`, which has no link in it.
-    pub(super) fn of(root: &Path) -> Result<Self, NoResult> {
+    pub(super) fn of(root: &Path, environment: &Environment) -> Result<Self, NoResult> {
         let failed = |why: String| NoResult::not_started(format!("the work cannot be copied for it: {why}"));
-        let all =
-            changes::collect(root, &Selection::All, Needs::default()).map_err(|error| failed(error.to_string()))?;
+        let all = changes::collect(root, &Selection::All, Needs::default(), environment)
+            .map_err(|error| failed(error.to_string()))?;
         let kept: BTreeSet<&str> = all.paths().into_iter().collect();
         if kept.len() > MOST_FILES {
             return Err(failed(format!("it has {} files; at most {MOST_FILES} are copied", kept.len())));

@@ -182,7 +182,7 @@ impl Work {
 
     /// What the work is when a session begins. What cannot be told is taken at the next event.
     fn started(&self) -> Option<Start> {
-        let base = changes::collect(&self.root, &Selection::Changed, Needs::default()).ok()?.base;
+        let base = changes::collect(&self.root, &Selection::Changed, Needs::default(), &self.environment).ok()?.base;
         let mut request = Request::new(&self.root, self.environment.clone());
         let read = |request: &Request| configured(request).ok().map(|found| digest(&found.policy));
         let policy = read(&request);

@@ -111,7 +111,8 @@ impl LoopEntries {
     pub(super) fn evaluator_ended(&self, run: &EvaluatorRun) -> Result<(), Error> {
         let details = BTreeMap::from([("run".to_owned(), json!(run))]);
         let (step, outcome, duration_ms) = (EVALUATOR.to_owned(), run.outcome.clone(), run.duration_ms);
-        self.note(EntryKind::StepEnded, &run.outcome, "", &StepEnded { step, outcome, duration_ms, details })
+        let ended = StepEnded { step, outcome, duration_ms, details, ..Default::default() };
+        self.note(EntryKind::StepEnded, &run.outcome, "", &ended)
     }
 
     /// Stores the record of a run that was judged elsewhere, on the same bytes.

@@ -1,5 +1,6 @@
 //! Whether something was done, and whether an attempt failed exactly as the one before it.
 
+use crate::environment::Environment;
 use crate::changes::{self, Needs, Selection};
 use crate::ledger::history::failure_digest;
 use crate::outcome::{NodeKind, Outcome};

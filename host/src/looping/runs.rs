@@ -3,6 +3,7 @@
 use super::entries::LoopEntries;
 use super::record::{Ended, IndependentRun, LoopRecord, State};
 use super::{Emitter, LoopRequest, base, repeated, wait};
+use crate::environment::Environment;
 use crate::changes::{self, Needs, Selection};
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -92,9 +93,9 @@ pub fn run_independently(
                 copies.iter().find(|(_, done, found)| done.state == State::Completed && found.as_ref() == Some(&tree));
             match winner {
                 Some((copy, done, _)) => {
-                    take_over(copy.root(), &root, &base)?;
+                    take_over(copy.root(), &root, &base, &request.environment)?;
                     let judged = done.record.as_ref().and_then(|judged| judged.tree.clone());
-                    let there = session::digest_of(&request.folder, &request.selection)?.0;
+                    let there = session::digest_of(&request.folder, &request.selection, &request.environment)?.0;
                     if judged.is_none() || judged != there {
                         return Err(Error::host("what was taken over is not what was judged"));
                     }

@@ -8,7 +8,6 @@ use crate::changes::{self, Stored};
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::Command;
 use crate::environment::Environment;
-use crate::environment::Environment;
 use crate::plan;
 use crate::submission::Submission;
 use crate::verdict::{Class, Failure, Finding, Level, Status, Verdict};
@@ -20,7 +19,7 @@ use std::sync::Arc;
 
 /// The repository of the work, and the commit that the work is relative to.
 #[derive(Clone, Debug)]
-pub struct Base {
+pub(crate) struct Base {
     /// The root of the repository.
     pub repository: PathBuf,
     /// The commit, in full.

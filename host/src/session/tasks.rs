@@ -30,11 +30,11 @@ pub fn planned_tasks(request: &Request, plan: &Path) -> Result<Vec<PlannedTask>,
         Error::usage(format_args!("the plan `{shown}` is not in a git repository"))
             .hint("a plan counts as the last commit has it: commit it first".to_owned())
     };
-    let root = changes::repository(&folder)?.ok_or_else(no_repository)?;
+    let root = changes::repository(&folder, &request.environment)?.ok_or_else(no_repository)?;
     let inside = name.map(|name| folder.join(name));
     let inside = inside.as_deref().and_then(|path| path.strip_prefix(&root).ok()).and_then(Path::to_str);
     let inside = inside.ok_or_else(no_repository)?;
-    let stored = changes::stored(&root, "HEAD", &BTreeSet::from([inside]))?;
+    let stored = changes::stored(&root, "HEAD", &BTreeSet::from([inside]), &request.environment)?;
     let file = stored.path().join(inside);
     if !file.symlink_metadata().is_ok_and(|about| about.is_file()) {
         return Err(Error::usage(format_args!("the plan `{shown}` is not in the last commit"))

@@ -6,6 +6,7 @@
 use super::program::Git;
 use super::{Repository, path};
 use crate::changes::Error;
+use crate::environment::Environment;
 use crate::temporary::{Purpose, Temporary};
 use crate::workspace::Workspace;
 use std::fs;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Copy {
     root: PathBuf,
     original: PathBuf,
+    environment: Environment,
     _folder: Temporary,
 }
 
@@ -30,7 +32,7 @@ impl Copy {
 impl Drop for Copy {
     fn drop(&mut self) {
         // What is left of it, the next copy clears away.
-        if let (Ok(git), Some(root)) = (Git::open(&self.original), self.root.to_str()) {
+        if let (Ok(git), Some(root)) = (Git::open(&self.original, &self.environment), self.root.to_str()) {
             let _ = git.run(&["worktree", "remove", "--force", "--force", "--", root]);
         }
     }
@@ -46,8 +48,8 @@ impl Repository {
         let name = root.to_str().ok_or_else(|| Error::BadPath(root.display().to_string()))?;
         git.run(&["worktree", "prune"])?;
         git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
-        let copy = Copy { root, original: self.root.clone(), _folder: folder };
-        Git::open(&copy.root)?.run(&["read-tree", base])?;
+        let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
+        Git::open(&copy.root, &copy.environment)?.run(&["read-tree", base])?;
         for file in self.files("", work)? {
             let file = path(file.path.as_bytes())?;
             let (from, to) = (self.root.join(&file), copy.root.join(&file));
