@@ -8,8 +8,8 @@ use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace;
 
-/// A document that is longer is not read.
-pub const MAX_BYTES: usize = 64 << 20;
+/// A document that is longer is not read: what it says takes many times as much memory, for each check that judges it.
+pub const MAX_BYTES: usize = 16 << 20;
 
 /// Why a document is not a submission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

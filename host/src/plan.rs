@@ -214,6 +214,9 @@ pub struct Check {
     pub min_confidence: Option<f64>,
     /// What becomes of an input that the verifier says is none of its business.
     pub on_not_applicable: Inapplicable,
+    /// Which parts of a submission it may look at. Follows from the digest.
+    #[serde(skip)]
+    pub reads: Reads,
 }
 
 impl Check {
@@ -247,6 +250,24 @@ impl Shape {
     }
 }
 
+/// Which parts of a submission a verifier may look at. Of one that is not bundled nobody knows, so it may look at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// What the executor says that it did.
+    pub claim: bool,
+    /// What a separate evaluator said.
+    pub evaluator: bool,
+    /// The tools that were called.
+    pub tool_calls: bool,
+}
+
+impl Reads {
+    /// Everything.
+    pub const ALL: Self = Self { claim: true, evaluator: true, tool_calls: true };
+    /// None of these.
+    pub const NONE: Self = Self { claim: false, evaluator: false, tool_calls: false };
+}
+
 /// Where verifiers come from.
 pub trait Resolver {
     /// Find the verifier of a check, and hold the check's settings and grants against it. Asked once for each check
@@ -263,6 +284,8 @@ pub struct Resolved {
     pub shape: Option<Shape>,
     /// The files that it judges if the check does not say.
     pub files: Vec<String>,
+    /// Which parts of a submission it may look at.
+    pub reads: Reads,
 }
 
 /// Why a check cannot have its verifier.

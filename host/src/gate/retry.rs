@@ -74,6 +74,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
                 models: models.iter().map(Into::into).collect(),
             };
             node.files = files;
+            let is_judgement = matches!(verdict.status, Status::Pass | Status::Fail);
+            node.by_authors_word = is_judgement && check.reads.evaluator && self.circumstances.evaluator_by_author;
             node.escalated = status == Status::Abstain && verdict.needs_person;
             node.verdict = Some(verdict);
             return Done { node, waved: None, evidence: vec![evidence] };

@@ -167,7 +167,10 @@ impl Lines<'_> {
         for (mark, text) in [
             (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
             (Mark::LeftOut, "rests on a flag: a check was left out"),
-            (Mark::AuthorsWord, "rests on the author's word: a check was skipped because the submission says so"),
+            (
+                Mark::AuthorsWord,
+                "rests on the author's word: a check was skipped, or passed by an evaluator's answer, because the submission says so",
+            ),
         ] {
             if record.marks.contains(&mark) {
                 self.text(2, text)?;

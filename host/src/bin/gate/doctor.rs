@@ -8,6 +8,7 @@ use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
 use gatehost::install::{self, Handler, Target, Trust, git};
 use gatehost::ledger::SqliteLedger;
+use gatehost::search_path;
 use gatehost::session::{Policy, Request};
 use std::fs;
 use std::io::Write;
@@ -301,8 +302,7 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
 }
 
 fn which(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+    search_path::find_program(name, &std::env::var_os("PATH")?, &std::env::current_dir().ok()?)
 }
 
 fn ledger() -> Line {

@@ -174,7 +174,7 @@ impl<'g> Objects<'g> {
         size: u64,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let mut hasher = Hasher::new(self.git_format(), kind, size);
+        let mut hasher = Hasher::new(Format::of(id), kind, size);
         let mut left = size;
         while left > 0 {
             let Piece::Bytes(bytes) = self.next()? else { return Err(failed(QUESTION, "it answered out of order")) };
