@@ -125,6 +125,9 @@ mod tests {
             let error = parse(document).expect_err("refused").to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+        assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]), Err(Error::TooLarge));
+        let vouched = br#"{"evaluator": {"completed": true, "text": "", "source": "caller"}}"#;
+        assert!(parse(vouched).is_err_and(|error| error.to_string().contains("`source` is for gate to say")));
     }
 
     #[test]

@@ -158,7 +158,7 @@ mod tests {
             let mut text = source(bundled.name);
             if std::fs::read_to_string(plugins.join(bundled.name).join("Cargo.toml"))
                 .expect("text")
-                .contains("../review")
+                .contains("gatehost-review")
             {
                 text += &source("review");
             }

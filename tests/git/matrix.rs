@@ -61,7 +61,7 @@ const TRICKS: &[(&str, &str)] = &[
     ),
     (
         "replaced files",
-        "for name in $all; do git replace $(git hash-object -w $name) $(git rev-parse base:keep.json); done",
+        "for name in $all; do git replace -f $(git hash-object -w $name) $(git rev-parse base:keep.json); done",
     ),
     ("a replaced tree", "git replace $(git rev-parse HEAD^{tree}) $(git rev-parse base^{tree})"),
     ("a replaced commit", "git replace $(git rev-parse base) $(git rev-parse HEAD)"),

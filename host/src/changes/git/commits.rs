@@ -45,6 +45,9 @@ pub(super) fn read(objects: &mut Objects<'_>, id: &Id) -> Result<Commit, Error> 
 
 /// The last commit; `None` before the first.
 pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Error> {
+    if let Some(head) = objects.head().filter(|head| head.kind == ObjectKind::Commit) {
+        return Ok(Some((head.id, parse(&head.id, &head.bytes)?)));
+    }
     match objects.named("HEAD")? {
         Some(found) if found.kind == ObjectKind::Commit => Ok(Some((found.id, parse(&found.id, &found.bytes)?))),
         _ => Ok(None),

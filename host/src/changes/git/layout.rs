@@ -6,6 +6,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The most bytes of a file of patterns or settings. Git reads it whole, and some of them for every folder.
@@ -63,6 +64,22 @@ impl Layout {
             READ_WHOLE.iter().try_for_each(|name| refuse_unbounded(&folder.join(name)))?;
         }
         refuse_longer(&self.common.join(REFS), MAX_REFS_BYTES)
+    }
+
+    /// The folder of this working tree.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether a part of the history is missing.
+    pub(super) fn is_shallow(&self) -> bool {
+        self.common.join("shallow").symlink_metadata().is_ok()
+    }
+
+    /// Whether it belongs to the caller.
+    pub(super) fn is_ours(&self) -> bool {
+        let user = rustix::process::geteuid().as_raw();
+        [&self.folder, &self.common].iter().all(|folder| folder.metadata().is_ok_and(|about| about.uid() == user))
     }
 
     /// Whether there is a repository, as far as can be seen without git.

@@ -66,6 +66,16 @@ impl<'g> Objects<'g> {
         Self { git, talk: git.reader.lock().unwrap_or_else(PoisonError::into_inner).take() }
     }
 
+    /// The process that reads, for whoever reads next. It has answered everything that it was asked.
+    pub(super) fn into_talk(self) -> Option<Talk> {
+        self.talk
+    }
+
+    /// The last commit, where it was read already.
+    pub(super) fn head(&self) -> Option<&'g Object> {
+        self.git.head.as_ref()
+    }
+
     pub(super) fn git_format(&self) -> Format {
         self.git.format
     }

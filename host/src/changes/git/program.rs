@@ -4,6 +4,7 @@
 //! which are hashed before they are used (`objects.rs`); which commit a name stands for; and which untracked files are
 //! ignored. Git runs nothing that the repository configures, and asks nobody on the network:
 //!
+//! - git is told where the repository and its working tree are, so that no setting leads it elsewhere;
 //! - the program is the first `git` in `PATH` that is outside the work, found once;
 //! - nothing that is asked of git uses a filter, an attribute, a hook, an external program, a signature, an alias or a
 //!   pager. File system monitors are switched off besides;
@@ -16,7 +17,7 @@
 use super::child_io::{Said, attend};
 use super::id::Format;
 use super::layout::Layout;
-use super::objects::Talk;
+use super::objects::{Object, Objects, Talk};
 use crate::changes::{Error, shown};
 use crate::{search_path, text};
 use std::env;
@@ -83,6 +84,10 @@ pub(super) struct Git {
     path: OsString,
     /// Whether the environment speaks of this repository, and not of another one.
     is_told: bool,
+    /// Whether git is told where the repository and its working tree are, and does not search for them.
+    is_pinned: bool,
+    /// The last commit, where there is one.
+    pub(super) head: Option<Object>,
     /// The hash function of the repository.
     pub(super) format: Format,
     pub(super) is_shallow: bool,
@@ -121,6 +126,18 @@ impl Git {
         git.layout.refuse_unbounded()?;
         let reader = Talk::start(&git)?;
         git.reader = Mutex::new(Some(reader));
+        if git.is_pinned {
+            let mut objects = Objects::new(&git);
+            let head = objects.named("HEAD")?;
+            let reader = objects.into_talk();
+            git.is_shallow = git.layout.is_shallow();
+            git.format = match &head {
+                Some(head) => Format::of(&head.id),
+                None => format_of(git.run(&["rev-parse", "--show-object-format"])?.trim_ascii_end()),
+            };
+            (git.head, git.reader) = (head, Mutex::new(reader));
+            return Ok(git);
+        }
         let root = &git.root;
         let answer = git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"])?;
         let lines: Vec<&[u8]> = answer.split(|&byte| byte == b'\n').collect();
@@ -131,7 +148,7 @@ impl Git {
         if top.canonicalize().ok().as_deref() != Some(root.as_path()) {
             return Err(Error::Elsewhere { found: root.clone(), top });
         }
-        git.format = if format == b"sha256" { Format::Sha256 } else { Format::Sha1 };
+        git.format = format_of(format);
         git.is_shallow = shallow == b"true";
         Ok(git)
     }
@@ -141,8 +158,21 @@ impl Git {
         let program = search_path::find_program("git", &path, root).ok_or(Error::NoGit)?;
         let path = search_path::outside(&path, root);
         let layout = Layout::of(root, is_told);
-        let (root, reader) = (root.to_owned(), Mutex::new(None));
-        Ok(Self { root, program, path, is_told, format: Format::Sha1, is_shallow: false, layout, reader })
+        // What the environment says, only git understands; and whom it trusts with a repository of somebody else.
+        let speaks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| env::var_os(name).is_some());
+        let is_pinned = !(is_told && speaks) && layout.is_plausible() && layout.is_ours();
+        Ok(Self {
+            root: root.to_owned(),
+            program,
+            path,
+            is_told,
+            is_pinned,
+            head: None,
+            format: Format::Sha1,
+            is_shallow: false,
+            layout,
+            reader: Mutex::new(None),
+        })
     }
 
     /// What git says, where it succeeds.
@@ -191,6 +221,9 @@ impl Git {
         let inherited =
             INHERITED.iter().filter(|name| self.is_told || !name.starts_with("GIT_") || name.starts_with("GIT_CONFIG"));
         git.envs(inherited.filter_map(|name| Some((name, env::var_os(name)?))));
+        if self.is_pinned {
+            git.env("GIT_DIR", self.layout.folder()).env("GIT_WORK_TREE", &self.root);
+        }
         git.env("PATH", &self.path);
         configure(&mut git);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -219,6 +252,10 @@ impl<T> Said<T> {
             (false, true) => Err(failed(question, &format!("it ended without a word ({})", self.status))),
         }
     }
+}
+
+fn format_of(name: &[u8]) -> Format {
+    if name == b"sha256" { Format::Sha256 } else { Format::Sha1 }
 }
 
 pub(super) fn failed(arguments: &[&str], message: &str) -> Error {
