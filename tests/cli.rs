@@ -1,6 +1,6 @@
 //! What the program does where the world around it is not as it should be: nobody reads, nothing can be kept.
 
-use crate::{cases, guests};
+use crate::{guests, support};
 use std::fs::{self, File};
 use std::io::pipe;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn work() -> tempfile::TempDir {
 
 fn gate(home: &Path, arguments: &str) -> Command {
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-    cases::quiet(gate.args(arguments.split_whitespace()), &home.join("work"), home).stdin(Stdio::null());
+    support::isolate(gate.args(arguments.split_whitespace()), &home.join("work"), home).stdin(Stdio::null());
     gate
 }
 
@@ -102,54 +102,4 @@ fn a_plan_that_nobody_wrote_is_told_to_be_one() {
     assert_eq!(output(home.path(), "plan").2, note);
     assert_eq!(output(home.path(), "run --dry-run").2, note);
     assert_eq!(output(home.path(), "plan -q").2, "");
-}
-
-/// Every whole gate.toml of the README and the guides is one; the components that it names are given.
-#[test]
-fn the_examples_of_the_guides_load() {
-    let texts: Vec<String> = guides().iter().map(|guide| fs::read_to_string(guide).expect("a guide")).collect();
-    let blocks = texts.iter().flat_map(|text| text.split("```toml\n").skip(1));
-    let blocks = blocks.map(|rest| rest.split("```").next().expect("an end"));
-    let whole: Vec<&str> = blocks.filter(|block| block.contains("[gate.")).collect();
-    assert!(!whole.is_empty(), "the examples are gone");
-    for example in whole {
-        let home = work();
-        let work = home.path().join("work");
-        fs::create_dir(work.join("checks")).expect("a folder");
-        for component in example.split('"').filter(|word| word.ends_with(".wasm")) {
-            fs::write(work.join(component), guests::assemble("scripted", cases::SCRIPTED)).expect("written");
-        }
-        fs::write(work.join("gate.toml"), example).expect("written");
-        let (code, _, stderr) = output(home.path(), "plan");
-        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{example}");
-    }
-}
-
-/// The README and all guides.
-fn guides() -> Vec<std::path::PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let docs = fs::read_dir(root.join("host/docs")).expect("the guides").map(|entry| entry.expect("an entry").path());
-    let named = ["README.md", "CONTRIBUTING.md", "plugins/README.md", "plugins/AUTHORING.md", "wit/README.md"];
-    docs.chain(named.map(|name| root.join(name))).collect()
-}
-
-#[test]
-fn every_link_of_the_guides_leads_somewhere() {
-    let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").expect("a pattern");
-    for guide in guides() {
-        let text = fs::read_to_string(&guide).expect("a guide");
-        for found in link.captures_iter(&text) {
-            let target = &found[1];
-            if !target.contains("://") {
-                let path = guide.parent().expect("a folder").join(target);
-                assert!(path.exists(), "{}: `{target}` leads nowhere", guide.display());
-            }
-        }
-    }
-}
-
-#[test]
-fn the_readme_can_be_read_in_five_minutes() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).expect("the README");
-    assert!(readme.len() <= 8_192, "{} bytes", readme.len());
 }

@@ -6,7 +6,7 @@ mod matrix;
 mod planted;
 mod since;
 
-use crate::cases::quiet;
+use crate::support::isolate;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Home {
     }
 
     fn sh(&self, script: &str) {
-        let output = quiet(Command::new("bash").args(["-euc", script]), &self.work(), &self.path()).output();
+        let output = isolate(Command::new("bash").args(["-euc", script]), &self.work(), &self.path()).output();
         let output = output.expect("bash runs");
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -40,7 +40,7 @@ impl Home {
     fn gate(&self, folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> (i32, String) {
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
         let Output { status, stdout, stderr } =
-            quiet(gate.args(args), folder, &self.path()).envs(variables.iter().copied()).output().expect("gate runs");
+            isolate(gate.args(args), folder, &self.path()).envs(variables.iter().copied()).output().expect("gate runs");
         let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
         (status.code().expect("an exit code"), text)
     }

@@ -1,6 +1,6 @@
 //! `gate hook` as a host calls it: the process, its input, its answer, and what becomes of it when something goes wrong.
 
-use crate::cases;
+use crate::support;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -35,7 +35,7 @@ impl Work {
 
     fn hook(&self, arguments: &[&str]) -> Command {
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        cases::quiet(gate.arg("hook").args(arguments), &self.folder(), self.home.path());
+        support::isolate(gate.arg("hook").args(arguments), &self.folder(), self.home.path());
         gate.env("GATE_STATE_DIR", self.home.path().join("state"));
         gate.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         gate
@@ -80,7 +80,10 @@ fn what_an_agent_committed_is_judged_with_the_rest() {
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
         assert!(
-            cases::quiet(git.args(arguments), &work.folder(), work.home.path()).status().expect("git runs").success()
+            support::isolate(git.args(arguments), &work.folder(), work.home.path())
+                .status()
+                .expect("git runs")
+                .success()
         );
     };
     git(&["init", "-q", "."]);

@@ -1,6 +1,6 @@
 //! `gate install`, `gate uninstall` and `gate doctor` in real repositories, and what git then does.
 
-use crate::cases;
+use crate::support;
 use gatehost::hook::{Host, sample};
 use gatehost::install;
 use std::fs;
@@ -39,7 +39,7 @@ impl Work {
     fn run(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
         let program = if program == "gate" { env!("CARGO_BIN_EXE_gate") } else { program };
         let mut command = Command::new(program);
-        cases::quiet(command.args(arguments), &self.folder(), self.home.path()).stdin(Stdio::null());
+        support::isolate(command.args(arguments), &self.folder(), self.home.path()).stdin(Stdio::null());
         let output = command.env("GATE_STATE_DIR", self.home.path().join("state")).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (output.status.code(), said)

@@ -3,16 +3,11 @@
 //! Guests run in the host's own process, so there is no runner whose death could be reported (B19). What is promised
 //! instead is looked at from outside: the exit code, and what was printed.
 
-use crate::guests;
+use crate::{guests, signals};
 use std::fs;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().expect("kill runs");
-    assert!(status.success());
-}
 
 fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -20,6 +15,7 @@ fn printed(output: &Output) -> String {
 
 #[test]
 fn a_gate_that_is_killed_has_said_nothing() {
+    signals::heed_interrupts();
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("spin.wasm"), guests::component("spin-in-check")).expect("written");
     fs::write(folder.path().join("a.txt"), "a").expect("written");
@@ -31,7 +27,7 @@ fn a_gate_that_is_killed_has_said_nothing() {
             gate.env("GATE_CACHE_DIR", folder.path().join("cache"));
             let child = gate.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
             thread::sleep(after);
-            signal(&child, name);
+            signals::send(child.id(), name);
             let output = child.wait_with_output().expect("it ends");
             assert!(!output.status.success(), "SIG{name} after {after:?}: {output:?}");
             assert_eq!(printed(&output), "", "SIG{name} after {after:?}");

@@ -2,7 +2,7 @@
 
 mod commands;
 
-use crate::cases::quiet;
+use crate::support::isolate;
 use gatehost::ledger::history::{self, Ending};
 use gatehost::ledger::{Durability, EntryKind, Filter, Labels, Ledger, NewEntry, Project, SqliteLedger, body::Note};
 use gatehost::verdict::Status;
@@ -39,7 +39,7 @@ impl Stage {
     /// `gate` with these arguments, in the folder.
     pub(crate) fn gate(&self, args: &[&str]) -> Command {
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        quiet(gate.args(args), &self.work, &self.home).env("GATE_STATE_DIR", self.state());
+        isolate(gate.args(args), &self.work, &self.home).env("GATE_STATE_DIR", self.state());
         gate.stdin(Stdio::null());
         gate
     }

@@ -7,7 +7,7 @@ mod states;
 mod tapes;
 mod transcripts;
 
-use crate::cases::quiet;
+use crate::support::isolate;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ impl Home {
     }
 
     fn sh(&self, script: &str) -> String {
-        let output = quiet(Command::new("bash").args(["-euc", script]), &self.work(), &self.path()).output();
+        let output = isolate(Command::new("bash").args(["-euc", script]), &self.work(), &self.path()).output();
         let output = output.expect("bash runs");
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -75,7 +75,7 @@ impl Home {
 
     fn command(&self, flags: &[&str], executor: &[&str]) -> Command {
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        quiet(gate.arg("loop").args(flags).arg("--").args(executor), &self.work(), &self.path());
+        isolate(gate.arg("loop").args(flags).arg("--").args(executor), &self.work(), &self.path());
         gate.env("GATE_STATE_DIR", self.path().join("state")).stdin(Stdio::null());
         gate
     }

@@ -1,6 +1,6 @@
 //! `gate mcp`: a conversation, a line each way.
 
-use crate::cases;
+use crate::support;
 use gatehost::runtime::{BUNDLED, Bundled};
 use serde_json::{Value, json};
 use std::fs;
@@ -19,7 +19,7 @@ impl Server {
         let work = home.path().join("work");
         fs::create_dir(&work).expect("a folder");
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        cases::quiet(gate.arg("mcp"), &work, home.path()).env("GATE_STATE_DIR", home.path().join("state"));
+        support::isolate(gate.arg("mcp"), &work, home.path()).env("GATE_STATE_DIR", home.path().join("state"));
         let mut child = gate.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gate runs");
         let replies = BufReader::new(child.stdout.take().expect("a pipe"));
         Self { child, replies, home }

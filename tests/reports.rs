@@ -1,6 +1,6 @@
 //! Reports as the program writes them: several at once, into files, and again from a record.
 
-use crate::cases;
+use crate::support;
 use gatehost::runtime::BUNDLED;
 use serde_json::Value;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 fn gate(home: &Path, arguments: &str) -> (Option<i32>, String, String) {
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-    cases::quiet(gate.args(arguments.split_whitespace()), &home.join("work"), home).stdin(Stdio::null());
+    support::isolate(gate.args(arguments.split_whitespace()), &home.join("work"), home).stdin(Stdio::null());
     let gate = gate.env("GATE_STATE_DIR", home.join("state")).env("GITHUB_STEP_SUMMARY", home.join("summary.md"));
     let output = gate.output().expect("gate runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");

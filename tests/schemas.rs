@@ -10,9 +10,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-fn cases() -> Vec<PathBuf> {
-    let folders = fs::read_dir(root().join("fixtures/cases")).expect("cases");
-    folders.map(|entry| entry.expect("an entry").path()).collect()
+fn cases() -> impl Iterator<Item = PathBuf> {
+    crate::support::cases().into_iter().map(|case| case.folder)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What is left of a run that a person, or the system, interrupts: nothing.
 
 use super::stage::*;
+use crate::signals;
 use gatehost::config::Sandbox;
 use std::fs::{self, File};
 use std::io::Read;
@@ -50,12 +51,9 @@ fn left_in(temporary: &Path) -> Vec<String> {
     names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.starts_with("gate-")).collect()
 }
 
-fn signal(pid: u32, name: &str) {
-    assert!(Command::new("kill").args(["-s", name, &pid.to_string()]).status().expect("kill runs").success());
-}
-
 #[test]
 fn a_run_that_is_interrupted_ends_everything_and_leaves_nothing() {
+    signals::heed_interrupts();
     for (number, (name, code)) in [("INT", 130), ("TERM", 143), ("HUP", 129)].into_iter().enumerate() {
         let mark = mark(900 + number);
         let (bed, temporary) = (repository(&mark), tempfile::tempdir().expect("a folder"));
@@ -63,7 +61,7 @@ fn a_run_that_is_interrupted_ends_everything_and_leaves_nothing() {
         let child = gate.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         wait_for(&mark);
         assert!(!left_in(temporary.path()).is_empty(), "{name}: it makes a snapshot");
-        signal(child.id(), name);
+        signals::send(child.id(), name);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(code), "{name}: {output:?}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{name}");
@@ -97,10 +95,10 @@ fn what_is_to_be_ignored_is_ignored() {
     shell.env("GATE_CACHE_DIR", temporary.path().join("cache")).env("TMPDIR", temporary.path());
     let mut child = shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     wait_for(&mark);
-    signal(child.id(), "HUP");
+    signals::send(child.id(), "HUP");
     thread::sleep(Duration::from_millis(200));
     assert!(child.try_wait().expect("known").is_none(), "it was ended");
-    signal(child.id(), "TERM");
+    signals::send(child.id(), "TERM");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
 }
 
@@ -119,6 +117,7 @@ fn terminal() -> (File, OwnedFd) {
 
 #[test]
 fn the_panel_is_cleared_before_anything_is_said() {
+    signals::heed_interrupts();
     let mark = mark(920);
     let (bed, temporary) = (repository(&mark), tempfile::tempdir().expect("a folder"));
     let (mut ours, theirs) = terminal();
@@ -134,7 +133,7 @@ fn the_panel_is_cleared_before_anything_is_said() {
     });
     wait_for(&mark);
     thread::sleep(Duration::from_millis(300));
-    signal(child.id(), "INT");
+    signals::send(child.id(), "INT");
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let shown = reading.join().expect("read");
     let (before, after) = shown.rsplit_once("step 0/1").expect("a panel");

@@ -48,7 +48,7 @@ fn at_terminal(stage: &Stage, arguments: &str, typed: &str) -> Output {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{gate} {arguments}"), "/dev/null"]);
     let home = stage.state().parent().expect("a folder").to_owned();
-    crate::cases::quiet(&mut script, stage.work(), &home).env("GATE_STATE_DIR", stage.state()).env("USER", "alice");
+    crate::support::isolate(&mut script, stage.work(), &home).env("GATE_STATE_DIR", stage.state()).env("USER", "alice");
     let mut child = script
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -273,7 +273,7 @@ fn in_git(stage: &Stage) {
 fn git(stage: &Stage, script: &str) {
     let mut bash = Command::new("bash");
     let home = stage.state().parent().expect("a folder").to_owned();
-    let output = crate::cases::quiet(bash.args(["-euc", script]), stage.work(), &home).output().expect("bash runs");
+    let output = crate::support::isolate(bash.args(["-euc", script]), stage.work(), &home).output().expect("bash runs");
     assert!(output.status.success(), "{}", said(&output));
 }
 

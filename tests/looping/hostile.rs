@@ -1,6 +1,7 @@
 //! Executors that do not want to be judged, or do not want to end.
 
 use super::{GATE, Home};
+use crate::signals;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -110,6 +111,7 @@ fn a_flood_is_bounded() {
 /// However the loop ends, the executor ends with it, and nothing has passed.
 #[test]
 fn a_loop_that_is_ended_ends_its_executor() {
+    signals::heed_interrupts();
     for (number, (signal, code)) in [("INT", Some(130)), ("TERM", Some(143)), ("KILL", None)].into_iter().enumerate() {
         let mark = mark(30 + u32::try_from(number).expect("small"));
         let home = Home::new(GATE);
@@ -121,7 +123,7 @@ fn a_loop_that_is_ended_ends_its_executor() {
             assert!(start.elapsed() < Duration::from_secs(60), "it never ran");
             thread::sleep(Duration::from_millis(20));
         }
-        assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().expect("kill").success());
+        signals::send(child.id(), signal);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), code, "{signal}: {output:?}");
         assert!(output.stdout.is_empty(), "{signal}: {output:?}");

@@ -55,7 +55,7 @@ fn a_plan_is_looked_at_before_anybody_works_by_it() {
     let check = |plan: &str| {
         fs::write(home.work().join("tasks.md"), plan).expect("written");
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
-        crate::cases::quiet(gate.args(["check-plan", "tasks.md"]), &home.work(), &home.path());
+        crate::support::isolate(gate.args(["check-plan", "tasks.md"]), &home.work(), &home.path());
         let output = gate.output().expect("gate runs");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };

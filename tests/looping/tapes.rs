@@ -47,7 +47,7 @@ fn a_run_is_judged_by_a_command_alone() {
     home.sh("echo x > new");
     let run = |flags: &[&str]| {
         let mut gate = std::process::Command::new(env!("CARGO_BIN_EXE_gate"));
-        crate::cases::quiet(gate.arg("run").args(flags), &home.work(), &home.path());
+        crate::support::isolate(gate.arg("run").args(flags), &home.work(), &home.path());
         let output = gate.env("GATE_STATE_DIR", home.path().join("state")).output().expect("gate runs");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };

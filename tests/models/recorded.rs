@@ -3,7 +3,7 @@
 
 use super::reviewers::nonce;
 use super::server::{Act, Server};
-use crate::cases;
+use crate::support;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,8 +14,7 @@ const NONCE: &str = "recordedrecordedrecordedrecorded";
 #[test]
 fn the_tapes_of_the_cases_are_what_the_reviewers_ask() {
     let mut recorded = 0;
-    for entry in fs::read_dir(cases::folder()).expect("cases") {
-        let case = entry.expect("an entry").path();
+    for case in support::cases().into_iter().map(|case| case.folder) {
         let Ok(answers) = fs::read_to_string(case.join("answers.jsonl")) else { continue };
         recorded += 1;
         let answers = answers.lines().map(|line| serde_json::from_str(line).expect("a text")).collect();
@@ -40,14 +39,14 @@ fn record(case: &Path, answers: Vec<String>) -> String {
     let temporary = tempfile::tempdir().expect("a folder");
     let root = temporary.path().join("work");
     fs::create_dir(&root).expect("a folder");
-    cases::copy(&case.join("workspace"), &root);
+    support::copy(&case.join("workspace"), &root);
     let config = fs::read_to_string(root.join("gate.toml")).expect("a configuration");
     fs::write(root.join("gate.toml"), config.replace("http://127.0.0.1:1", &server.url)).expect("written");
     let args = fs::read_to_string(case.join("args")).expect("arguments").replace("--replay-models", "--record-models");
     let input = fs::File::open(case.join("stdin")).map_or(Stdio::null(), Stdio::from);
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
     let output =
-        cases::quiet(gate.args(args.lines()), &root, temporary.path()).stdin(input).output().expect("gate runs");
+        support::isolate(gate.args(args.lines()), &root, temporary.path()).stdin(input).output().expect("gate runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     let tape = fs::read_to_string(temporary.path().join("tape.jsonl"))
         .unwrap_or_else(|_| panic!("{}: {errors}", case.display()));

@@ -1,4 +1,4 @@
-//! What the user said, as it was said.
+//! The command line: commands, flags and their help.
 
 use crate::languages::Language;
 use crate::terminal::Color;
@@ -10,7 +10,7 @@ use gatehost::install::Target;
 use gatehost::report::Format as ReportFormat;
 use std::path::PathBuf;
 
-/// Gates for the work of coding agents and people: verifiers run as sandboxed WebAssembly, and nothing but a pass passes.
+/// Check the work of coding agents and people with sandboxed WebAssembly verifiers. Only a pass passes.
 #[derive(Debug, Parser)]
 #[command(name = "gate", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -24,21 +24,21 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  pass
   1  fail
-  2  the caller's mistake: usage, configuration, input
-  3  no verdict: an error, an abstention, or a person is needed
-  130, 143  interrupted
+  2  usage, configuration or input error
+  3  no verdict: an error, an abstention, or human review is needed
+  130, 143, 129  interrupted by SIGINT, SIGTERM or SIGHUP
 
 Examples:
   gate init                         write a gate.toml for this repository
-  gate run                          judge what changed since the last commit
-  gate run --files a.json b.json    judge these files
+  gate run                          check the changes since the last commit
+  gate run --files a.json b.json    check these files
   gate plan                         show what gate.toml means
-  gate inspect ./check.wasm         what could this component ever do?";
+  gate inspect ./check.wasm         show what a component can do";
 
 /// Flags that every command has.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// Work in this folder; all paths are relative to it
+    /// Run in this folder; all paths are relative to it
     #[arg(
         short = 'C',
         long = "directory",
@@ -51,38 +51,38 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, hide_possible_values = false)]
     pub(crate) color: Color,
-    /// Say more: every finding, what was cached or not judged, and what the verifiers logged
+    /// Show more: every finding, cached results, unchecked files and the logs of verifiers
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
-    /// Say less: only what did not pass
+    /// Show less: only what did not pass
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Judge files or a submission by a gate
+    /// Run a gate on changed files or on a submission
     Run(Box<Run>),
-    /// Run an executor, judge what it did, and send it back with feedback until it passes
+    /// Run an executor, check its work, and send it back with feedback until the work passes
     Loop(Box<Loop>),
-    /// Look for what is wrong with a plan of tasks before anybody works by it
+    /// Check a plan of tasks for mistakes before anybody follows it
     CheckPlan(CheckPlan),
-    /// Show what the configuration means, and its digest
+    /// Show the resolved configuration and its digest
     Plan(Plan),
     /// Print the record of a run in another format
     Report(Report),
-    /// Answer the hook of a coding agent: run a gate, and send the agent back until it passes
+    /// Handle a hook event of a coding agent: run a gate, and send the agent back until it passes
     Hook(Hook),
-    /// Put gates into coding agents, git hooks and CI
+    /// Install gates into coding agents, git hooks and CI
     Install(Install),
-    /// Take gates out again, and restore what was there before
+    /// Remove installed gates, and restore the previous configuration
     Uninstall(Uninstall),
-    /// Prove that every installed hook blocks, and find what keeps gates from working
+    /// Test that every installed hook blocks, and find problems of the setup
     Doctor(Doctor),
-    /// Serve the Model Context Protocol over standard input and output
+    /// Serve the Model Context Protocol over stdin and stdout
     #[command(after_help = MCP_HELP)]
     Mcp,
-    /// Answer a hook of git
+    /// Handle a git hook
     #[command(hide = true)]
     GitHook(GitHook),
     /// The child process of `gate hook`
@@ -92,35 +92,35 @@ pub(crate) enum Command {
     Init(Init),
     /// Print a JSON Schema
     Schema(Schema),
-    /// Show what a component is and what it could ever do
+    /// Show what a component is, what it imports and what it can do
     Inspect(Inspect),
-    /// Compile components ahead, so that no run has to
+    /// Compile components ahead of time
     Compile(Compile),
-    /// Start a verifier: a little project in the language of your choice
+    /// Create a verifier project in the language of your choice
     New(New),
-    /// Build a verifier's project into a component that fits the contract
+    /// Build a verifier project into a component
     Build(Build),
-    /// Try a verifier: its own cases, and the promises that every verifier makes
+    /// Test a verifier: its own cases, and the rules that every verifier must follow
     Test(Test),
-    /// Measure what a verifier costs for its own cases
+    /// Measure the time and memory of a verifier on its own cases
     Bench(Bench),
-    /// Show the entries of the ledger, check them, or drop old ones
+    /// Show, verify or prune the entries of the ledger
     Log(crate::log::Log),
-    /// Show where each task is
+    /// Show the state of each task
     Status(crate::status::Status),
-    /// Show everything that is known about a run
+    /// Show all details of a run
     Explain(crate::explain::Explain),
-    /// Show totals over the runs of this project
+    /// Show statistics over the runs of this project
     Stats(crate::stats::Command),
     /// Answer an escalation
     Resume(crate::resume::Resume),
-    /// Let a task through without a pass, for a reason
+    /// Record a person's decision to let a task through without a pass
     Skip(crate::skip::Skip),
-    /// Let a task through whatever was found, in an emergency
+    /// Let a task through in an emergency, whatever was found
     Force(crate::skip::Force),
-    /// Tell whether this change was passed by this gate, from the ledger
+    /// Look up in the ledger whether this gate passed this change
     Verify(crate::verify::Verify),
-    /// Print a signed statement of what a run came to
+    /// Print a signed statement of the result of a run
     Attest(crate::attest::Attest),
     /// Print a completion script for a shell
     Completions(Completions),
@@ -138,67 +138,67 @@ pub(crate) enum Format {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a gate.toml, the default gate runs: every bundled syntax verifier. Without a choice of files, what differs from \
-the last commit is judged, untracked files included; outside a repository, every file of the folder, whatever its ignore \
-files say. The files that a submission names are judged besides; outside a repository, instead. They do not go with a \
-choice of files.
+Without a gate.toml, the default gate runs: every bundled syntax verifier. By default, `gate` checks all differences from \
+the last commit, untracked files included. Outside a repository it checks every file of the folder, ignored or not. Files \
+that a submission names are checked in addition; outside a repository, they replace the default. A submission that names \
+files cannot be combined with a flag that chooses files.
 
 Examples:
-  gate run                                   what changed since the last commit
-  gate run commit --staged                   the gate `commit`, for what is about to be committed
-  gate run --from-ref main --to-ref HEAD     what a branch changed
-  gate run --since main                      what a branch changed, with what is not committed yet
+  gate run                                   the changes since the last commit
+  gate run commit --staged                   the gate `commit`, on the staged files
+  gate run --from-ref main --to-ref HEAD     the commits of a branch
+  gate run --since main                      a branch, with uncommitted changes
   gate run --all-files --format json         everything, as one JSON document
-  gate run --submission done.json            a task, a claim and what was done
-  gate run --verifier ./mine.wasm --files a  try a verifier")]
+  gate run --submission done.json            a task, a claim and tool calls
+  gate run --verifier ./mine.wasm --files a  one verifier, without a gate.toml")]
 pub(crate) struct Run {
-    /// The gate; without a name, the only one, the one named `default`, or the only one that is not part of another
+    /// The gate to run [default: the only one, the one named `default`, or the only one that no other gate uses]
     pub(crate) gate: Option<String>,
-    /// Use this configuration instead of the gate.toml in this folder or above it in its repository
+    /// Use this configuration file instead of the nearest gate.toml
     #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
     pub(crate) config: Option<PathBuf>,
-    /// Use the configuration of this commit, with everything that it names; a change that touches it needs a person
+    /// Use the configuration of this commit; a change that touches the policy needs human review
     #[arg(long, value_name = "REF", conflicts_with_all = ["config", "verifier"])]
     pub(crate) policy_from: Option<String>,
-    /// Judge these files or folders; of a folder in a repository, what git tracks or would track
+    /// Check these files or folders; in a repository, ignored files of a folder are left out
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "since", "from_ref"])]
     pub(crate) files: Vec<PathBuf>,
-    /// Judge every file that git tracks or would track
+    /// Check every file that git does not ignore
     #[arg(long, conflicts_with_all = ["staged", "since", "from_ref"])]
     pub(crate) all_files: bool,
-    /// Judge what is in the index
+    /// Check the staged content (the index)
     #[arg(long, conflicts_with_all = ["since", "from_ref"])]
     pub(crate) staged: bool,
-    /// Judge every difference between this commit and the working tree: later commits, staged, unstaged and untracked
-    /// files; if the commit is not an ancestor of HEAD, their merge base is used
+    /// Check all changes since this commit: later commits, staged, unstaged and untracked files; if the commit is not
+    /// an ancestor of HEAD, the merge base is used
     #[arg(long, value_name = "REF", conflicts_with = "from_ref")]
     pub(crate) since: Option<String>,
-    /// Judge what changed since the merge base with `--to-ref`
+    /// Check the changes since the merge base with `--to-ref`
     #[arg(long, value_name = "REF")]
     pub(crate) from_ref: Option<String>,
-    /// The commit whose files are judged
+    /// The commit whose files are checked [default: HEAD]
     #[arg(long, value_name = "REF", default_value = "HEAD", requires = "from_ref", hide_default_value = true)]
     pub(crate) to_ref: String,
-    /// What is judged, as a JSON or YAML document: a file, or - for standard input
+    /// Read the submission (task, claim, changes) from a JSON or YAML file; - for stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["claim", "task", "tier"])]
     pub(crate) submission: Option<PathBuf>,
-    /// What was asked for, in words
+    /// The task, in words
     #[arg(long, value_name = "TEXT")]
     pub(crate) task: Option<String>,
-    /// What the executor says that it did: a file, or - for standard input
+    /// Read the claim of the executor, its summary of the work, from a file; - for stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) claim: Option<PathBuf>,
-    /// What a separate evaluator said: the JSON Lines that `claude -p --output-format stream-json` or `codex exec
-    /// --json` printed; a file, or - for standard input
+    /// Read the transcript of a separate evaluator from a file; - for stdin. Formats: `claude -p --output-format
+    /// stream-json`, `codex exec --json`
     #[arg(long, value_name = "FILE")]
     pub(crate) evaluator: Option<PathBuf>,
-    /// Verify up to this tier only
+    /// Run checks up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
-    /// Run only these checks; the record says that others were left out
+    /// Run only these checks; the record notes the exclusion
     #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
     pub(crate) only: Vec<String>,
-    /// Leave out these checks; the record says so
+    /// Exclude these checks; the record notes the exclusion
     #[arg(long, value_name = "CHECK", num_args = 1..)]
     pub(crate) skip: Vec<String>,
     /// Stop at the first check that fails
@@ -213,13 +213,13 @@ pub(crate) struct Run {
     /// Show the plan, as `gate plan` does, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Use these verifiers instead of a gate: a bundled name or the path of a component, with `@sha256:HEX` to pin it
+    /// Run this verifier instead of a gate: a bundled name, or the path of a component; `@sha256:HEX` pins it
     #[arg(long, value_name = "VERIFIER", conflicts_with = "gate")]
     pub(crate) verifier: Vec<String>,
-    /// Judge by this command alone, which must end with exit code 0, instead of a gate; it is split without a shell
+    /// Run this command instead of a gate; exit code 0 passes. The command is split into words without a shell
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["gate", "config", "verifier"])]
     pub(crate) verify: Option<String>,
-    /// Settings of the verifier, as a JSON object
+    /// Settings for the verifier, as a JSON object
     #[arg(long, value_name = "JSON", requires = "verifier")]
     pub(crate) settings: Option<String>,
     /// Grant the verifiers a capability: `workspace`
@@ -231,19 +231,19 @@ pub(crate) struct Run {
     /// Answer model requests from a file that `--record-models` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) replay_models: Option<PathBuf>,
-    /// Record what commands come to, to this new file
+    /// Record the results of commands to this new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
     pub(crate) record_commands: Option<PathBuf>,
-    /// Run no command, and take what each comes to from a file that `--record-commands` wrote
+    /// Take the results of commands from a file that `--record-commands` wrote, instead of running them
     #[arg(long, value_name = "FILE")]
     pub(crate) replay_commands: Option<PathBuf>,
-    /// Write what happens while the gate runs, a JSON document a line, to this file; - for standard output
+    /// Write events while the gate runs to this file, one JSON document per line; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
-    /// How to print the verdict
+    /// The report format
     #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
     pub(crate) format: ReportFormat,
-    /// Also write a report to a file; can be repeated
+    /// Also write a report to a file; repeatable
     #[arg(long, value_name = "FORMAT=FILE")]
     pub(crate) output: Vec<OutputTo>,
 }
@@ -283,64 +283,64 @@ Examples:
   gate run --format json > run.json
   gate report run.json --format sarif --output junit=junit.xml")]
 pub(crate) struct Report {
-    /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for standard input
+    /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for stdin
     pub(crate) run: PathBuf,
-    /// How to print it
+    /// The output format
     #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
     pub(crate) format: ReportFormat,
-    /// Also write a report to a file; can be repeated
+    /// Also write a report to a file; repeatable
     #[arg(long, value_name = "FORMAT=FILE")]
     pub(crate) output: Vec<OutputTo>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The host's message is read from standard input; what the host is to do is printed in its dialect. The exit code is 0 \
-whatever the verdict is, except where a host knows no other way to block: then it is 2. `gate install HOST` writes the \
-configuration that calls this.
+Reads the host's message from stdin and prints the answer in the host's format. The exit code is 0 for every verdict, \
+because the answer is in the output. For hosts that can only be blocked by an exit code, it is 2. `gate install HOST` writes \
+the configuration that calls this command.
 
 Example:
   gate hook --host claude < message.json")]
 pub(crate) struct Hook {
-    /// The host; without it, it is recognised by its message
+    /// The host [default: detected from the message]
     #[arg(long, value_name = "HOST", value_parser = hosts())]
     pub(crate) host: Option<Host>,
-    /// Answer within so many seconds; must be less than the host waits
+    /// Answer within this many seconds; must be less than the timeout of the host
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) deadline: Option<u64>,
 }
 
 const MCP_HELP: &str = "\
-Tools: `verify` runs a gate, `explain` says what a code means, `status` shows the last run, `fix` lists the repairs that \
+Tools: `verify` runs a gate, `explain` describes a finding code, `status` shows the last runs, `fix` lists the fixes that \
 verifiers offer. The tools advise; hooks enforce (`gate install`).";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is there is kept: settings are edited in place, a git hook that was there before still runs first. Installing twice \
-changes nothing. Without a name, what is used in this folder is found, and you are asked.
+Existing configuration is kept: settings are edited in place, and an existing git hook still runs first. Installing twice \
+changes nothing. Without a target, `gate` detects what this folder uses and asks.
 
 Examples:
   gate install claude git
   gate doctor")]
 pub(crate) struct Install {
-    /// Where
+    /// The targets
     #[arg(value_parser = targets())]
     pub(crate) targets: Vec<Target>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Uninstall {
-    /// Where from; without a name, everywhere
+    /// The targets [default: all]
     #[arg(value_parser = targets())]
     pub(crate) targets: Vec<Target>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A sample that must be blocked is sent through each hook as it is installed: the very command line, in a shell, with an \
-empty PATH. Exit code 0 means that everything works, 1 that something does not.")]
+Sends a sample that must be blocked through each installed hook, with the same command line, in a shell with an empty \
+PATH. Exit code 0: everything works. Exit code 1: something does not.")]
 pub(crate) struct Doctor {
-    /// Install again what is broken
+    /// Reinstall broken hooks
     #[arg(long)]
     pub(crate) fix: bool,
 }
@@ -349,7 +349,7 @@ pub(crate) struct Doctor {
 pub(crate) struct GitHook {
     /// The hook: pre-commit, commit-msg or pre-push
     pub(crate) name: String,
-    /// What git hands over
+    /// The arguments from git
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
 }
@@ -369,16 +369,15 @@ fn hosts() -> impl TypedValueParser<Value = Host> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A plan is a Markdown file of task blocks (`- [ ] 1.1 TITLE` with **Files**, **Done when**, **Verify**, **Commit** and \
-**Depends on** below it) or of tags (`<task id=\"1\">` with <name>, <files>, <verify>, <done>, <depends>). Criteria that \
-nothing can fail, commands that prove nothing, ids that are used twice and tasks that wait for each other are errors: exit \
-code 1.
+**Depends on** below it) or of tags (`<task id=\"1\">` with <name>, <files>, <verify>, <done>, <depends>). Vague \
+criteria, commands that cannot fail, duplicate ids and cyclic dependencies are errors: exit code 1.
 
 Example:
   gate check-plan tasks.md")]
 pub(crate) struct CheckPlan {
     /// The plan
     pub(crate) file: PathBuf,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -395,18 +394,18 @@ pub(crate) enum LoopFormat {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The executor runs in this folder, with its terminal, its network and its environment; it is not confined. When it ends, \
-everything that it started is ended, and every difference from the commit at which the loop began is judged, by the \
-gate.toml and the verifiers of that moment. Unless all of it passes, the executor is run again. It finds the feedback in \
-$GATE_FEEDBACK and in the file $GATE_FEEDBACK_FILE, both empty at first, the number of the attempt in $GATE_ATTEMPT, and the task in $GATE_TASK and $GATE_TASK_ID. \
-The end of its standard output is its claim. An executor that fails, or changes nothing, does not pass.
+The executor runs in this folder with your terminal, network and environment; it is not sandboxed. When it exits, `gate` \
+kills everything that it started and checks all changes since the loop began, with the gate.toml and the verifiers of that \
+moment. Until the gate passes, the executor runs again. It gets the feedback in $GATE_FEEDBACK and the file \
+$GATE_FEEDBACK_FILE (both empty at first), the attempt number in $GATE_ATTEMPT, and the task in $GATE_TASK and \
+$GATE_TASK_ID. The end of its stdout is its claim. An executor that fails or changes nothing does not pass.
 
 Exit codes:
   0    completed: the gate passed
   1    verification_failed: a budget was used up
-  2    the caller's mistake: usage, configuration, input
-  3    blocked, escalated or halted: a person is needed
-  130  interrupted
+  2    usage, configuration or input error
+  3    blocked, escalated or halted: human review is needed
+  130, 143, 129  interrupted by SIGINT, SIGTERM or SIGHUP
 
 Examples:
   gate loop -- ./fix.sh
@@ -416,34 +415,34 @@ Examples:
   gate loop --plan tasks.md -- claude -p 'Do this task: {task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
 pub(crate) struct Loop {
-    /// The gate; chosen as `gate run` does
+    /// The gate [default: as for `gate run`]
     pub(crate) gate: Option<String>,
     /// The executor and its arguments; `{feedback}` and `{task}` in an argument stand for the feedback and the task
     #[arg(last = true, required = true, value_name = "EXECUTOR")]
     pub(crate) executor: Vec<String>,
-    /// Use this configuration instead of the gate.toml that `gate run` would take
+    /// Use this configuration file instead of the nearest gate.toml
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Judge by this command alone, which must end with exit code 0, instead of a gate; it is split without a shell
+    /// Run this command instead of a gate; exit code 0 passes. The command is split into words without a shell
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["gate", "config"])]
     pub(crate) verify: Option<String>,
-    /// Send the work back at most so often [default: `max_bounces` of `[loop]`, or 2]
+    /// Send the work back at most this many times [default: `max_bounces` of `[loop]`, or 2]
     #[arg(long, value_name = "N")]
     pub(crate) max_bounces: Option<u32>,
-    /// How long one attempt of the executor may take, at most 15m [default: `executor_timeout` of `[loop]`, or 5m]
+    /// Time limit of one attempt, at most 15m [default: `executor_timeout` of `[loop]`, or 5m]
     #[arg(long, value_name = "TIME")]
     pub(crate) executor_timeout: Option<String>,
-    /// Hand the feedback to the executor on its standard input
+    /// Pass the feedback to the executor on stdin
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// What was asked for, in words; with `--plan`, the id of a task of it
+    /// The task, in words; with `--plan`, the id of a task
     #[arg(long, value_name = "TEXT")]
     pub(crate) task: Option<String>,
-    /// Work by this plan, which is read before the executor runs: the task of `--task`, or every task that is not checked,
-    /// one after the other until one does not complete
+    /// Follow this plan of tasks: the task of `--task`, or every unfinished task in order, until one does not complete.
+    /// The plan is read before the executor runs
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Verify up to this tier only
+    /// Run checks up to this tier only
     #[arg(long, value_name = "N")]
     pub(crate) tier: Option<u32>,
     /// Ignore cached results
@@ -452,16 +451,16 @@ pub(crate) struct Loop {
     /// Do not record the loop in the ledger
     #[arg(long)]
     pub(crate) no_ledger: bool,
-    /// Record what commands come to, to this new file
+    /// Record the results of commands to this new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
     pub(crate) record_commands: Option<PathBuf>,
-    /// Run no command, and take what each comes to from a file that `--record-commands` wrote
+    /// Take the results of commands from a file that `--record-commands` wrote, instead of running them
     #[arg(long, value_name = "FILE")]
     pub(crate) replay_commands: Option<PathBuf>,
-    /// Write what happens, a JSON document a line, to this file; - for standard output
+    /// Write events to this file, one JSON document per line; - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<EventsTo>,
-    /// How to print what it came to
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: LoopFormat,
 }
@@ -485,27 +484,27 @@ impl std::str::FromStr for EventsTo {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Two machines that print the same digest decide alike: the digest covers the rules, the settings, the limits and the \
-bytes of every verifier.
+The digest covers the rules, the settings, the limits and the bytes of every verifier. Machines that print the same \
+digest make the same decisions.
 
 Examples:
   gate plan
   gate plan commit --format json")]
 pub(crate) struct Plan {
-    /// The gate; chosen as `gate run` does
+    /// The gate [default: as for `gate run`]
     pub(crate) gate: Option<String>,
-    /// Use this configuration instead of the gate.toml that `gate run` would take
+    /// Use this configuration file instead of the nearest gate.toml
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "It never overwrites a file.")]
+#[command(after_help = "Never overwrites a file.")]
 pub(crate) struct Init {
-    /// Take over the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
+    /// Convert the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
     /// Print the file instead of writing it
@@ -516,7 +515,7 @@ pub(crate) struct Init {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gate schema gate > gate.schema.json")]
 pub(crate) struct Schema {
-    /// Of what
+    /// The document
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
 }
@@ -530,15 +529,15 @@ pub(crate) enum SchemaOf {
     Submission,
     /// The document that `gate run --format json` prints
     Record,
-    /// The document that it prints where the caller made a mistake
+    /// The document that it prints instead after a usage, configuration or input error
     Mistake,
     /// The document that `gate loop --format json` prints
     Loop,
-    /// A line of `gate run --events`
+    /// One line of `gate run --events`
     Event,
-    /// What a program reads that is used as a verifier
+    /// The input of a program that is used as a verifier
     ProgramInput,
-    /// What such a program prints
+    /// The output of such a program
     ProgramOutput,
 }
 
@@ -548,16 +547,16 @@ Examples:
   gate inspect json-syntax
   gate inspect ./check.wasm --format json")]
 pub(crate) struct Inspect {
-    /// A bundled verifier or the path of a component; without one, the bundled verifiers are listed
+    /// A bundled verifier, or the path of a component [default: list the bundled verifiers]
     pub(crate) component: Option<String>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The code is kept in $GATE_CACHE_DIR, else in `gatehost` under $XDG_CACHE_HOME or ~/.cache.
+The result is cached in $GATE_CACHE_DIR, else in `gatehost` under $XDG_CACHE_HOME or ~/.cache.
 
 Example:
   gate compile checks/*.wasm")]
@@ -569,56 +568,55 @@ pub(crate) struct Compile {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A case is a folder below `cases/`: `input/` with files (a file verifier judges each; for a submission verifier they are the \
-workspace) or `submission.json`; optional are `settings.json`, `commands.json` and `models.json` (what commands and models \
-answer); `expected.json` is what must come of it. A verifier is granted what it imports.
+A case is a folder below `cases/`. It has `input/` with files (a file verifier checks each; for a submission verifier they \
+are the workspace) or `submission.json`, and `expected.json` with the verdict. Optional are `settings.json`, `commands.json` \
+and `models.json` (the answers of commands and models). A verifier is granted what it imports.
 
 Examples:
   gate test                               the project in this folder
-  gate test --bless                       expect from now on what it says now
-  gate test . comma                       only the cases with `comma` in their names
+  gate test --bless                       write the current verdicts as expected
+  gate test . comma                       the cases with `comma` in their names
   gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
 pub(crate) struct Test {
     /// A folder with a gate-verifier.toml, or a component
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
-    /// Only the cases with this in their names
+    /// Run only the cases with this text in their names
     pub(crate) name: Option<String>,
-    /// The folder of the cases; without it, `cases` in the project, or beside the component
+    /// The folder of the cases [default: `cases` in the project, or next to the component]
     #[arg(long, value_name = "DIR")]
     pub(crate) cases: Option<PathBuf>,
-    /// Write what it says now into each expected.json
+    /// Write the current verdict into each expected.json
     #[arg(long)]
     pub(crate) bless: bool,
-    /// Only the cases, not the promises
+    /// Run only the cases, not the rules for every verifier
     #[arg(long)]
     pub(crate) no_conformance: bool,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). Where the tools \
-of the language are missing, the command that installs them is printed; the project is written all \
-the same.
+The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). If a tool of the \
+language is missing, `gate new` prints the command that installs it; it writes the project in any case.
 
 Examples:
   gate new no-todo --lang rust
   gate new mentions-all --lang python --shape submission
   gate new --list")]
 pub(crate) struct New {
-    /// The verifier's name, which is that of its folder: lower-case words joined by `-`
+    /// The name of the verifier and of its folder: lower-case words joined by `-`
     #[arg(required_unless_present = "list")]
     pub(crate) name: Option<String>,
     /// The language
     #[arg(long, value_enum, required_unless_present = "list")]
     pub(crate) lang: Option<Language>,
-    /// Whether it judges single files or whole submissions
+    /// What the verifier checks
     #[arg(long, value_enum, default_value_t)]
     pub(crate) shape: ShapeOf,
-    /// List the languages, and what each still needs here
+    /// List the languages, and the missing tools of each
     #[arg(long, conflicts_with_all = ["name", "lang"])]
     pub(crate) list: bool,
 }
@@ -629,14 +627,14 @@ pub(crate) enum ShapeOf {
     /// One file at a time
     #[default]
     File,
-    /// The task, the claim, the tool calls and the changes, all at once
+    /// The whole submission: task, claim, tool calls and changes
     Submission,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Times are medians with the interval in which the true median lies with 95 % confidence, each call with a fresh instance and \
-all limits on; the ratio is to the cheapest verifier that there can be, measured in turns with it.
+Times are medians with their 95 % confidence intervals. Each call uses a fresh instance with all limits on. The ratio \
+compares with a verifier that does nothing, measured alternately.
 
 Examples:
   gate bench
@@ -645,20 +643,20 @@ pub(crate) struct Bench {
     /// A folder with a gate-verifier.toml, or a component
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
-    /// Only the cases with this in their names
+    /// Run only the cases with this text in their names
     pub(crate) name: Option<String>,
-    /// The folder of the cases; without it, `cases` in the project, or beside the component
+    /// The folder of the cases [default: `cases` in the project, or next to the component]
     #[arg(long, value_name = "DIR")]
     pub(crate) cases: Option<PathBuf>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is built, and how, is said by the project's gate-verifier.toml. The component is checked as \
-before every run.
+The project's gate-verifier.toml names the language and the component to build. The component is \
+checked as before every run.
 
 Examples:
   gate build
