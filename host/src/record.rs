@@ -265,7 +265,7 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
         (Mark::Flaky, gate.walk().any(|node| node.flaky)),
         (Mark::Replayed, replayed),
         (Mark::NothingToCheck, gate.nothing_to_check),
-        (Mark::AuthorsWord, gate.walk().any(Node::rests_on_author)),
+        (Mark::AuthorsWord, gate.outcome != Outcome::Fail && gate.walk().any(Node::rests_on_author)),
         (Mark::LeftOut, gate.walk().any(left_out)),
         (Mark::NeedsPerson, gate.escalated),
     ];

@@ -196,10 +196,6 @@ impl Walk {
             self.waiting.remove(&id);
             let mut marks = self.marks.get(&id).copied().unwrap_or_default();
             self.interesting -= usize::from(marks & STALE == 0);
-            if marks == FIRST | SECOND {
-                found.push(id);
-                marks |= STALE;
-            }
             if self.marks.len() > MAX_COMMITS {
                 self.is_incomplete = true;
                 break;
@@ -210,6 +206,10 @@ impl Walk {
                 self.is_incomplete |= marks & STALE == 0;
                 continue;
             };
+            if marks == FIRST | SECOND {
+                found.push(id);
+                marks |= STALE;
+            }
             let commit = parse(&id, &object.bytes)?;
             for parent in commit.parents {
                 // Not older than it says, for the order: a parent comes before its child.
