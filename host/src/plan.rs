@@ -252,20 +252,29 @@ impl Shape {
 
 /// Which parts of a submission a verifier may look at. Of one that is not bundled nobody knows, so it may look at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reads {
-    /// What the executor says that it did.
-    pub claim: bool,
-    /// What a separate evaluator said.
-    pub evaluator: bool,
-    /// The tools that were called.
-    pub tool_calls: bool,
-}
+pub struct Reads(u8);
 
 impl Reads {
-    /// Everything.
-    pub const ALL: Self = Self { claim: true, evaluator: true, tool_calls: true };
+    /// What the executor says that it did.
+    pub const CLAIM: Self = Self(1);
+    /// What a separate evaluator said.
+    pub const EVALUATOR: Self = Self(2);
+    /// The tools that were called.
+    pub const TOOL_CALLS: Self = Self(4);
     /// None of these.
-    pub const NONE: Self = Self { claim: false, evaluator: false, tool_calls: false };
+    pub const NONE: Self = Self(0);
+    /// Everything.
+    pub const ALL: Self = Self(7);
+
+    /// These and those.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether these are among them.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
 }
 
 /// Where verifiers come from.

@@ -129,12 +129,10 @@ impl Resolver for Verifiers {
 /// Which parts of a submission the bundled verifier of this name looks at.
 fn reads(name: &str) -> Reads {
     match name {
-        "completion-signal" | "contradiction" | "executor-report" => Reads { claim: true, ..Reads::NONE },
-        "evaluator-response" => Reads { evaluator: true, ..Reads::NONE },
-        "expected-files" | "files-in-scope" | "tool-calls" => Reads { tool_calls: true, ..Reads::NONE },
-        "patterns" | "review-criteria" | "review-signal" | "review-verdict" => {
-            Reads { claim: true, tool_calls: true, ..Reads::NONE }
-        }
+        "completion-signal" | "contradiction" | "executor-report" => Reads::CLAIM,
+        "evaluator-response" => Reads::EVALUATOR,
+        "expected-files" | "files-in-scope" | "tool-calls" => Reads::TOOL_CALLS,
+        "patterns" | "review-criteria" | "review-signal" | "review-verdict" => Reads::CLAIM.and(Reads::TOOL_CALLS),
         "checklist" | "clean-tree" | "command" | "test-report" => Reads::NONE,
         _ => Reads::ALL,
     }
@@ -162,8 +160,10 @@ mod tests {
             {
                 text += &source("review");
             }
-            let names = |field: &str| text.contains(&format!(".{field}"));
-            let named = Reads { claim: names("claim"), evaluator: names("evaluator"), tool_calls: names("tool_calls") };
+            let named = |(field, part): (&str, Reads)| if text.contains(field) { part } else { Reads::NONE };
+            let parts =
+                [(".claim", Reads::CLAIM), (".evaluator", Reads::EVALUATOR), (".tool_calls", Reads::TOOL_CALLS)];
+            let named = parts.map(named).into_iter().fold(Reads::NONE, Reads::and);
             assert_eq!(reads(bundled.name), named, "{}", bundled.name);
         }
     }

@@ -39,7 +39,7 @@ use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::outcome::{Node, NodeKind, Outcome};
-use crate::plan::{self, Plan, Shape};
+use crate::plan::{self, Plan, Reads, Shape};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
 use crate::resolver::Verifiers;
@@ -500,10 +500,13 @@ impl Session {
         let reads_any = is_any(|check| check.shape == Shape::Submission);
         // A document may say more than one gate reads; what the caller hands over by itself is meant to be read.
         let by_caller = |evaluator: &Evaluator| evaluator.source == TaskSource::Caller;
-        let reads_claim =
-            if self.request.unread == Unread::RefuseClaim { is_any(|check| check.reads.claim) } else { reads_any };
+        let reads_claim = if self.request.unread == Unread::RefuseClaim {
+            is_any(|check| check.reads.has(Reads::CLAIM))
+        } else {
+            reads_any
+        };
         let reads_evaluator = match said.evaluator.as_ref().is_some_and(by_caller) {
-            true => is_any(|check| check.reads.evaluator),
+            true => is_any(|check| check.reads.has(Reads::EVALUATOR)),
             false => reads_any,
         };
         let what = [

@@ -6,7 +6,7 @@ use super::join::caught;
 use super::{Answer, Judged, RunCheck, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};
-use crate::plan::Check;
+use crate::plan::{Check, Reads};
 use crate::submission::Evidence;
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use tokio::time::{Instant, timeout_at};
@@ -75,7 +75,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
             };
             node.files = files;
             let is_judgement = matches!(verdict.status, Status::Pass | Status::Fail);
-            node.by_authors_word = is_judgement && check.reads.evaluator && self.circumstances.evaluator_by_author;
+            node.by_authors_word =
+                is_judgement && check.reads.has(Reads::EVALUATOR) && self.circumstances.evaluator_by_author;
             node.escalated = status == Status::Abstain && verdict.needs_person;
             node.verdict = Some(verdict);
             return Done { node, waved: None, evidence: vec![evidence] };

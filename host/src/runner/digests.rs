@@ -62,11 +62,8 @@ impl Digests {
     pub(super) fn keep(&self, paths: &[String], seen: &[Option<(Mark, Digest)>]) {
         let settled = |seen: &Option<(Mark, Digest)>| seen.filter(|(mark, _)| mark.is_settled());
         let now: Vec<Option<(Mark, Digest)>> = seen.iter().map(settled).collect();
-        let is_known = |(now, known): (&Option<(Mark, Digest)>, &Option<(Mark, Digest, bool)>)| match (now, known) {
-            (Some(now), Some((mark, digest, _))) => *now == (*mark, *digest),
-            (now, _) => now.is_none(),
-        };
-        if now.iter().zip(&self.known).all(is_known) {
+        let before = self.known.iter().map(|known| known.map(|(mark, digest, _)| (mark, digest)));
+        if now.iter().zip(before).all(|(now, before)| now.is_none() || *now == before) {
             return;
         }
         // Those of other files stay, in order.
