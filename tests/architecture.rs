@@ -12,6 +12,7 @@ const PIPELINE: &[&str] = &[
     "limits",
     "environment",
     "random",
+    "regular_file",
     "search_path",
     "temporary",
     "cache_store",

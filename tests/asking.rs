@@ -3,7 +3,7 @@
 use gatehost::limits::Limits;
 use gatehost::plan::Shape;
 use gatehost::runtime::{
-    Answer, BUNDLED, Bundled, Capabilities, Description, FileInput, Grants, ReadFiles, Runtime, Source, Terms,
+    BUNDLED, Bundled, CallResult, Capabilities, Description, FileInput, Grants, ReadFiles, Runtime, Source, Terms,
 };
 use gatehost::submission::Submission;
 use gatehost::verdict::{Failure, Status};
@@ -53,12 +53,12 @@ impl Host {
     }
 
     /// Load a component and ask it.
-    pub(crate) fn ask(&self, component: &[u8], question: Question) -> Result<Answer, Failure> {
+    pub(crate) fn ask(&self, component: &[u8], question: Question) -> Result<CallResult, Failure> {
         self.ask_all(vec![(component.to_vec(), question)]).remove(0)
     }
 
     /// Load components and ask them, all at once.
-    pub(crate) fn ask_all(&self, questions: Vec<(Vec<u8>, Question)>) -> Vec<Result<Answer, Failure>> {
+    pub(crate) fn ask_all(&self, questions: Vec<(Vec<u8>, Question)>) -> Vec<Result<CallResult, Failure>> {
         let asked = questions.into_iter().map(|(component, question)| {
             let runtime = Arc::clone(&self.runtime);
             self.threads.spawn(async move { ask(&runtime, &Source::from_bytes(component), question).await })
@@ -87,7 +87,7 @@ impl Host {
     }
 }
 
-async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<Answer, Failure> {
+async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<CallResult, Failure> {
     let verifier = runtime.load(source, &question.grants)?;
     let Question { limits, settings, path, content, submission, workspace, .. } = question;
     let capabilities =
@@ -95,7 +95,7 @@ async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<A
     let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(settings, &limits) };
     Ok(match verifier.shape().unwrap_or(Shape::File) {
         Shape::File => runtime.check_file(&verifier, &terms, FileInput::new(path, content)).await,
-        Shape::Submission => runtime.check_submission(&verifier, &terms, &submission).await,
+        Shape::Submission => runtime.check_submission(&verifier, &terms, submission).await,
     })
 }
 

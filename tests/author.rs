@@ -64,7 +64,7 @@ fn commands_and_models_answer_as_the_case_says() {
     ] {
         let (_folder, cases) =
             cases(&[("a/submission.json", "{}"), ("a/commands.json", commands), ("a/models.json", models)]);
-        // Twice: a script starts anew for every call.
+        // Twice: a script starts again for every call.
         for _ in 0..2 {
             let judged = block_on(trial.judge(&cases[0])).expect("asked");
             let verdict = &judged.answers[0].1.verdict;
@@ -139,7 +139,7 @@ fn a_code_without_a_rule_breaks_a_promise() {
         let promise = promises.iter().find(|promise| promise.name.starts_with("declares")).expect("the promise");
         assert_eq!(promise.kept, kept, "{promise:?}");
         if !kept {
-            assert_eq!(promise.seen, "it reports `told-so` for the case `a`");
+            assert_eq!(promise.seen, "it reports `told-so` on case `a`");
             let hint = "add a rule with the code `told-so` to `rules` of what `describe` returns";
             assert_eq!(promise.hint.as_deref(), Some(hint));
         }

@@ -81,8 +81,8 @@ fn e6_what_cannot_be_run_has_no_result() {
         for (run, expected) in [
             ("no-such-program", "there is no program `no-such-program` in the search path"),
             ("./no-such-program", "the program `./no-such-program`: No such file"),
-            ("./not-a-program", "`./not-a-program` is not a file that can be executed"),
-            ("./folder", "is not a file that can be executed"),
+            ("./not-a-program", "`./not-a-program` is not an executable file"),
+            ("./folder", "is not an executable file"),
         ] {
             let error = bed.run(&[run], b"").expect_err("no result").to_string();
             assert!(error.starts_with("the command `it`: ") && error.contains(expected), "{level}: {error}");
@@ -105,6 +105,6 @@ fn a_confinement_that_cannot_be_had_is_no_result() {
     for (at_most, least) in [(Sandbox::Landlock, Sandbox::Namespaces), (Sandbox::None, Sandbox::Landlock)] {
         let bed = Bed { level: at_most, ..Bed::new(least) };
         let error = bed.try_sh("true").expect_err("refused").to_string();
-        assert!(error.contains(&format!("`{least}` at least")), "{error}");
+        assert!(error.contains(&format!("requires the sandbox level `{least}`")), "{error}");
     }
 }

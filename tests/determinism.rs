@@ -57,7 +57,7 @@ fn twelve_checks_in_three_tiers_over_a_thousand_files_report_the_same_twice() {
     let first = run(&["--no-cache"]);
     assert!(first.contains("\"trailing-comma\""), "{first}");
     assert_eq!(first.matches("\"kind\": \"check\"").count(), 12);
-    // Judged anew, judged to be remembered, and remembered.
+    // Judged again, judged to be remembered, and remembered.
     assert_eq!(first, run(&["--no-cache"]));
     assert_eq!(first, run(&[]));
     assert_eq!(first, run(&[]));

@@ -1,8 +1,11 @@
 //! What is never changed, because people and programs rely on it.
 
 use crate::support::repository;
+use gatehost::schema;
 use gatehost::verdict::ErrorKind;
 use regex::Regex;
+use serde_json::Value;
+use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
@@ -61,4 +64,101 @@ fn ci_runs_the_two_commands_of_the_readme() {
 fn the_readme_can_be_read_in_five_minutes() {
     let length = fs::metadata(repository().join("README.md")).expect("README").len();
     assert!(length <= 8_192, "README has {length} bytes");
+}
+
+/// The reference of the configuration is `gate schema gate`, written as tables. `BLESS=1` writes it.
+#[test]
+fn the_documented_keys_are_those_of_the_schema() {
+    const BEGIN: &str = "<!-- keys: written by `BLESS=1 cargo test --test suite frozen` -->\n";
+    const END: &str = "<!-- end of keys -->";
+    let path = repository().join("host/docs/configuration.md");
+    let guide = fs::read_to_string(&path).expect("the guide");
+    let (before, rest) = guide.split_once(BEGIN).expect("where the keys begin");
+    let (found, after) = rest.split_once(END).expect("where the keys end");
+    let expected = reference(&schema::gate_toml());
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, format!("{before}{BEGIN}{expected}{END}{after}")).expect("written");
+    } else {
+        assert_eq!(found, expected, "BLESS=1 cargo test writes the reference");
+    }
+}
+
+/// The tables of gate.toml, each with its keys.
+fn reference(schema: &Value) -> String {
+    let defs = &schema["$defs"];
+    let root = &schema["properties"];
+    let member = &defs["member"]["anyOf"][1]["properties"];
+    let (gate, check) = (&defs["gate"]["properties"], &defs["check"]["properties"]);
+    let both = |key: &str| gate.get(key).is_some() && check.get(key).is_some();
+    let keys = |table: &Value, chosen: &dyn Fn(&str) -> bool| -> Vec<(String, Value)> {
+        let all = table.as_object().expect("a table").iter().filter(|(key, _)| chosen(key));
+        all.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    let all = |_: &str| true;
+    let is_table = |key: &str| root[key]["type"] == "object" || key == "loop";
+    let tables = [
+        ("Top level", keys(root, &|key| !is_table(key))),
+        ("`[gate.NAME]`: the rule", keys(gate, &|key| !both(key))),
+        ("Gates, checks and members", keys(gate, &both)),
+        ("Members only", keys(member, &|key| gate.get(key).is_none())),
+        ("`[check.NAME]`", keys(check, &|key| !both(key))),
+        ("`flaky` of a check", keys(&check["flaky"]["properties"], &all)),
+        ("`limits` of a check", keys(&check["limits"]["properties"], &all)),
+        ("`[command.NAME]`", keys(&defs["command"]["properties"], &all)),
+        ("`[model.NAME]`", keys(&defs["model"]["properties"], &all)),
+        ("`price` of a model", keys(&defs["model"]["properties"]["price"]["properties"], &all)),
+        ("`[loop]`", keys(&defs["loop"]["properties"], &all)),
+        ("`[hook]`", keys(&root["hook"]["properties"], &all)),
+        ("`[retry]`", keys(&root["retry"]["properties"], &all)),
+        ("`[escalation]`", keys(&root["escalation"]["properties"], &all)),
+        ("`[overrides]`", keys(&root["overrides"]["properties"], &all)),
+    ];
+    let mut text = String::new();
+    for (title, keys) in tables {
+        assert!(!keys.is_empty(), "{title} has no keys");
+        write!(text, "\n### {title}\n\n| key | value | default | meaning |\n|---|---|---|---|\n").expect("text");
+        for (key, value) in keys {
+            let meaning =
+                value["description"].as_str().unwrap_or_else(|| panic!("`{key}` of {title} is not described"));
+            let default = value.get("default").map_or(String::new(), |default| format!("`{default}`"));
+            writeln!(text, "| `{key}` | {} | {default} | {meaning} |", values(&value)).expect("text");
+        }
+    }
+    text + "\n"
+}
+
+/// What a key takes, in words.
+fn values(value: &Value) -> String {
+    let number = |bound: &str| value[bound].as_u64();
+    if let Some(reference) = value["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        return match name {
+            "globs" => "list of patterns",
+            "leniency" => "`block`, `warn`, `escalate`",
+            "members" => "list of members",
+            "loop" => "table",
+            name => name,
+        }
+        .to_owned();
+    }
+    if let Some(words) = value["enum"].as_array() {
+        return words
+            .iter()
+            .map(|word| format!("`{}`", word.as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+            .join(", ");
+    }
+    if let Some(choices) = value["anyOf"].as_array() {
+        return choices.iter().map(values).collect::<Vec<_>>().join(" or ");
+    }
+    match (value["type"].as_str().unwrap_or_default(), number("minimum"), number("maximum")) {
+        ("integer", Some(least), Some(most)) => format!("{least} to {most}"),
+        ("integer", Some(least), None) => format!("{least} or more"),
+        ("number", Some(least), Some(most)) => format!("{least} to {most}"),
+        ("boolean", ..) => "`true`, `false`".to_owned(),
+        ("string", ..) => "text".to_owned(),
+        ("array", ..) => "list".to_owned(),
+        ("object", ..) => "table".to_owned(),
+        (other, ..) => other.to_owned(),
+    }
 }

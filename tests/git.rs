@@ -141,8 +141,8 @@ fn an_answer_that_git_does_not_give_is_an_error() {
     home.sh("echo '[2]' > new.json");
     let real = which_git();
     for (answer, message) in [
-        ("exit 128", "`git check-ignore` failed: it ended before it answered (exit status: 128)"),
-        ("printf '\\0\\0\\0./other\\0'; sleep 5", "`git check-ignore` failed: it answered out of order"),
+        ("exit 128", "`git check-ignore` failed: it exited before it answered (exit status: 128)"),
+        ("printf '\\0\\0\\0./other\\0'; sleep 5", "`git check-ignore` failed: it sent an unexpected answer"),
     ] {
         let path = home.git_is(&format!("case \"$*\" in *check-ignore*) {answer};; esac\nexec {real} \"$@\""));
         for args in [&["run"][..], &["run", "--all-files"], &["run", "--files", "."]] {
@@ -179,7 +179,7 @@ fn a_git_that_was_killed_is_told() {
     let path = home.git_is(&format!("case \"$*\" in *cat-file*) kill -9 $$;; esac\nexec {} \"$@\"", which_git()));
     let (exit, text) = home.gate(&home.work(), &["run"], &[("PATH", &path)]);
     assert_eq!(exit, 3, "{text}");
-    assert!(text.contains("`git cat-file` failed: it ended without a word (signal: 9"), "{text}");
+    assert!(text.contains("`git cat-file` failed: it exited without output (signal: 9"), "{text}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn without_git_only_named_files_are_judged() {
     let path = [("PATH", empty.to_str().expect("UTF-8"))];
     let (exit, text) = home.gate(&home.work(), &["run"], &path);
     assert_eq!(exit, 2, "{text}");
-    assert!(text.contains("git is needed") && text.contains("--files"), "{text}");
+    assert!(text.contains("cannot find changes") && text.contains("--files"), "{text}");
     assert_eq!(home.gate(&home.work(), &["run", "--files", "a.json"], &path).0, 0);
 }
 
@@ -277,7 +277,7 @@ fn a_working_tree_of_the_environment_must_be_this_one() {
     for variables in [&[("GIT_WORK_TREE", other)][..], &[("GIT_DIR", bare), ("GIT_WORK_TREE", other)]] {
         let (exit, text) = home.gate(&home.work(), &["run"], variables);
         assert_eq!(exit, 2, "{text}");
-        assert!(text.contains(&format!("git takes `{other}` for the working tree of")), "{text}");
+        assert!(text.contains(&format!("git uses `{other}` as the working tree of")), "{text}");
     }
 }
 

@@ -170,7 +170,7 @@ fn a_gate_that_hangs_is_answered_for_within_the_deadline() {
     let (code, stdout, _) = work.answer(&["--host", "claude", "--deadline", "2"], work.claude().as_bytes());
     assert!(start.elapsed() < Duration::from_secs(60), "it took {:?}", start.elapsed());
     assert_eq!(code, Some(0));
-    assert!(blocks(&stdout) && stdout.contains("was not done within 2 s"), "{stdout}");
+    assert!(blocks(&stdout) && stdout.contains("did not finish within 2 s"), "{stdout}");
     let (_, stdout, _) = work.answer(&["--host", "claude", "--deadline", "2"], work.claude().as_bytes());
     assert!(stdout.contains("verification_failed"), "{stdout}");
 }

@@ -10,7 +10,7 @@ mod made;
 use crate::asking::{Host, Question, json_syntax};
 use crate::guests;
 use gatehost::limits::Limits;
-use gatehost::runtime::Answer;
+use gatehost::runtime::CallResult;
 use gatehost::verdict::{ErrorKind, Failure, Status, Verdict};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -242,7 +242,7 @@ pub(crate) fn questions(little: Duration) -> Vec<(Vec<u8>, Question)> {
 }
 
 /// What is wrong with these answers to the catalogue, one line for each.
-pub(crate) fn surprises(answers: &[Result<Answer, Failure>]) -> Vec<String> {
+pub(crate) fn surprises(answers: &[Result<CallResult, Failure>]) -> Vec<String> {
     let rows = CATALOGUE.iter().zip(answers).enumerate();
     let wrong = rows.filter_map(|(number, ((id, guest, expected), answer))| {
         let name = match guest {

@@ -140,7 +140,7 @@ fn git_hooks_are_put_where_git_looks() {
     fs::create_dir(&shared).expect("a folder");
     work.must("git", &["config", "core.hooksPath", &shared.to_string_lossy()]);
     let (code, said) = work.run("gate", &["install", "git"]);
-    assert!(code == Some(2) && said.contains("not part of this repository"), "{said}");
+    assert!(code == Some(2) && said.contains("outside this repository"), "{said}");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn the_doctor_proves_what_works_and_finds_what_does_not() {
     let good = work.read(settings);
     for (old, new, expected) in [
         (env!("CARGO_BIN_EXE_gate"), "/no/such/gate", "exit code 127"),
-        ("--deadline 570", "--deadline 900", "too late"),
+        ("--deadline 570", "--deadline 900", "but the hook may take 900 s"),
         ("--deadline 570", "--deadlin 570", "exit code 2"),
     ] {
         work.write(settings, &good.replace(old, new));

@@ -11,7 +11,7 @@ mod tapes;
 use gatehost::commands::Commands;
 use gatehost::config::{self, Model};
 use gatehost::environment::Environment;
-use gatehost::models::{Answer, Models, NoAnswer, Part, Question, Tape};
+use gatehost::models::{ModelAnswer, ModelQuestion, Models, NoAnswer, Part, Tape};
 use gatehost::outcome::ModelUse;
 use gatehost::submission::Executor;
 use std::collections::BTreeMap;
@@ -39,8 +39,8 @@ fn tokio() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().expect("threads")
 }
 
-fn question(models: &Models, words: &str) -> Question {
-    Question {
+fn question(models: &Models, words: &str) -> ModelQuestion {
+    ModelQuestion {
         system: "You are a reviewer.".to_owned(),
         prompt: vec![Part::Text(words.to_owned())],
         answer_schema: None,
@@ -50,12 +50,12 @@ fn question(models: &Models, words: &str) -> Question {
 }
 
 /// Ask once, of a server at `url`.
-fn ask(api: &str, url: &str, more: &str) -> (ModelUse, Result<Answer, NoAnswer>) {
+fn ask(api: &str, url: &str, more: &str) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
     ask_all(&models(model(api, url, more), Executor::default(), None), 1).remove(0)
 }
 
 /// Ask as often, one after the other.
-fn ask_all(models: &Models, times: usize) -> Vec<(ModelUse, Result<Answer, NoAnswer>)> {
+fn ask_all(models: &Models, times: usize) -> Vec<(ModelUse, Result<ModelAnswer, NoAnswer>)> {
     let tokio = tokio();
     let answers = (0..times).map(|_| tokio.block_on(models.ask("m", question(models, "Is it good?")))).collect();
     tokio.shutdown_timeout(std::time::Duration::ZERO);

@@ -82,7 +82,7 @@ fn what_cannot_be_reported_is_a_mistake() {
         ("run --output sarif=", "FORMAT=FILE"),
         ("run --output sarif=no/such/folder/x", "cannot write the sarif report"),
         ("report no-such-file", "cannot read the run"),
-        ("report a.json", "not the record of a run"),
+        ("report a.json", "not a run record"),
     ] {
         let (code, _, stderr) = gate(home.path(), arguments);
         assert!(code == Some(2) && stderr.contains(words), "{arguments}: {code:?} {stderr}");

@@ -69,10 +69,11 @@ pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) 
 }
 
 /// The components that any test compiled with this build of `gate`, with the key that authenticates them. Only compiled
-/// code and descriptions are here: a cached pass would make one test depend on another.
-fn compiled() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
+/// code and descriptions are here: a cached pass would make one test depend on another. A test that runs as another user
+/// does without.
+fn compiled() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
         let built = fs::metadata(env!("CARGO_BIN_EXE_gate")).and_then(|gate| gate.modified()).expect("gate is built");
         let name = format!("compiled-{}", built.duration_since(UNIX_EPOCH).expect("a date").as_nanos());
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -84,28 +85,38 @@ fn compiled() -> &'static Path {
             }
         }
         let folder = parent.join(name);
-        private_folder(&folder);
-        let secret = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("secret"));
-        match secret.and_then(|mut file| io::Write::write_all(&mut file, &[7; 32])) {
+        let secret = || fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("secret"));
+        let made = try_private_folder(&folder).and_then(|()| secret());
+        match made.and_then(|mut file| io::Write::write_all(&mut file, &[7; 32])) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => panic!("{}: {error}", folder.display()),
-            _ => folder,
+            _ => Some(folder),
         }
-    })
+    });
+    folder.as_deref()
 }
 
 /// Start a cache with what other tests compiled.
 pub(crate) fn lend_compiled(cache: &Path) {
     private_folder(cache);
-    link_entries(compiled(), cache, &["secret", ".compiled", ".description"]);
+    if let Some(compiled) = compiled() {
+        link_entries(compiled, cache, &["secret", ".compiled", ".description"]);
+    }
 }
 
 /// Let other tests use what was compiled into this cache.
 pub(crate) fn return_compiled(cache: &Path) {
-    link_entries(cache, compiled(), &[".compiled", ".description"]);
+    if let Some(compiled) = compiled() {
+        link_entries(cache, compiled, &[".compiled", ".description"]);
+    }
 }
 
 pub(crate) fn private_folder(folder: &Path) {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).expect("a folder");
+    try_private_folder(folder).expect("a folder");
+}
+
+fn try_private_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 fn link_entries(from: &Path, to: &Path, endings: &[&str]) {

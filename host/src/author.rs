@@ -11,8 +11,8 @@ mod trial;
 pub use bench::{Estimate, Measured, TRIVIAL, measure};
 pub use case::{Case, Given, read_all};
 pub use conformance::{Promise, conformance};
-pub use project::{MANIFEST, Project};
-pub use trial::{Judged, Outcome, Trial};
+pub use project::{LANGUAGES, MANIFEST, Manifest, Project};
+pub use trial::{Outcome, Trial, TrialRun};
 
 /// What the author has to change before anything can run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

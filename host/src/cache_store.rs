@@ -9,8 +9,7 @@
 //! together are too large, those that were not used for the longest time go.
 
 use crate::random::random;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use crate::regular_file::{self, Symlinks};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -63,7 +62,7 @@ pub struct CacheStore {
 }
 
 impl CacheStore {
-    /// Open the cache store in `folder`, and make it if it is not there. A folder that is not this user's alone is refused.
+    /// Opens the cache store in `folder`, and makes it if it is not there. A folder that is not this user's alone is refused.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::open_bounded(folder, MOST_BYTES)
     }
@@ -74,10 +73,10 @@ impl CacheStore {
         let found = fs::metadata(folder)?;
         let refused = |why: &str| Err(io::Error::other(format!("the folder `{}` {why}", folder.display())));
         if !is_mine(&found) {
-            return refused("belongs to somebody else");
+            return refused("belongs to another user");
         }
         if found.mode() & 0o022 != 0 {
-            return refused("can be written to by others");
+            return refused("is writable by other users");
         }
         Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
@@ -115,7 +114,7 @@ impl CacheStore {
         Some(entry)
     }
 
-    /// Keep an entry. A failure costs time and nothing else, so callers need not report it.
+    /// Keeps an entry. A failure costs time and nothing else, so callers need not report it.
     pub fn put(&self, kind: Kind, key: &blake3::Hash, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() as u64 + MAC_BYTES as u64 > self.most_bytes / 2 {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -128,7 +127,7 @@ impl CacheStore {
         self.prune()
     }
 
-    /// Delete an entry that is of no use.
+    /// Deletes an entry that is of no use.
     pub fn remove(&self, kind: Kind, key: &blake3::Hash) {
         let _ = fs::remove_file(self.path(kind, &self.place(kind, key)));
     }
@@ -184,27 +183,17 @@ fn is_mine(found: &fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Read a file that is one, whole: what is anything else, or too large, is `InvalidData`. It is looked at before it is
-/// read, since a pipe would block and a device need not end.
+/// Reads a whole regular file. Anything else, and a file that is too large, is an error of the kind `InvalidData`.
 fn read_regular(path: &Path, most: u64) -> io::Result<(File, Vec<u8>)> {
-    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        // A link, or a socket.
-        Err(Errno::LOOP | Errno::NXIO) => return Err(invalid()),
-        Err(errno) => return Err(errno.into()),
-    };
-    let found = file.metadata()?;
-    if !found.is_file() || found.len() > most {
-        return Err(invalid());
-    }
-    let mut bytes = vec![0; usize::try_from(found.len()).map_err(|_| invalid())?];
+    let mut file = regular_file::open(path, Symlinks::Refuse)?;
+    let size = file.metadata()?.len();
+    let size = usize::try_from(size).ok().filter(|_| size <= most).ok_or(io::ErrorKind::InvalidData)?;
+    let mut bytes = vec![0; size];
     file.read_exact(&mut bytes)?;
     Ok((file, bytes))
 }
 
-/// Read the secret, or make one. Of several processes that make one at the same time, one wins and all use its.
+/// Reads the secret, or makes one. Of several processes that make one at the same time, one wins and all use its.
 fn secret(path: &Path) -> io::Result<[u8; 32]> {
     for _ in 0..2 {
         match private(path) {
@@ -217,7 +206,7 @@ fn secret(path: &Path) -> io::Result<[u8; 32]> {
         let folder = path.parent().unwrap_or(Path::new("."));
         // A temporary file is made with mode 0600.
         let mut fresh = tempfile::Builder::new().prefix(WRITING).tempfile_in(folder)?;
-        let secret: [u8; 32] = random().ok_or_else(|| io::Error::other("the system gives no random numbers"))?;
+        let secret: [u8; 32] = random().ok_or_else(|| io::Error::other("the system provides no random numbers"))?;
         fresh.write_all(&secret)?;
         match fresh.persist_noclobber(path) {
             Ok(_) => return Ok(secret),

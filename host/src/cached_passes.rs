@@ -9,8 +9,9 @@ use crate::cache_store::{CacheStore, Kind};
 use crate::limits::Limits;
 use crate::runtime::FileInput;
 use crate::verdict::{Status, Verdict};
+use parking_lot::Mutex;
 use std::cmp::Reverse;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most passes that are remembered for one verifier with its settings; those that were not seen for longest go.
 const MOST: usize = 1 << 16;
@@ -49,7 +50,7 @@ fn time_of(record: &Record) -> u32 {
 }
 
 impl CachedPasses {
-    /// Recall what the component with this digest passed before.
+    /// Recalls what the component with this digest passed before.
     pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits) -> Self {
         let mut key = blake3::Hasher::new();
         for part in [component, settings, &format!("{limits:?}")] {
@@ -79,16 +80,16 @@ impl CachedPasses {
         passed
     }
 
-    /// Remember a verdict, if it is one to remember.
+    /// Remembers a verdict, if it is one to remember.
     pub(crate) fn learn(&self, input: Input, verdict: &Verdict) {
         if *verdict == Verdict::of(Status::Pass) {
             self.seen(input);
         }
     }
 
-    /// Keep what was learned for later runs. A failure costs time and nothing else, so it is not reported.
+    /// Keeps what was learned for later runs. A failure costs time and nothing else, so it is not reported.
     pub(crate) fn keep(&self) {
-        let mut now = std::mem::take(&mut *self.now.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut now = std::mem::take(&mut *self.now.lock());
         now.sort_unstable();
         now.dedup();
         if now.iter().all(|input| self.contains(input)) {
@@ -117,7 +118,7 @@ impl CachedPasses {
     }
 
     fn seen(&self, input: Input) {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).push(input);
+        self.now.lock().push(input);
     }
 }
 

@@ -74,7 +74,7 @@ pub enum Error {
         asked: &'static str,
     },
     /// There is a repository, and nobody to ask about it.
-    #[error("git is needed to tell what changed, and there is no `git` in PATH that is outside the work")]
+    #[error("cannot find changes: no `git` in PATH outside the workspace")]
     NoGit,
     /// Git could not answer.
     #[error("`git {command}` failed: {message}")]
@@ -85,7 +85,7 @@ pub enum Error {
         message: String,
     },
     /// Git would look at other files than those that are read.
-    #[error("git takes `{}` for the working tree of `{}`, and would not see the files that are judged", shown(.top), shown(.found))]
+    #[error("git uses `{}` as the working tree of `{}`, so it would not see the checked files", shown(.top), shown(.found))]
     Elsewhere {
         /// Where the repository was found.
         found: PathBuf,
@@ -109,7 +109,7 @@ pub enum Error {
         is_shallow: bool,
     },
     /// Several commits have that name.
-    #[error("`{0}` is the name of more than one thing in this repository")]
+    #[error("`{0}` is ambiguous: more than one ref has this name")]
     Ambiguous(String),
     /// Two commits never parted.
     #[error("`{from}` and `{to}` have no common ancestor{}", if *.is_shallow { " in this shallow clone" } else { "" })]
@@ -130,16 +130,16 @@ pub enum Error {
         to: String,
     },
     /// The index has several contents for one file.
-    #[error("`{}` is unmerged, so there is no staged content to judge", shown_text(.0))]
+    #[error("`{}` has merge conflicts, so there is no staged content to check", shown_text(.0))]
     Unmerged(String),
     /// A file changed that is not in the working tree.
-    #[error("`{}` has changed, and a sparse checkout leaves it out of the working tree", shown_text(.0))]
+    #[error("`{}` has changed, but the sparse checkout excludes it from the working tree", shown_text(.0))]
     LeftOut(String),
     /// A commit or an index holds what no folder can.
     #[error("`{}` is stored twice, or both as a file and as a folder", shown_text(.0))]
     Clash(String),
     /// An object that is needed is not there.
-    #[error("{what} (`{id}`) is missing here")]
+    #[error("{what} (`{id}`) is missing from this clone")]
     Missing {
         /// What it is needed for.
         what: String,
@@ -147,22 +147,22 @@ pub enum Error {
         id: String,
     },
     /// An object has other bytes than its id stands for.
-    #[error("the object `{id}` of this repository has other bytes than its id stands for")]
+    #[error("the content of object `{id}` does not match its id")]
     Forged {
         /// The id.
         id: String,
     },
     /// A tree is not one.
-    #[error("a tree of this repository is not one that a folder can be")]
+    #[error("this repository has a malformed tree object")]
     BadTree,
     /// The index cannot be read.
     #[error("cannot read the index of this repository: {0}")]
     BadIndex(String),
     /// The index has an id for a folder that is not that of the folder's entries.
-    #[error("the index has another content cached for {} than its entries are, and `git commit` would store that", if .0.is_empty() { "the whole tree".to_owned() } else { format!("the folder `{}`", .0) })]
+    #[error("the cached tree of {} in the index does not match its entries, so `git commit` would store other content", if .0.is_empty() { "the root folder".to_owned() } else { format!("the folder `{}`", .0) })]
     ForgedIndex(String),
     /// Git would wait for a file, or read it without an end.
-    #[error("git would read `{path}`, and {why}")]
+    #[error("cannot let git read `{path}`: {why}")]
     Unbounded {
         /// The file.
         path: String,
@@ -170,7 +170,7 @@ pub enum Error {
         why: String,
     },
     /// What is stored cannot be written down to be judged.
-    #[error("cannot write the files to be judged into a temporary folder: {0}")]
+    #[error("cannot write the files to a temporary folder: {0}")]
     Snapshot(String),
     /// A file that was named is not inside the root.
     #[error("`{}` is not inside `{}`", shown(.path), shown(.root))]
@@ -189,7 +189,7 @@ pub enum Error {
         why: String,
     },
     /// A path cannot be told to a verifier.
-    #[error("the path `{0}` is not UTF-8, or not one that can be judged")]
+    #[error("the path `{0}` cannot be checked: it is not UTF-8, or contains control characters")]
     BadPath(String),
 }
 
@@ -208,12 +208,12 @@ impl Error {
         Some(match self {
             Self::NoRepository { .. } => "use `--files` or `--all-files`, or run in a git repository",
             Self::Missing { .. } => "in a partial clone, fetch it first: `git fetch --refetch --no-filter`",
-            Self::Forged { .. } => "`git fsck` lists damaged objects; clone the repository anew",
-            Self::ForgedIndex(_) => "run `git read-tree HEAD`, and `git add` what is to be committed",
-            Self::Unbounded { .. } => "put a regular file in its place, or remove it",
-            Self::NoGit => "install git, or name what is to be judged with `--files`",
+            Self::Forged { .. } => "`git fsck` lists damaged objects; clone the repository again",
+            Self::ForgedIndex(_) => "run `git read-tree HEAD`, then `git add` the files to commit",
+            Self::Unbounded { .. } => "replace it by a regular file, or remove it",
+            Self::NoGit => "install git, or name the files with `--files`",
             Self::Elsewhere { .. } => {
-                "look at `core.worktree`, `GIT_DIR` and `GIT_WORK_TREE`, and whether `.git` there is a repository"
+                "check `core.worktree`, `GIT_DIR` and `GIT_WORK_TREE`, and that `.git` is a repository"
             }
             Self::UnknownCommit { is_shallow: true, .. }
             | Self::NoCommonAncestor { is_shallow: true, .. }
@@ -280,7 +280,7 @@ pub struct Needs {
     pub unchanged: bool,
 }
 
-/// Find the changes in the repository, or else in the folder, that `folder` is in.
+/// Finds the changes in the repository, or else in the folder, that `folder` is in.
 pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Changes, Error> {
     collect_with(folder, selection, needs, None)
 }

@@ -82,7 +82,7 @@ const RESERVE: u64 = 256 << 20;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was stopped at its time limit.
+    /// It timed out.
     TimedOut,
     /// It was ended by this signal.
     Signalled(i32),
@@ -124,7 +124,7 @@ pub struct Ran {
     pub sandbox: Sandbox,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
     pub advice: Option<String>,
-    /// Whether it was not run, and what it came to was recorded in another run.
+    /// Whether it was not run, and its result was recorded in another run.
     pub replayed: bool,
 }
 
@@ -164,31 +164,31 @@ impl Commands {
         Self { cache: self.cache.or_else(|| environment.cache_folder()), environment, ..self }
     }
 
-    /// Write down what commands come to, or take it from what was written down.
+    /// Writes down what commands come to, or takes it from what was written down.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
 
-    /// Confine no better than this, whatever the machine offers.
+    /// Confines no better than this, whatever the machine offers.
     pub fn with_at_most(self, at_most: Sandbox) -> Self {
         Self { at_most, ..self }
     }
 
-    /// End a command that leaves less than this of the disk, in bytes.
+    /// Ends a command that leaves less than this of the disk, in bytes.
     pub fn with_reserve(self, reserve: u64) -> Self {
         Self { reserve, ..self }
     }
 
-    /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
+    /// Runs a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
             let none_left =
-                || Err(NoResult::not_started(format!("the script has no further answer of the command `{name}`")));
+                || Err(NoResult::not_started(format!("`commands.json` has no further answer of the command `{name}`")));
             return script.next(name).unwrap_or_else(none_left);
         }
         let Some(command) = self.declared.get(name) else {
-            return Err(NoResult::not_started(format!("no command `{name}` is declared")));
+            return Err(NoResult::not_started(format!("the command `{name}` is not declared")));
         };
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
@@ -198,7 +198,7 @@ impl Commands {
         #[cfg(not(target_os = "linux"))]
         let ran = {
             let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
-            Err(NoResult::not_started("in this version, commands are run on Linux only".to_owned()))
+            Err(NoResult::not_started("this version runs commands on Linux only".to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {
             Some(tape) => tape.note(&ran).map(|()| ran),
@@ -208,7 +208,7 @@ impl Commands {
     }
 }
 
-/// End every command that runs, with all that it started, and let no other begin: the program is about to end. Waits for
+/// Ends every command that runs, with all that it started, and lets no other begin: the program is about to end. Waits for
 /// that, but no longer than this.
 pub(crate) fn end_all(patience: Duration) {
     #[cfg(target_os = "linux")]

@@ -118,7 +118,7 @@ impl Contract {
         Ok(files.iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect())
     }
 
-    /// Make a component of a core module.
+    /// Makes a component of a core module.
     ///
     /// Where the module wants WASI preview 1, it gets a stand-in that reaches nothing: the component imports nothing
     /// but what it uses of the contract.

@@ -15,7 +15,6 @@ mod people;
 mod problem;
 mod read;
 mod references;
-mod regular;
 mod settings_files;
 mod structure;
 mod terms;
@@ -34,7 +33,6 @@ pub use looping::Loop;
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
-pub use regular::open_regular;
 pub use terms::{Flaky, Inapplicable, Leniency, Mode, PassIf, Terms, When};
 
 pub(crate) use files::pattern;
@@ -77,7 +75,7 @@ pub struct Config {
     pub models: BTreeMap<String, Model>,
     /// `[retry]`: how often a failure is tried again.
     pub retry: RetryPolicy,
-    /// `[escalation]`: when a person is needed.
+    /// `[escalation]`: when human review is needed.
     pub escalation: EscalationPolicy,
     /// `[overrides]`: who may let something through.
     pub overrides: Overrides,
@@ -90,7 +88,7 @@ pub struct Config {
     pub(crate) places: Places,
 }
 
-/// Read a file.
+/// Reads a file.
 pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
     if bytes.len() > MAX_BYTES {
         let message = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());

@@ -18,7 +18,7 @@ pub enum Exit {
     Fail = 1,
     /// The caller's mistake: usage, configuration, input.
     Mistake = 2,
-    /// There is no verdict: an error, an abstention, or a person is needed.
+    /// There is no verdict: an error, an abstention, or human review is needed.
     NoVerdict = 3,
 }
 
@@ -116,7 +116,7 @@ impl Error {
         Self { kind: Kind::Configuration, problems: problems.iter().map(problem).collect() }
     }
 
-    /// Add what caused it.
+    /// Adds what caused it.
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         if let Some(last) = self.problems.last_mut() {
             last.source = Some(source.into());
@@ -124,7 +124,7 @@ impl Error {
         self
     }
 
-    /// Add what to do about it.
+    /// Adds what to do about it.
     pub fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
         if let Some(last) = self.problems.last_mut() {
             last.hint = hint.into();
@@ -132,7 +132,7 @@ impl Error {
         self
     }
 
-    /// Put these words before each message: what it was about.
+    /// Puts these words before each message: what it was about.
     pub fn context(mut self, what: &str) -> Self {
         for problem in &mut self.problems {
             let cause = Cause { message: std::mem::take(&mut problem.message), source: problem.source.take() };

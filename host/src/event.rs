@@ -194,7 +194,7 @@ pub enum What {
     /// The run is over.
     #[serde(rename = "run.ended")]
     RunEnded {
-        /// What it came to.
+        /// The result.
         status: Status,
         /// How long it took.
         duration_ms: f64,

@@ -1,4 +1,4 @@
-//! What goes back to whoever did the work: what was found, worst first, in a bounded text.
+//! What goes back to the author of the work: what was found, worst first, in a bounded text.
 //!
 //! It states facts and gives no orders. What verifiers wrote is quoted as data: in one line, bounded, between `«` and
 //! `»`, which it cannot contain itself; so nothing in it can pass for a sentence of the host.
@@ -29,12 +29,12 @@ const MAX_EDITS: usize = 3;
 /// The most findings that are named as resolved.
 const MAX_RESOLVED: usize = 5;
 
-/// Say what keeps this gate from passing.
+/// Says what keeps this gate from passing.
 pub fn feedback(gate: &Node) -> String {
     feedback_in(gate, &Round::default())
 }
 
-/// Say what keeps this gate from passing, and how that differs from the attempts before.
+/// Says what keeps this gate from passing, and how that differs from the attempts before.
 pub fn feedback_in(gate: &Node, round: &Round) -> String {
     let name = shown(&gate.name);
     if gate.outcome == Outcome::Pass {
@@ -45,8 +45,8 @@ pub fn feedback_in(gate: &Node, round: &Round) -> String {
     parts.sort_by_key(|part| part.rank);
     let mut text = match gate.outcome {
         Outcome::Fail => format!("The gate `{name}` failed.\n"),
-        Outcome::Error => format!("The gate `{name}` gave no answer.\n"),
-        _ => format!("The gate `{name}` came to no judgement{}.\n", reason(gate)),
+        Outcome::Error => format!("The gate `{name}` ended with an error.\n"),
+        _ => format!("The gate `{name}` reached no verdict{}.\n", reason(gate)),
     };
     if round.attempt > 0 {
         let class = gate.class.as_ref().map(|class| format!(" ({class}). {}", round::recovery(class)));
@@ -91,11 +91,11 @@ fn resolved(round: &Round) -> Vec<String> {
 
 /// Say that an executor failed before there was anything to judge: how it ended, and the end of what it printed.
 pub fn of_executor(ending: &str, printed: &str) -> String {
-    let mut text = format!("The executor {}, so its work was not judged.\n", shown(ending));
+    let mut text = format!("The executor {}, so its work was not checked.\n", shown(ending));
     if !printed.trim().is_empty() {
         text.push_str(&format!("It printed: {}\n", tail(printed)));
     }
-    text.push_str("What it changed is still there. It is run again.\n");
+    text.push_str("Its changes are kept, and it runs again.\n");
     text
 }
 
@@ -168,7 +168,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
         lines.extend(found.fix.as_ref().map(fix));
     }
     if again > 0 {
-        lines.push(format!("  and {again} that were told above"));
+        lines.push(format!("  and {again} that are listed above"));
     }
     let omitted = findings.len().saturating_sub(MAX_FINDINGS) as u64 + verdict.findings_omitted;
     if omitted > 0 {
@@ -196,7 +196,7 @@ fn fix(fix: &Fix) -> String {
         if from == to {
             format!("insert {replacement} at {}:{}", from.0, from.1)
         } else {
-            format!("replace {}:{} to {}:{} by {replacement}", from.0, from.1, to.0, to.1)
+            format!("replace {}:{} to {}:{} with {replacement}", from.0, from.1, to.0, to.1)
         }
     };
     let edits: Vec<String> = fix.edits.iter().take(MAX_EDITS).map(edit).collect();
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_worst_comes_first_and_what_does_not_matter_is_left_out() {
-        let error = Failure::new(ErrorKind::LimitTime, "no answer within 10s");
+        let error = Failure::new(ErrorKind::LimitTime, "timed out after 10s");
         let findings = vec![found(Level::Note, "b.rs", 2, "so so"), found(Level::Error, "a.rs", 1, "bad")];
         let shadow = Node { shadow: true, ..check_node("shadow", failed("in shadow", Vec::new())) };
         let inner = Node {
@@ -302,7 +302,7 @@ The gate `g` failed.
 - `bad` (verifier): fail: «2 problems»
   a.rs:1: error [code] «bad»
   b.rs:2: note [code] «so so»
-- `slow` (verifier): error: limit.time «no answer within 10s»
+- `slow` (verifier): error: limit.time «timed out after 10s»
 The same checks will be run again on the next submission.
 ";
         assert_eq!(feedback(&gate(NodeKind::All, Outcome::Fail, children)), expected);
@@ -315,7 +315,7 @@ The same checks will be run again on the next submission.
             gate(NodeKind::Vote, Outcome::Abstain, vec![good(), check_node("bad", failed("no", Vec::new()))]);
         vote.reason = "divided: 1 for, 1 against".to_owned();
         let expected = "\
-The gate `g` came to no judgement (divided: 1 for, 1 against).
+The gate `g` reached no verdict (divided: 1 for, 1 against).
 - `bad` (verifier): fail: «no»
 - `g` (vote): abstain (divided: 1 for, 1 against)
 The same checks will be run again on the next submission.
@@ -384,8 +384,8 @@ The same checks will be run again on the next submission.
         let voters = vec![check_node("v#1", failed("", vec![bad.clone()])), check_node("v#2", failed("", vec![bad]))];
         let text = feedback(&gate(NodeKind::Vote, Outcome::Fail, voters));
         assert_eq!(text.matches("«bad»").count(), 1, "{text}");
-        assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 by «»\n"), "{text}");
-        assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that were told above\n"), "{text}");
+        assert!(text.contains("    fix: «remove the comma»: replace 1:3 to 1:4 with «»\n"), "{text}");
+        assert!(text.contains("- `v#2` (verifier): fail\n  and 1 that are listed above\n"), "{text}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Hexadecimal digits of a fingerprint: 128 bits.
 const DIGITS: usize = 32;
 
-/// Give every finding of a check its fingerprint. `line` returns the text of a line of a file, where that is known.
+/// Gives every finding of a check its fingerprint. `line` returns the text of a line of a file, where that is known.
 pub(crate) fn assign(check: &str, findings: &mut [Finding], mut line: impl FnMut(&str, u32) -> Option<String>) {
     let mut alike: BTreeMap<String, u32> = BTreeMap::new();
     for finding in findings {

@@ -34,12 +34,12 @@ use tokio::time::Instant;
 
 /// Who answers for the verifiers.
 pub trait RunCheck: Sync {
-    /// Have the verifier of a check judge, given what the checks of earlier tiers established, in their order.
+    /// Has the verifier of a check judge, given what the checks of earlier tiers established, in their order.
     ///
-    /// Every call must ask anew: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
+    /// Every call must ask again: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
     /// future is dropped when its time is over or its answer no longer matters, and must then stop its work. A panic
     /// in it counts as no answer.
-    fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Judged> + Send;
+    fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Checked> + Send;
 
     /// Whether everything is still as it was when it was judged. Asked once, when the gate would pass: where it is not,
     /// there is no pass.
@@ -47,8 +47,8 @@ pub trait RunCheck: Sync {
         Ok(())
     }
 
-    /// Take note of progress. Called from within the run, and so must return at once.
-    fn observe(&self, event: Event<'_>) {
+    /// Takes note of progress. Called from within the run, and so must return at once.
+    fn observe(&self, event: GateEvent<'_>) {
         let _ = event;
     }
 }
@@ -56,16 +56,16 @@ pub trait RunCheck: Sync {
 /// What a judge says.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is nearly always the large one")]
-pub enum Judged {
+pub enum Checked {
     /// There is no file for this check to judge.
     NoFiles,
     /// The verifier's answer, or why there is none.
-    Answer(Answer),
+    Answer(CheckAnswer),
 }
 
 /// What a verifier answered, and what was done for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct CheckAnswer {
     /// The verdict, of all files together.
     pub verdict: Verdict,
     /// The files that were judged, for a check of files.
@@ -76,13 +76,13 @@ pub struct Answer {
     pub models: Vec<ModelUse>,
 }
 
-impl From<Verdict> for Answer {
+impl From<Verdict> for CheckAnswer {
     fn from(verdict: Verdict) -> Self {
         Self { verdict, files: None, commands: Vec::new(), models: Vec::new() }
     }
 }
 
-impl From<Verdict> for Judged {
+impl From<Verdict> for Checked {
     fn from(verdict: Verdict) -> Self {
         Self::Answer(verdict.into())
     }
@@ -90,7 +90,7 @@ impl From<Verdict> for Judged {
 
 /// Progress. A path is the names from the gate down, joined by `/`.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'e> {
+pub enum GateEvent<'e> {
     /// A member begins.
     Started {
         /// Which.
@@ -107,7 +107,7 @@ pub enum Event<'e> {
     },
 }
 
-/// Run a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
+/// Runs a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
 /// an abstention; unless every check looked at the change and found nothing that concerns it, and the gate lets that pass.
 pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunCheck) -> Node {
     let root = &plan.root;
@@ -137,8 +137,10 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
         node.outcome = Outcome::Abstain;
         node.nothing_to_check = false;
         node.reason = match is_skip {
-            true => "a check was skipped by the word of the author of the change, which `require_trusted` refuses",
-            false => "an evaluator's answer comes from the author of the change, which `require_trusted` refuses",
+            true => {
+                "a check was skipped because the author of the change said so; `require_trusted` does not allow that"
+            }
+            false => "an evaluator's answer comes from the author of the change; `require_trusted` does not allow that",
         }
         .to_owned();
         classify::classify(&mut node);
@@ -157,7 +159,7 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
 
 /// Whether every check below looked at the change, and nothing in it concerns any of them.
 ///
-/// A file that its verifier says is none of its business concerns nobody. What a submission verifier says of a submission
+/// A file that its verifier says is not for it concerns nobody. What a submission verifier says of a submission
 /// is another matter: the author of the change wrote that.
 fn is_unconcerned(node: &Node) -> bool {
     let mut checks = node.walk().filter(|node| node.kind == NodeKind::Check).peekable();

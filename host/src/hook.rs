@@ -161,7 +161,7 @@ impl Call {
         }
     }
 
-    /// Read what a host sent. `None` where neither the caller nor the input says which host it is.
+    /// Reads what a host sent. `None` where neither the caller nor the input says which host it is.
     pub fn read(bytes: &[u8], host: Option<Host>) -> Option<Self> {
         let bounded = bytes.get(..bytes.len().min(MAX_BYTES + 1)).unwrap_or_default();
         let value = if bounded.len() > MAX_BYTES { None } else { serde_json::from_slice(bounded).ok() };
@@ -177,7 +177,7 @@ impl Call {
         })
     }
 
-    /// Say in the host's dialect what was decided.
+    /// Says in the host's dialect what was decided.
     pub fn answer(&self, decision: &Decision) -> Answer {
         match self.host {
             Host::Claude => claude::answer(self, decision),

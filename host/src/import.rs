@@ -25,7 +25,7 @@ pub struct Imported {
     pub left: Vec<String>,
 }
 
-/// Read a file of hooks, known by its name.
+/// Reads a file of hooks, known by its name.
 pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let mut draft = Draft::default();
@@ -60,7 +60,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Take a hook over as a check of a stage.
+    /// Takes a hook over as a check of a stage.
     fn take(&mut self, stage: &'static str, hook: &str, check: Check) {
         let what = match &check {
             Check::Bundled(verifier) => format!("the bundled verifier `{verifier}`"),
@@ -93,13 +93,12 @@ impl Draft {
     fn finish(self, source: &str) -> Result<Imported, Error> {
         if self.checks.is_empty() {
             let hooks = self.left.join("; ");
-            let message = format!("no hook of `{source}` can be taken over ({hooks})");
+            let message = format!("no hook of `{source}` can be converted ({hooks})");
             return Err(Error::input(message).hint("`gate init` writes a gate.toml without it".to_owned()));
         }
-        let mut text =
-            format!("# Taken over from {source} by `gate init --from`. `gate plan` shows what this means.\n");
+        let mut text = format!("# Converted from {source} by `gate init --from`. `gate plan` shows what this means.\n");
         for left in &self.left {
-            let _ = writeln!(text, "# not taken over: {left}");
+            let _ = writeln!(text, "# not converted: {left}");
         }
         for (stage, members) in &self.stages {
             let members: Vec<String> = members.iter().map(|name| string(name)).collect();
@@ -130,7 +129,7 @@ impl Draft {
             written.insert(name);
         }
         // What is written must be valid, whatever the names in the file were.
-        config::parse(text.as_bytes()).map_err(|problems| Error::configuration("what was taken over", &problems))?;
+        config::parse(text.as_bytes()).map_err(|problems| Error::configuration("the converted hooks", &problems))?;
         Ok(Imported { text, taken: self.taken, left: self.left })
     }
 }

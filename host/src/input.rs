@@ -22,13 +22,13 @@ pub enum Error {
     #[error("the document has more than {MAX_BYTES} bytes")]
     TooLarge,
     /// It is not text.
-    #[error("the document is not UTF-8 from byte {0} on")]
+    #[error("the document is not UTF-8 at byte {0}")]
     NotUtf8(usize),
     /// It is not the transcript of an evaluator.
-    #[error("no line is an event that an evaluator's transcript ends with or speaks in")]
+    #[error("no line is an event of an evaluator's transcript")]
     NoTranscript,
-    /// A path leads out of the work, or is not written as one in it.
-    #[error("`{place}` is `{path}`; expected a path inside the work, such as `src/a.rs`")]
+    /// A path leads out of the workspace, or is not written as one in it.
+    #[error("`{place}` is `{path}`; expected a path inside the workspace, such as `src/a.rs`")]
     Outside {
         /// The entry, such as `changes[0].path`.
         place: String,
@@ -47,7 +47,7 @@ pub enum Error {
     },
 }
 
-/// Read a document. One whose first character is `{` is JSON, any other is YAML.
+/// Reads a document. One whose first character is `{` is JSON, any other is YAML.
 pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
     if bytes.len() > MAX_BYTES {
         return Err(Error::TooLarge);
@@ -73,7 +73,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
     Ok(submission)
 }
 
-/// Every path at which something is said to have changed, or to have been found, is one in the work.
+/// Every path at which something is said to have changed, or to have been found, is one in the workspace.
 fn inside(submission: &Submission) -> Result<(), Error> {
     let changes = submission.changes.iter().enumerate().flat_map(|(index, change)| {
         let path = (format!("changes[{index}].path"), &change.path);
@@ -114,11 +114,11 @@ mod tests {
             (&b""[..], "the document is empty; expected a submission in JSON or YAML"),
             (b" \n", "the document is empty; expected a submission in JSON or YAML"),
             (b"{\"task\": ", "line 1, column 9: EOF while parsing a value"),
-            (b"\xff\xfe{}", "the document is not UTF-8 from byte 0 on"),
+            (b"\xff\xfe{}", "the document is not UTF-8 at byte 0"),
             (b"{\n  \"attempts\": 1}", "line 2, column 12: unknown field `attempts`, expected one of"),
             (b"{\"attempt\": -1}", "line 1, column 14: invalid value: integer `-1`, expected u32"),
             (b"attempt: many\n", "line 1, column 10: "),
-            (b"{\"evidence\": []}", "line 1, column 13: `evidence` is what gate itself established"),
+            (b"{\"evidence\": []}", "line 1, column 13: `evidence` is established by `gate`"),
             (b"- a\n- b\n", "line 1, column 1: "),
             (b"just words", "line 1, column 1: "),
         ] {

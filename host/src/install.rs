@@ -91,7 +91,7 @@ pub enum Change {
     Note(String),
 }
 
-/// Install a gate. `gate` is the absolute path of the program.
+/// Installs a gate. `gate` is the absolute path of the program.
 pub fn install(target: Target, root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
     if !gate.is_absolute() {
         return Err(Error::host(format_args!("expected an absolute path, found `{}`", gate.display())));
@@ -113,7 +113,7 @@ pub fn install(target: Target, root: &Path, gate: &Path) -> Result<Vec<Change>, 
     }
 }
 
-/// Take a gate out again. What others put there stays.
+/// Takes a gate out again. What others put there stays.
 pub fn uninstall(target: Target, root: &Path) -> Result<Vec<Change>, Error> {
     match target {
         Target::Host(host) => {
@@ -140,7 +140,7 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Write a file as a whole or not at all, unless it says the same already.
+/// Writes a file as a whole or not at all, unless it says the same already.
 fn store(path: &Path, before: Option<&str>, after: &str) -> Result<Change, Error> {
     if before == Some(after) {
         return Ok(Change::Kept(path.to_owned()));

@@ -167,7 +167,7 @@ pub struct Labels {
     /// The gate.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub gate: String,
-    /// What it came to; of a run, the status.
+    /// The result; of a run, the status.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub status: String,
     /// The class of a failure.
@@ -246,7 +246,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Read the body.
+    /// Reads the body.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, LedgerError> {
         serde_json::from_slice(&self.body).map_err(|error| {
             LedgerError::Unreadable(format!("entry {} ({}) has another shape: {error}", self.seq, self.kind))
@@ -305,7 +305,7 @@ pub struct Filter {
     pub session: Option<String>,
     /// Of this gate.
     pub gate: Option<String>,
-    /// Which came to this.
+    /// With this result.
     pub status: Option<String>,
     /// About this tree.
     pub tree: Option<String>,
@@ -386,7 +386,7 @@ impl From<LedgerError> for Error {
     }
 }
 
-/// What a look at the chain came to.
+/// The result of checking the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     /// What is wrong; empty: nothing.
@@ -397,7 +397,7 @@ pub struct Survey {
 
 /// A store of entries.
 pub trait Ledger: Send + Sync + fmt::Debug {
-    /// Append entries of a project, all or none, one after the other.
+    /// Appends entries of a project, all or none, one after the other.
     fn append(
         &self,
         project: &Project,
@@ -411,17 +411,17 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// The last entry.
     fn head(&self) -> Result<Head, LedgerError>;
 
-    /// Check every entry and the chain, and that `anchor`, where it is given, is part of it. Empty: nothing is wrong.
+    /// Checks every entry and the chain, and that `anchor`, where it is given, is part of it. Empty: nothing is wrong.
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError>;
 
-    /// Check the chain without reading every content, and find what is labelled with a tree: in time that grows little with
+    /// Checks the chain without reading every content, and finds what is labelled with a tree: in time that grows little with
     /// the number of entries. What is found is checked in full; nothing that was hidden from an index is missed.
     fn survey(&self, anchor: Option<Head>, tree: &str) -> Result<Survey, LedgerError>;
 
-    /// Drop every entry up to this number, and append one that says so. The chain stays verifiable from there.
+    /// Drops every entry up to this number, and appends one that says so. The chain stays verifiable from there.
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError>;
 
-    /// Append one entry that survives a power loss.
+    /// Appends one entry that survives a power loss.
     fn append_one(&self, project: &Project, entry: NewEntry) -> Result<Entry, LedgerError> {
         let mut appended = self.append(project, vec![entry], Durability::Power)?;
         appended.pop().ok_or_else(|| LedgerError::Unwritable("nothing was appended".to_owned()))

@@ -8,6 +8,7 @@ pub mod text;
 pub mod limits;
 pub mod environment;
 mod random;
+mod regular_file;
 pub mod search_path;
 mod temporary;
 pub mod cache_store;

@@ -57,7 +57,7 @@ pub struct LoopRequest {
 }
 
 impl LoopRequest {
-    /// Run this executor until this request passes.
+    /// Runs this executor until this request passes.
     pub fn new(request: Request, executor: Vec<String>) -> Self {
         Self {
             request,
@@ -76,7 +76,7 @@ impl fmt::Debug for LoopRequest {
     }
 }
 
-/// Run a loop to its end, which blocks for as long as it takes. An error means that the caller must change something, or
+/// Runs a loop to its end, which blocks for as long as it takes. An error means that the caller must change something, or
 /// that the machine failed: there was nothing to run or to judge, or the ledger could not be written. Whatever the
 /// executor and the verifiers do is in the record.
 pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) -> Result<LoopRecord, Error> {
@@ -143,7 +143,7 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
     Ok(record)
 }
 
-/// Wait for what computes on threads of its own.
+/// Waits for what computes on threads of its own.
 fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let tokio = tokio::runtime::Builder::new_current_thread().build();
     tokio.map_err(|error| Error::host("cannot wait").because(error))?.block_on(future)

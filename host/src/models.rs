@@ -45,7 +45,7 @@ pub struct Models {
     /// Where the keys are.
     environment: Environment,
     /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
-    script: Option<(String, Script<Result<Answer, NoAnswer>>)>,
+    script: Option<(String, Script<Result<ModelAnswer, NoAnswer>>)>,
 }
 
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub enum Part {
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct ModelQuestion {
     /// What the model is told of its role.
     pub system: String,
     /// The prompt, in order.
@@ -83,7 +83,7 @@ pub struct Question {
     pub nonce: String,
 }
 
-impl Question {
+impl ModelQuestion {
     /// SHA-256 of what is asked, in hexadecimal. The nonce is left out: it differs from call to call.
     fn sha256(&self) -> String {
         let mut hasher = Sha256::new();
@@ -139,7 +139,7 @@ impl Stop {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// Its text.
     pub text: String,
     /// Why it ended.
@@ -153,13 +153,13 @@ pub struct Answer {
 #[serde(rename_all = "kebab-case")]
 pub enum NoAnswer {
     /// The model is the executor's own.
-    #[error("the model is the executor's own, and its `distinct` demands another")]
+    #[error("the model also did the work, which `distinct` does not allow")]
     NotDistinct,
     /// A budget of this run is used up.
     #[error("the budget of {0} is used up")]
     Budget(String),
     /// It could not be reached.
-    #[error("the model could not be asked: {0}")]
+    #[error("cannot reach the model: {0}")]
     Unreachable(String),
     /// It did not answer in time.
     #[error("the model did not answer within {0}")]
@@ -252,7 +252,7 @@ impl Models {
     }
 
     /// Models that are not asked: for each name, the answers in order. `{nonce}` in an answer stands for `nonce`.
-    pub fn scripted(nonce: String, answers: BTreeMap<String, Vec<Result<Answer, NoAnswer>>>) -> Self {
+    pub fn scripted(nonce: String, answers: BTreeMap<String, Vec<Result<ModelAnswer, NoAnswer>>>) -> Self {
         let nobody = Arc::new(Commands::new(BTreeMap::new(), PathBuf::new()));
         let script = Some((nonce, Script::new(answers)));
         Self { script, ..Self::new(BTreeMap::new(), nobody, Executor::default(), None) }
@@ -269,14 +269,14 @@ impl Models {
         random::<32>().map(|bytes| bytes.into_iter().map(letter).collect())
     }
 
-    /// Ask a model, and say what that took. When the future is dropped, nobody waits for the answer any more.
-    pub async fn ask(&self, name: &str, question: Question) -> (ModelUse, Result<Answer, NoAnswer>) {
+    /// Asks a model, and says what that took. When the future is dropped, nobody waits for the answer any more.
+    pub async fn ask(&self, name: &str, question: ModelQuestion) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
         let start = Instant::now();
         let (question_sha256, nonce) = (question.sha256(), question.nonce.clone());
         let Exchange { came, attempts } = match (&self.script, self.declared.get(name)) {
             (Some((nonce, script)), _) => Exchange::scripted(name, nonce, script),
             (None, Some(declared)) => self.exchange(name, declared, question).await,
-            (None, None) => Exchange::none(NoAnswer::Unreachable("no such model is declared".to_owned())),
+            (None, None) => Exchange::none(NoAnswer::Unreachable("the model is not declared".to_owned())),
         };
         let tokens = came.as_ref().ok().and_then(|reply| reply.tokens);
         let used = ModelUse {
@@ -295,10 +295,10 @@ impl Models {
             replayed: matches!(self.tape, Some(Tape::Replay(_))),
             duration: start.elapsed(),
         };
-        (used, came.map(|Reply { text, stop, model, .. }| Answer { text, stop, model }))
+        (used, came.map(|Reply { text, stop, model, .. }| ModelAnswer { text, stop, model }))
     }
 
-    async fn exchange(&self, name: &str, declared: &Declared, question: Question) -> Exchange {
+    async fn exchange(&self, name: &str, declared: &Declared, question: ModelQuestion) -> Exchange {
         let Declared { model, budget } = declared;
         if distinct::refused(model, model.model.as_deref(), &self.executor) {
             return Exchange::none(NoAnswer::NotDistinct);
@@ -344,9 +344,9 @@ impl Models {
 }
 
 impl Exchange {
-    fn scripted(name: &str, nonce: &str, script: &Script<Result<Answer, NoAnswer>>) -> Self {
-        let none_left = || Err(NoAnswer::Unreachable(format!("the script has no further answer of `{name}`")));
-        let came = script.next(name).unwrap_or_else(none_left).map(|Answer { text, stop, model }| Reply {
+    fn scripted(name: &str, nonce: &str, script: &Script<Result<ModelAnswer, NoAnswer>>) -> Self {
+        let none_left = || Err(NoAnswer::Unreachable(format!("`models.json` has no further answer of `{name}`")));
+        let came = script.next(name).unwrap_or_else(none_left).map(|ModelAnswer { text, stop, model }| Reply {
             text: text.replace("{nonce}", nonce),
             stop,
             model,

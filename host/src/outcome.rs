@@ -39,7 +39,7 @@ pub enum Outcome {
     Error,
     /// It did not apply; `Node::reason` says why. Counts neither way.
     Skipped,
-    /// Its verifier says that the input is none of its business. Counts neither way.
+    /// Its verifier says that the input is not for it. Counts neither way.
     NotApplicable,
     /// An earlier tier decided.
     NotReached,
@@ -147,7 +147,7 @@ pub struct VoteCount {
     pub against: u64,
     /// How many voices did not vote.
     pub absent: u64,
-    /// What it came to: `pass`, `fail`, `divided` or `no-quorum`.
+    /// The result: `pass`, `fail`, `divided` or `no-quorum`.
     pub decision: String,
 }
 
@@ -172,7 +172,7 @@ pub struct VerifierId {
 /// A file that a check judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedFile {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     pub path: String,
     /// `sha256:` and hexadecimal digits, over its bytes; empty where it could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]

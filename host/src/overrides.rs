@@ -50,19 +50,19 @@ impl Condition {
 #[non_exhaustive]
 pub enum Refused {
     /// The reason says nothing.
-    #[error("the reason must say why, in at least {LEAST_REASON} characters")]
+    #[error("the reason must have at least {LEAST_REASON} characters")]
     NoReason,
     /// The reason is one that never counts.
-    #[error("`{0}` is not a reason to skip a gate")]
+    #[error("`{0}` is not an accepted reason")]
     NotAReason(String),
     /// There is nothing to let through.
-    #[error("run {0} passed, so there is nothing to let through")]
+    #[error("run {0} passed, so there is nothing to override")]
     Passed(String),
     /// What was judged is not known.
-    #[error("run {0} has no tree digest, so an override could not be bound to what was judged")]
+    #[error("run {0} has no tree digest, so an override cannot be bound to its files")]
     NoTree(String),
     /// It would hold too long.
-    #[error("an override holds for at most {}", crate::config::show_duration(*.0))]
+    #[error("an override lasts at most {}", crate::config::show_duration(*.0))]
     TooLong(Duration),
     /// Nobody listed can have signed.
     #[error("`[overrides] signers` of the configuration lists no key")]
@@ -103,7 +103,7 @@ pub fn check_reason(reason: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// An override of what a run came to, before anybody vouched for it.
+/// An override of the result of a run, before anybody vouched for it.
 pub fn propose(
     kind: &str,
     record: &Record,
@@ -184,7 +184,7 @@ pub fn check_signature(
             return Ok(name.to_owned());
         }
     }
-    Err(bad("no listed key made it".to_owned()))
+    Err(bad("no listed key made this signature".to_owned()))
 }
 
 fn verify(

@@ -187,7 +187,7 @@ pub struct Check {
     pub member: String,
     /// The name of its `[check.*]`.
     pub check: String,
-    /// The verifier, as the configuration names it; of a path outside the work, only the name of the file.
+    /// The verifier, as the configuration names it; of a path outside the workspace, only the name of the file.
     pub verifier: String,
     /// The digest of the verifier's bytes.
     pub digest: String,
@@ -212,7 +212,7 @@ pub struct Check {
     pub flaky: Option<Flaky>,
     /// How sure a pass must be, to be one.
     pub min_confidence: Option<f64>,
-    /// What becomes of an input that the verifier says is none of its business.
+    /// What becomes of an input that the verifier says is not for it.
     pub on_not_applicable: Inapplicable,
     /// Which parts of a submission it may look at. Follows from the digest.
     #[serde(skip)]
@@ -279,7 +279,7 @@ impl Reads {
 
 /// Where verifiers come from.
 pub trait Resolver {
-    /// Find the verifier of a check, and hold the check's settings and grants against it. Asked once for each check
+    /// Finds the verifier of a check, and holds the check's settings and grants against it. Asked once for each check
     /// that takes part.
     fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>>;
 }

@@ -1,7 +1,7 @@
-//! Proof for others: was this tree passed by this policy, and a signed statement of what a run came to.
+//! Proof for others: was this tree passed by this policy, and a signed statement of the result of a run.
 
 pub mod dsse;
 mod passed;
 pub mod statement;
 
-pub use passed::{Answer, Question, answer};
+pub use passed::{Verification, VerificationRequest, answer};

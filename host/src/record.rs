@@ -21,7 +21,7 @@ pub struct Record {
     pub version: u32,
     /// The identifier of the run, in the order of time.
     pub run: String,
-    /// What the run came to.
+    /// The result of the run.
     pub status: Status,
     /// Which kind of failure it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct Record {
     /// The files that no check judged, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// What goes back to whoever did the work; nothing after a pass.
+    /// What goes back to the author of the work; nothing after a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The gate and all its members.
@@ -100,7 +100,7 @@ pub enum Mark {
     NothingToCheck,
     /// A check was skipped by the word of the author of the change.
     AuthorsWord,
-    /// A check was left out by a flag of the caller.
+    /// A check was excluded by a flag of the caller.
     LeftOut,
     /// A person is asked to decide.
     NeedsPerson,
@@ -212,7 +212,7 @@ impl From<&Task> for TaskRecord {
 pub struct Unjudged {
     /// The path.
     pub path: String,
-    /// Why: `no check matches it`, or what the verifiers that matched it said.
+    /// Why: `no check selects it`, or what the verifiers that matched it said.
     pub reason: String,
 }
 
@@ -273,7 +273,7 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
 }
 
 impl Record {
-    /// The record of a run that came to this, of which nothing else is known yet.
+    /// The record of a run with this result, of which nothing else is known yet.
     pub(crate) fn of(gate: Node) -> Self {
         Self {
             version: VERSION,

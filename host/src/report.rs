@@ -53,14 +53,10 @@ impl Format {
     pub const ALL: &[(&str, Self, &str)] = &[
         ("human", Self::Human, "For people"),
         ("json", Self::Json, "The record as one JSON document"),
-        (
-            "feedback",
-            Self::Feedback,
-            "What goes back to the executor: at most 2,000 characters, and nothing after a pass",
-        ),
+        ("feedback", Self::Feedback, "The feedback for the executor: at most 2,000 characters, empty after a pass"),
         ("sarif", Self::Sarif, "SARIF 2.1.0, for code scanning"),
         ("junit", Self::Junit, "JUnit XML: a test case for each check"),
-        ("github", Self::Github, "The human report, and annotations for GitHub Actions"),
+        ("github", Self::Github, "The human report, with annotations for GitHub Actions"),
         ("gitlab", Self::Gitlab, "GitLab's code quality report"),
         ("rdjsonl", Self::Rdjsonl, "One diagnostic a line, for reviewdog"),
         ("markdown", Self::Markdown, "Markdown, for job summaries and comments"),
@@ -77,7 +73,7 @@ impl Format {
     }
 }
 
-/// Write a record in this format. `style` is for the formats that people read.
+/// Writes a record in this format. `style` is for the formats that people read.
 pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style) -> io::Result<()> {
     match format {
         Format::Human => human(out, record, style),

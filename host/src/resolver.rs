@@ -5,9 +5,10 @@ use crate::plan::{Reads, Refusal, Resolved, Resolver};
 use crate::runtime::{ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Told of a verifier, by its name, that has to be compiled.
 type Compiling = dyn Fn(&str, &Source) + Send + Sync;
@@ -55,10 +56,10 @@ impl Verifiers {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<Known>, Failure>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
-    /// Find every verifier of a configuration, and ask each what it is. What cannot be found is told by the plan, at the
+    /// Finds every verifier of a configuration, and asks each what it is. What cannot be found is told by the plan, at the
     /// check that names it.
     pub async fn load(&self, config: &config::Config) {
         for check in config.checks.values() {

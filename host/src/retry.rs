@@ -58,7 +58,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// What holds for a class; nothing is tried again while the work waits for something else.
+    /// What holds for a class; nothing is tried again while the task is blocked.
     pub fn of(&self, class: &Class) -> Retries {
         match class {
             Class::ExecutionFailure => self.execution_failure,
@@ -72,7 +72,7 @@ impl RetryPolicy {
     }
 }
 
-/// From which number on a person is needed; 0 for never.
+/// From which number on human review is needed; 0 for never.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EscalationPolicy {
@@ -102,7 +102,7 @@ pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
 /// What became of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// What it came to; nothing where it was interrupted.
+    /// The result; nothing where it was interrupted.
     pub status: Option<Status>,
     /// The class of its failure.
     pub class: Option<Class>,
@@ -139,7 +139,7 @@ pub struct Facts {
     pub attempts_allowed: Option<u32>,
     /// How many tasks of the group failed, this one included.
     pub failed_in_group: u32,
-    /// Why a person is needed whatever the numbers say: a divided vote, a verifier's word, a setting.
+    /// Why human review is needed whatever the numbers say: a divided vote, a verifier's word, a setting.
     pub needs_person: Option<String>,
     /// The tasks that this one waits for.
     pub blocked_by: Vec<String>,
@@ -168,7 +168,7 @@ impl EscalationLevel {
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// Whoever did the work, with feedback.
+    /// The author of the work, with feedback.
     Executor,
     /// The verifier, on the same work.
     Verifier,
@@ -176,7 +176,7 @@ pub enum Again {
 
 /// What happens next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum RetryDecision {
     /// Nothing: it passed.
     Done,
     /// It is tried again.
@@ -202,17 +202,17 @@ pub enum Decision {
     },
 }
 
-/// Decide what happens after the last attempt.
-pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> Decision {
+/// Decides what happens after the last attempt.
+pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> RetryDecision {
     let Some(last) = facts.attempts.last() else {
-        return Decision::Stop { why: "nothing was attempted".to_owned() };
+        return RetryDecision::Stop { why: "nothing was attempted".to_owned() };
     };
     if last.status == Some(Status::Pass) {
-        return Decision::Done;
+        return RetryDecision::Done;
     }
     let class = last.class();
     let reached = |count: u32, most: u32| most > 0 && count >= most;
-    let escalate = |level, trigger, why: String| Decision::Escalate { level, trigger, why };
+    let escalate = |level, trigger, why: String| RetryDecision::Escalate { level, trigger, why };
     if reached(facts.failed_in_group, escalation.group) {
         let why = format!("{} tasks of the group failed", facts.failed_in_group);
         return escalate(EscalationLevel::Halt, "group", why);
@@ -221,7 +221,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts)
         return escalate(EscalationLevel::Notify, "needs-person", why.clone());
     }
     if class == Class::Blocked {
-        return Decision::Stop { why: blocked(&facts.blocked_by) };
+        return RetryDecision::Stop { why: blocked(&facts.blocked_by) };
     }
     let of = |wanted: &dyn Fn(&Class) -> bool| count(facts.attempts.iter().filter(|past| wanted(&past.class())));
     let rejected = |past: &&Past| past.class() == Class::ReviewRejection;
@@ -235,30 +235,22 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts)
     }
     let timeouts = of(&|class| *class == Class::Timeout);
     if class == Class::Timeout && reached(timeouts, escalation.timeouts) {
-        return escalate(
-            EscalationLevel::Notify,
-            "timeouts",
-            format!("the task ran into a time limit {timeouts} times"),
-        );
+        return escalate(EscalationLevel::Notify, "timeouts", format!("the task timed out {timeouts} times"));
     }
     if class != Class::Infra && reached(failures, escalation.same_task) {
         return escalate(EscalationLevel::Notify, "same-task", format!("the same task failed {failures} times"));
     }
     if class != Class::Infra && facts.attempts_allowed.is_some_and(|allowed| failures >= allowed) {
-        return escalate(
-            EscalationLevel::Notify,
-            "attempts",
-            format!("all {failures} attempts that were allowed failed"),
-        );
+        return escalate(EscalationLevel::Notify, "attempts", format!("all {failures} allowed attempts failed"));
     }
     let rule = retry.of(&class);
     let alike = of(&|other| *other == class);
     if alike > rule.most {
-        let why = format!("`{class}` is tried again {} times, and it happened {alike} times", rule.most);
+        let why = format!("`{class}` may be retried {} times, and has happened {alike} times", rule.most);
         return escalate(EscalationLevel::Notify, "retries", why);
     }
     let who = if class == Class::Infra { Again::Verifier } else { Again::Executor };
-    Decision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
+    RetryDecision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
 }
 
 fn count<'a>(attempts: impl Iterator<Item = &'a Past>) -> u32 {
@@ -267,10 +259,10 @@ fn count<'a>(attempts: impl Iterator<Item = &'a Past>) -> u32 {
 
 fn blocked(by: &[String]) -> String {
     match by {
-        [] => "the work waits for something else".to_owned(),
+        [] => "the task is blocked".to_owned(),
         by => {
             let names: Vec<String> = by.iter().map(|task| format!("`{task}`")).collect();
-            format!("the work waits for {}", names.join(", "))
+            format!("the task is blocked by {}", names.join(", "))
         }
     }
 }
@@ -279,18 +271,18 @@ fn blocked(by: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn decided(attempts: &[Past]) -> Decision {
+    fn decided(attempts: &[Past]) -> RetryDecision {
         let facts = Facts { attempts: attempts.to_vec(), failed_in_group: 1, ..Facts::default() };
         decide(&RetryPolicy::default(), &EscalationPolicy::default(), &facts)
     }
 
-    fn word(decision: &Decision) -> String {
+    fn word(decision: &RetryDecision) -> String {
         match decision {
-            Decision::Done => "done".to_owned(),
-            Decision::Retry { who: Again::Executor, after } => format!("retry after {}", after.as_secs()),
-            Decision::Retry { who: Again::Verifier, after } => format!("ask again after {}", after.as_secs()),
-            Decision::Escalate { level, trigger, .. } => format!("{} {trigger}", level.as_str()),
-            Decision::Stop { .. } => "stop".to_owned(),
+            RetryDecision::Done => "done".to_owned(),
+            RetryDecision::Retry { who: Again::Executor, after } => format!("retry after {}", after.as_secs()),
+            RetryDecision::Retry { who: Again::Verifier, after } => format!("ask again after {}", after.as_secs()),
+            RetryDecision::Escalate { level, trigger, .. } => format!("{} {trigger}", level.as_str()),
+            RetryDecision::Stop { .. } => "stop".to_owned(),
         }
     }
 
@@ -363,7 +355,7 @@ mod tests {
             for second in &classes {
                 for status in [Some(Status::Fail), Some(Status::Abstain), Some(Status::Error), None] {
                     let past = |class: &Class| Past { status, class: Some(class.clone()) };
-                    assert_ne!(decided(&[past(first), past(second)]), Decision::Done);
+                    assert_ne!(decided(&[past(first), past(second)]), RetryDecision::Done);
                 }
             }
         }

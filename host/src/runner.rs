@@ -11,24 +11,25 @@ use crate::commands::{CommandTape, Commands};
 use crate::config::FileSet;
 use crate::environment::Environment;
 use crate::fingerprint;
-use crate::gate::{self, Event, RunCheck};
+use crate::gate::{self, GateEvent, RunCheck};
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{
-    Answer, AskModels, Capabilities, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands, Runtime,
+    AskModels, CallResult, Capabilities, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands, Runtime,
 };
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::{Sight, Workspace};
 use contents::Contents;
 use digests::Digests;
-use files::{Judged, Work, files};
+use files::{FilesResult, Work, files};
+use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use unchanged::Unchanged;
 
 /// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
@@ -90,7 +91,7 @@ pub struct CheckRunner<'a> {
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
-    observer: &'a (dyn Fn(Event<'_>) + Sync),
+    observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
 }
 
 /// A submission with what earlier checks established, as verifiers are given it.
@@ -152,7 +153,7 @@ impl<'a> CheckRunner<'a> {
         subject: Arc<Subject>,
         services: Services,
         use_cache: bool,
-        observer: &'a (dyn Fn(Event<'_>) + Sync),
+        observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
     ) -> Self {
         let mut matching = BTreeMap::new();
         let mut wanted = vec![0; subject.paths.len()];
@@ -201,7 +202,7 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Tell how many of how many files of a check are done.
+    /// Tells how many of how many files of a check are done.
     pub fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
@@ -215,7 +216,7 @@ impl<'a> CheckRunner<'a> {
     fn confirm_the_list(&self) -> Result<(), Failure> {
         let Some(added) = self.added else { return Ok(()) };
         let added = added()?;
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.asked.lock();
         let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
         let is_for =
             |patterns: &Patterns, path: &str| self.matching.get(patterns).is_some_and(|it| it.set.contains(path));
@@ -229,7 +230,7 @@ impl<'a> CheckRunner<'a> {
         if let Some(digests) = &self.digests {
             digests.keep(&self.subject.paths, &self.contents.marks());
         }
-        let mut log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log.into_inner();
         log.sort_by(|a, b| a.check.cmp(&b.check));
         log
     }
@@ -250,11 +251,11 @@ impl<'a> CheckRunner<'a> {
 
     /// The submission with what earlier checks established. Converted once for all checks that are told the same.
     fn told(&self, evidence: &[Evidence]) -> Result<Arc<Prepared>, Failure> {
-        let mut told = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.prepared.lock();
         if let Some(told) = told.as_ref().filter(|told| told.evidence == evidence) {
             return Ok(Arc::clone(&told.submission));
         }
-        let submission = Arc::new(Prepared::new(&self.subject.submission, evidence)?);
+        let submission = Arc::new(Prepared::new(self.subject.submission.clone(), evidence)?);
         *told = Some(Told { evidence: evidence.to_vec(), submission: Arc::clone(&submission) });
         Ok(submission)
     }
@@ -272,17 +273,17 @@ impl<'a> CheckRunner<'a> {
         });
     }
 
-    async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Judged, Failure> {
+    async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
         let places = match check.shape {
             Shape::Submission => Vec::new(),
             Shape::File => {
                 let patterns = (check.files.clone(), check.exclude.clone());
                 let unknown = || Failure::new(ErrorKind::HostFailed, "the check is not one of the plan");
                 let places = self.matching.get(&patterns).ok_or_else(unknown)?.places.clone();
-                self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(patterns);
+                self.asked.lock().push(patterns);
                 // Before anything is loaded: most checks of a default gate have no file.
                 if places.is_empty() {
-                    return Ok(gate::Judged::NoFiles);
+                    return Ok(gate::Checked::NoFiles);
                 }
                 places
             }
@@ -323,9 +324,9 @@ impl<'a> CheckRunner<'a> {
                 let told = self.told(evidence)?;
                 let verifier = work.verifier()?;
                 let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
-                let Answer { mut verdict, log, log_dropped, ran, asked, .. } = answer;
+                let CallResult { mut verdict, log, log_dropped, ran, asked, .. } = answer;
                 self.fingerprint(check, &mut verdict);
-                Judged { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
+                FilesResult { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -338,11 +339,11 @@ impl<'a> CheckRunner<'a> {
         };
         if !judged.log.is_empty() || judged.log_dropped > 0 {
             let logged = Logged { check: check.member.clone(), lines: judged.log, dropped: judged.log_dropped };
-            self.log.lock().unwrap_or_else(PoisonError::into_inner).push(logged);
+            self.log.lock().push(logged);
         }
         Ok(match judged.verdict {
-            None => gate::Judged::NoFiles,
-            Some(verdict) => gate::Judged::Answer(gate::Answer {
+            None => gate::Checked::NoFiles,
+            Some(verdict) => gate::Checked::Answer(gate::CheckAnswer {
                 verdict,
                 files: judged.files,
                 commands: judged.ran.iter().map(CommandEvidence::from).collect(),
@@ -353,7 +354,7 @@ impl<'a> CheckRunner<'a> {
 }
 
 impl RunCheck for CheckRunner<'_> {
-    async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Judged {
+    async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Checked {
         self.ask(check, evidence).await.unwrap_or_else(|failure| Verdict::from(failure).into())
     }
 
@@ -368,7 +369,7 @@ impl RunCheck for CheckRunner<'_> {
         self.confirm_the_list()
     }
 
-    fn observe(&self, event: Event<'_>) {
+    fn observe(&self, event: GateEvent<'_>) {
         (self.observer)(event);
     }
 }

@@ -29,7 +29,7 @@ mod wasi;
 
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
-pub use call::{Answer, FileInput, Terms, Used};
+pub use call::{CallResult, FileInput, Terms, Used};
 pub use capability::{AskModels, Capabilities, Capability, Granted, Grants, Pending, ReadFiles, RunCommands};
 pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
@@ -42,9 +42,10 @@ pub use source::Source;
 use crate::cache_store::CacheStore;
 pub use crate::verdict::Rule;
 use crate::verdict::{ErrorKind, Failure};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -98,12 +99,12 @@ impl std::fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// Start the engine.
+    /// Starts the engine.
     pub fn new(store: Option<Arc<CacheStore>>) -> Result<Self, Failure> {
         Self::start(store, false)
     }
 
-    /// Start an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
+    /// Starts an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
     pub fn metered() -> Result<Self, Failure> {
         Self::start(None, true)
     }
@@ -121,10 +122,10 @@ impl Runtime {
         self.cache.as_ref().map(|cache| &cache.0)
     }
 
-    /// Make a component ready for checks with these grants.
+    /// Makes a component ready for checks with these grants.
     pub fn load(&self, source: &Source, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
         let key = (source.digest().to_owned(), grants.clone());
-        let loaded = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = || self.loaded.lock();
         if let Some(verifier) = loaded().get(&key) {
             return Ok(Arc::clone(verifier));
         }

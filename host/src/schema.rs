@@ -60,17 +60,17 @@ pub fn program_output() -> Value {
 fn hook() -> Value {
     let gate = |what: &str| json!({ "description": what, "type": "string", "minLength": 1 });
     json!({
-        "description": "Which gate `gate hook` runs, and how often a coding agent is sent back.",
+        "description": "The gates that hooks run, and how many times a coding agent is sent back.",
         "type": "object",
         "properties": {
-            "stop": gate("The gate for an agent that wants to stop."),
-            "task_completed": gate("The gate for a task that is declared complete; without one, that of `stop`."),
-            "post_tool_use": gate("The gate for the file that a tool changed; without one, nothing is run."),
-            "pre_commit": gate("The gate for what is about to be committed."),
-            "commit_msg": gate("The gate for the message of a commit, which it gets as the claim; without one, nothing is run."),
-            "pre_push": gate("The gate for what is about to be pushed."),
+            "stop": gate("The gate that runs when an agent wants to stop. Default: the gate of `gate run`."),
+            "task_completed": gate("The gate that runs when a task is declared complete. Default: that of `stop`."),
+            "post_tool_use": gate("The gate for each file that an agent edits. Default: none."),
+            "pre_commit": gate("The gate for the staged files, before a commit."),
+            "commit_msg": gate("The gate for commit messages; the message is the claim. Default: none."),
+            "pre_push": gate("The gate for the commits, before a push."),
             "bounces": {
-                "description": "How often an agent is sent back.",
+                "description": "How many times an agent is sent back.",
                 "type": "integer", "minimum": 0, "maximum": 20, "default": 2
             },
         },
@@ -80,7 +80,7 @@ fn hook() -> Value {
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The schema of `gate.toml`. It knows shapes and words; that names exist and numbers fit is for `gate plan` to say.
+/// The schema of `gate.toml`: keys, types and words. `gate plan` also checks that names exist and numbers fit.
 pub fn gate_toml() -> Value {
     let table = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let named = |what: &str, schema: &str| {
@@ -91,7 +91,11 @@ pub fn gate_toml() -> Value {
             "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,64}$" },
         })
     };
-    let gate = merged(&[&terms(), &rules(), &json!({ "name": { "type": "string" }, "weight": weight() })]);
+    let gate = merged(&[
+        &terms(),
+        &rules(),
+        &json!({ "name": { "description": "The name of the member in reports.", "type": "string" }, "weight": weight() }),
+    ]);
     let one_rule = json!(RULES.map(|rule| json!({ "required": [rule] })));
     let with_one_rule = |mut gate: Value| {
         gate["oneOf"] = one_rule.clone();
@@ -100,16 +104,16 @@ pub fn gate_toml() -> Value {
     let used = merged(&[
         &terms(),
         &json!({
-            "use": { "description": "The gate or check that is meant.", "type": "string" },
-            "name": { "type": "string" },
+            "use": { "description": "The name of a gate or a check.", "type": "string" },
+            "name": { "description": "The name of the member in reports.", "type": "string" },
             "weight": weight(),
         }),
     ]);
     let mut root = table(
         json!({
-            "deadline": { "description": "How long the whole gate may take.", "$ref": "#/$defs/duration" },
+            "deadline": { "description": "Time limit of the whole gate: `30m` by default, longer for a long command, at most `2h`.", "$ref": "#/$defs/duration" },
             "require_trusted": {
-                "description": "Refuse a pass for which a check was skipped by the word of the author of the change.",
+                "description": "Do not pass if a check was skipped because the author of the change said so.",
                 "type": "boolean",
                 "default": false
             },
@@ -121,7 +125,7 @@ pub fn gate_toml() -> Value {
             "escalation": escalation(),
             "overrides": overrides(),
             "protected": {
-                "description": "Files, such as tests, that a change may not touch without a person; checked where the configuration comes from a commit.",
+                "description": "Files, such as tests, whose changes need human review; applies with `--policy-from`.",
                 "$ref": "#/$defs/globs",
             },
             "hook": hook(),
@@ -156,13 +160,14 @@ pub fn gate_toml() -> Value {
 /// How often a failure of each class is tried again.
 fn retry() -> Value {
     let retries = json!({
+        "description": "A number of retries, or `{ times = 1, after = \"30s\" }`.",
         "anyOf": [
             { "type": "integer", "minimum": 0, "maximum": 100 },
             {
                 "type": "object",
                 "properties": {
-                    "times": { "type": "integer", "minimum": 0, "maximum": 100 },
-                    "after": { "$ref": "#/$defs/duration" },
+                    "times": { "description": "The number of retries.", "type": "integer", "minimum": 0, "maximum": 100 },
+                    "after": { "description": "The pause before each retry.", "$ref": "#/$defs/duration" },
                 },
                 "additionalProperties": false,
             },
@@ -172,24 +177,24 @@ fn retry() -> Value {
     let properties: serde_json::Map<_, _> =
         classes.map(|class| (class.to_owned(), retries.clone())).into_iter().collect();
     json!({
-        "description": "How often a failure of a class is tried again before a person is told.",
+        "description": "How many times a failure of each class is retried before a person is needed.",
         "type": "object",
         "properties": properties,
         "additionalProperties": false,
     })
 }
 
-/// When a person is needed.
+/// When human review is needed.
 fn escalation() -> Value {
     let number = |what: &str, default: u32| json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default });
     json!({
-        "description": "From which number on a person is needed; 0 for never.",
+        "description": "When a person is needed; 0 means never.",
         "type": "object",
         "properties": {
-            "same_task": number("The same task failed so often.", 3),
-            "rejections": number("A reviewer rejected it so often in a row.", 2),
-            "timeouts": number("So many time-outs on the same task.", 2),
-            "group": number("So many tasks of a group failed; everything halts.", 3),
+            "same_task": number("After this many failures of the same task.", 3),
+            "rejections": number("After this many rejections by reviewers in a row.", 2),
+            "timeouts": number("After this many timeouts of the same task.", 2),
+            "group": number("After this many failed tasks of a group; the project halts.", 3),
         },
         "additionalProperties": false,
     })
@@ -198,20 +203,20 @@ fn escalation() -> Value {
 /// Who may let something through.
 fn overrides() -> Value {
     json!({
-        "description": "Who may let something through without a pass, and for how long.",
+        "description": "Who may override a gate, and for how long.",
         "type": "object",
         "properties": {
             "signers": {
-                "description": "Lines as in an `allowed_signers` file of SSH: a name, then a public key.",
+                "description": "Lines of an SSH `allowed_signers` file: a name and a public key.",
                 "type": "array",
                 "items": { "type": "string", "minLength": 1 },
             },
             "accept": {
-                "description": "Whether `gate verify` accepts what was let through.",
+                "description": "Whether `gate verify` accepts overrides.",
                 "type": "boolean",
                 "default": false,
             },
-            "longest": { "description": "How long an override holds at most.", "$ref": "#/$defs/duration" },
+            "longest": { "description": "The longest duration of an override.", "$ref": "#/$defs/duration" },
         },
         "additionalProperties": false,
     })
@@ -220,59 +225,63 @@ fn overrides() -> Value {
 const RULES: [&str; 5] = ["tiers", "all", "any", "not", "vote"];
 
 fn weight() -> Value {
-    json!({ "description": "How much the ballot counts; members of a vote only.", "type": "integer", "minimum": 1 })
+    json!({ "description": "The weight of the ballot; members of a vote only.", "type": "integer", "minimum": 1 })
 }
 
 /// What can be said of every member.
 fn terms() -> Value {
     json!({
         "when": {
-            "description": "It runs when any of these holds; otherwise it is skipped.",
+            "description": "Run when any condition holds: `phase-boundary`, `every N`, `final`. Otherwise it is skipped, and the report says when it is next due. If a condition cannot be evaluated, it runs.",
             "type": "array",
             "items": { "type": "string", "pattern": "^(phase-boundary|final|every [1-9][0-9]*)$" },
             "minItems": 1,
         },
-        "tier": { "description": "Skipped when the task asks for a lower tier.", "type": "integer", "minimum": 1 },
+        "tier": { "description": "Skipped if the task asks for a lower tier (`--tier`).", "type": "integer", "minimum": 1 },
         "files": {
-            "description": "For a check, the files that it judges; for a gate, it runs only if one changed. Not for a check that judges the submission.",
+            "description": "For a check: the files to check. For a gate: it runs only if one of them changed. Not allowed on a check of submissions.",
             "$ref": "#/$defs/globs",
         },
-        "exclude": { "description": "Files that do not count, likewise.", "$ref": "#/$defs/globs" },
-        "enabled": { "type": "boolean", "default": true },
-        "timeout": { "$ref": "#/$defs/duration" },
+        "exclude": { "description": "Files to leave out of `files`.", "$ref": "#/$defs/globs" },
+        "enabled": { "description": "`false` skips it.", "type": "boolean", "default": true },
+        "timeout": {
+            "description": "Time limit. Of a check, over all its files: `2m` by default, at most `5m`; with a model `3m` and `10m`; with a command, as long as the command may take.",
+            "$ref": "#/$defs/duration",
+        },
         "attempts": {
-            "description": "How often a verifier that gave no answer is asked in all.",
+            "description": "How many times a verifier is called if it returns no verdict. A verdict is never retried.",
             "type": "integer", "minimum": 1, "maximum": 10,
         },
         "flaky": {
+            "description": "Run the check several times, and mark it if the runs disagree.",
             "type": "object",
             "properties": {
-                "runs": { "type": "integer", "minimum": 2, "maximum": 20 },
-                "pass_if": { "enum": ["all", "any"], "default": "all" },
+                "runs": { "description": "The number of runs.", "type": "integer", "minimum": 2, "maximum": 20 },
+                "pass_if": { "description": "Whether all runs must pass, or any.", "enum": ["all", "any"], "default": "all" },
             },
             "required": ["runs"],
             "additionalProperties": false,
         },
-        "on_error": { "$ref": "#/$defs/leniency", "default": "block" },
-        "on_abstain": { "$ref": "#/$defs/leniency", "default": "block" },
+        "on_error": { "description": "What an error does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
+        "on_abstain": { "description": "The same for an abstention.", "$ref": "#/$defs/leniency", "default": "block" },
         "on_not_applicable": {
-            "description": "What becomes of inputs that a verifier says are none of its business: `skip` counts them neither way, `block` makes them an abstention.",
+            "description": "What `not-applicable` does: `skip` counts it neither way, `block` makes it an abstention.",
             "enum": ["skip", "block"],
             "default": "skip"
         },
         "on_nothing": {
-            "description": "What becomes of a gate when the change holds nothing that any of its checks is for: it passes, or it abstains.",
+            "description": "What a gate does if no check applies to the change: it passes, or it abstains. `gate loop` blocks by default.",
             "enum": ["pass", "block"],
             "default": "pass"
         },
-        "mode": { "enum": ["enforce", "shadow"], "default": "enforce" },
-        "min_confidence": { "description": "A pass below it is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
+        "mode": { "description": "`shadow` runs it and reports its result, which does not count.", "enum": ["enforce", "shadow"], "default": "enforce" },
+        "min_confidence": { "description": "A pass with a lower confidence, or without one, is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
     })
 }
 
 fn rules() -> Value {
     json!({
-        "tiers": { "description": "In order; the first that does not pass decides.", "$ref": "#/$defs/members" },
+        "tiers": { "description": "Members in order; the first one that does not pass decides.", "$ref": "#/$defs/members" },
         "all": { "description": "Every member must pass.", "$ref": "#/$defs/members" },
         "any": { "description": "One member must pass.", "$ref": "#/$defs/members" },
         "not": { "description": "The member must fail.", "$ref": "#/$defs/member" },
@@ -280,34 +289,35 @@ fn rules() -> Value {
             "description": "Members that vote: one name with `voters`, or a list.",
             "anyOf": [{ "type": "string", "minLength": 1 }, { "$ref": "#/$defs/members" }],
         },
-        "voters": { "description": "How often a single member votes.", "type": "integer", "minimum": 1 },
+        "voters": { "description": "How many times a single member votes.", "type": "integer", "minimum": 1 },
         "threshold": {
+            "description": "How many ballots must be in favour.",
             "anyOf": [{ "enum": ["majority", "two-thirds", "unanimous"] }, { "type": "integer", "minimum": 1 }],
             "default": "majority",
         },
-        "quorum": { "description": "How many ballots must be cast; without it, those of all that apply.", "type": "integer", "minimum": 1 },
-        "independent": { "description": "Ballots of one component with one model are one voice.", "type": "boolean", "default": false },
-        "on_divergence": { "enum": ["escalate", "fail"], "default": "escalate" },
+        "quorum": { "description": "How many ballots must be cast. Default: all members that apply.", "type": "integer", "minimum": 1 },
+        "independent": { "description": "Count ballots of the same component with the same model as one voice.", "type": "boolean", "default": false },
+        "on_divergence": { "description": "What a divided vote does: it needs human review, or it fails.", "enum": ["escalate", "fail"], "default": "escalate" },
     })
 }
 
 /// What can be said of a gate with a name, and not of one that is written in place.
 fn of_gates_alone() -> Value {
-    json!({ "loop": { "description": "What differs from `[loop]` where a loop runs this gate.", "$ref": "#/$defs/loop" } })
+    json!({ "loop": { "description": "Budgets for loops of this gate; they override `[loop]`.", "$ref": "#/$defs/loop" } })
 }
 
 fn budgets() -> Value {
     json!({
         "max_bounces": {
-            "description": "How often the work is sent back.",
+            "description": "How many times the work is sent back.",
             "type": "integer", "minimum": 0, "maximum": 1_000, "default": 2,
         },
         "executor_timeout": {
-            "description": "How long one attempt of the executor may take, at most `15m`.",
+            "description": "Time limit of one attempt, at most `15m`.",
             "$ref": "#/$defs/duration", "default": "5m",
         },
         "stop_when_unchanged": {
-            "description": "Whether the loop ends when an attempt fails exactly as the one before it.",
+            "description": "End the loop if an attempt fails exactly like the previous one.",
             "type": "boolean", "default": true,
         },
     })
@@ -316,33 +326,34 @@ fn budgets() -> Value {
 fn check() -> Value {
     json!({
         "verifier": {
-            "description": "A bundled name, or the path of a component; `@sha256:HEX` behind it pins the bytes.",
+            "description": "A bundled verifier, or the path of a component; `@sha256:HEX` after it pins the bytes.",
             "type": "string", "minLength": 1,
         },
-        "settings": { "description": "What the verifier takes; see `gate inspect`.", "type": "object" },
+        "settings": { "description": "The settings of the verifier; `gate inspect` shows its schema.", "type": "object" },
         "settings_files": {
-            "description": "Settings whose text stands in a file, by its path relative to gate.toml.",
+            "description": "Settings that are read from text files; paths are relative to gate.toml.",
             "type": "object",
             "additionalProperties": { "type": "string", "minLength": 1 },
         },
         "grants": {
+            "description": "Capabilities: `workspace`, `command:NAME`, `model:NAME`. Default: none.",
             "type": "array",
             "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
         },
         "limits": {
-            "description": "What one call may use.",
+            "description": "Limits of one call.",
             "type": "object",
             "properties": {
-                "time": { "$ref": "#/$defs/duration" },
-                "memory": { "$ref": "#/$defs/size" },
-                "transfer": { "$ref": "#/$defs/size" },
-                "random": { "$ref": "#/$defs/size" },
-                "input": { "$ref": "#/$defs/size" },
-                "log": { "$ref": "#/$defs/size" },
-                "table_elements": { "type": "integer", "minimum": 1 },
-                "handles": { "type": "integer", "minimum": 1 },
-                "hostcalls": { "type": "integer", "minimum": 1 },
-                "findings": { "type": "integer", "minimum": 1 },
+                "time": { "description": "Time; `10s` by default.", "$ref": "#/$defs/duration" },
+                "memory": { "description": "Memory and tables together; `256MiB` by default.", "$ref": "#/$defs/size" },
+                "transfer": { "description": "Data copied between the host and the verifier.", "$ref": "#/$defs/size" },
+                "random": { "description": "Random bytes.", "$ref": "#/$defs/size" },
+                "input": { "description": "Size of the file or the submission.", "$ref": "#/$defs/size" },
+                "log": { "description": "Size of the log.", "$ref": "#/$defs/size" },
+                "table_elements": { "description": "Elements of all tables.", "type": "integer", "minimum": 1 },
+                "handles": { "description": "Open handles.", "type": "integer", "minimum": 1 },
+                "hostcalls": { "description": "Calls of the host.", "type": "integer", "minimum": 1 },
+                "findings": { "description": "Findings that are kept; the worst first.", "type": "integer", "minimum": 1 },
             },
             "additionalProperties": false,
         },
@@ -351,43 +362,43 @@ fn check() -> Value {
 
 fn command() -> Value {
     json!({
-        "run": { "description": "The program and its arguments.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
-        "timeout": { "$ref": "#/$defs/duration" },
-        "env": { "description": "The environment variables that it sees.", "type": "array", "items": { "type": "string" } },
-        "cwd": { "type": "string" },
-        "network": { "type": "boolean", "default": false },
-        "workspace": { "enum": ["read-only", "read-write"], "default": "read-only" },
-        "read": { "description": "What it sees besides: paths, relative to the work or to `~/`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
-        "write": { "description": "What it may change besides: paths as above.", "type": "array", "items": { "type": "string", "minLength": 1 } },
-        "min_sandbox": { "enum": ["none", "landlock", "namespaces"], "default": "none" },
+        "run": { "description": "The program and its arguments; no shell. A name is looked up in PATH, a path is relative to the workspace.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
+        "timeout": { "description": "Then the command and everything that it started is killed; at most `1h`.", "$ref": "#/$defs/duration", "default": "2m" },
+        "env": { "description": "Environment variables to pass, besides `PATH`, `LANG`, `LC_ALL`, `TZ` and those that point to toolchains.", "type": "array", "items": { "type": "string" } },
+        "cwd": { "description": "The folder that the command runs in. Default: the root of the workspace.", "type": "string" },
+        "network": { "description": "Allow the network.", "type": "boolean", "default": false },
+        "workspace": { "description": "Whether the command may change the workspace.", "enum": ["read-only", "read-write"], "default": "read-only" },
+        "read": { "description": "More readable paths: in the workspace, absolute, or `~/…`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
+        "write": { "description": "More writable paths, as above. A missing folder in the workspace is created; symlinks in the workspace are not followed.", "type": "array", "items": { "type": "string", "minLength": 1 } },
+        "min_sandbox": { "description": "The sandbox level without which the command does not run.", "enum": ["none", "landlock", "namespaces"], "default": "none" },
     })
 }
 
 fn model() -> Value {
     json!({
-        "api": { "enum": ["anthropic", "openai", "command"] },
-        "model": { "type": "string" },
+        "api": { "description": "The protocol; `openai` is any compatible server.", "enum": ["anthropic", "openai", "command"] },
+        "model": { "description": "The name of the model in the API.", "type": "string" },
         "key_env": { "description": "The environment variable that holds the key.", "type": "string" },
-        "url": { "description": "Where the API is; without it, at its usual address.", "type": "string" },
-        "command": { "description": "The command that is asked, for `api = \"command\"`.", "type": "string" },
-        "max_tokens": { "description": "The most tokens of one answer.", "type": "integer", "minimum": 1, "default": 4_096 },
-        "max_requests": { "description": "The most questions of one run.", "type": "integer", "minimum": 1, "default": 16 },
-        "max_run_tokens": { "description": "The most tokens of one run, in and out.", "type": "integer", "minimum": 1, "default": 1_000_000 },
-        "max_run_bytes": { "description": "The most bytes of one run, sent and received.", "$ref": "#/$defs/size", "default": "16MiB" },
-        "max_run_time": { "description": "The most time of one run, of all questions together.", "$ref": "#/$defs/duration", "default": "30m" },
-        "timeout": { "description": "How long an answer may take, with all retries.", "$ref": "#/$defs/duration", "default": "3m" },
-        "family": { "description": "The family that the model belongs to, for `independent` votes and the record.", "type": "string", "minLength": 1 },
+        "url": { "description": "The base URL. Default: `https://api.anthropic.com`, `https://api.openai.com/v1`. Only `https`, except on this machine or without a key.", "type": "string" },
+        "command": { "description": "For `api = \"command\"`: the `[command.NAME]` that reads the question from stdin and prints the answer.", "type": "string" },
+        "max_tokens": { "description": "Tokens of one answer.", "type": "integer", "minimum": 1, "default": 4_096 },
+        "max_requests": { "description": "Requests per run.", "type": "integer", "minimum": 1, "default": 16 },
+        "max_run_tokens": { "description": "Tokens per run, input and output together.", "type": "integer", "minimum": 1, "default": 1_000_000 },
+        "max_run_bytes": { "description": "Bytes per run, sent and received.", "$ref": "#/$defs/size", "default": "16MiB" },
+        "max_run_time": { "description": "Time per run, all requests together.", "$ref": "#/$defs/duration", "default": "30m" },
+        "timeout": { "description": "Time limit of one answer with all retries; at most `10m`.", "$ref": "#/$defs/duration", "default": "3m" },
+        "family": { "description": "The family of the model, for `independent` votes and the record.", "type": "string", "minLength": 1 },
         "price": {
-            "description": "What a million tokens cost, so that the record can say what a run cost.",
+            "description": "The price of a million tokens, for the costs in the record.",
             "type": "object",
             "properties": {
-                "input": { "type": "number", "minimum": 0, "maximum": 1_000_000 },
-                "output": { "type": "number", "minimum": 0, "maximum": 1_000_000 }
+                "input": { "description": "Of input tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 },
+                "output": { "description": "Of output tokens.", "type": "number", "minimum": 0, "maximum": 1_000_000 }
             },
             "required": ["input", "output"],
             "additionalProperties": false
         },
-        "distinct": { "description": "Refuse the model that did the work.", "type": "boolean", "default": true },
+        "distinct": { "description": "Do not ask the model that did the work, if the submission or the answer names it.", "type": "boolean", "default": true },
     })
 }
 

@@ -85,7 +85,7 @@ pub struct Request {
     pub unread: Unread,
     /// The environment that commands, git and models see.
     pub environment: Environment,
-    /// Where the run is recorded. A run whose record cannot be stored is an error, whatever it came to.
+    /// Where the run is recorded. A run whose record cannot be stored is an error, whatever its result.
     pub ledger: LedgerUse,
     /// The session of the agent that did the work, which its entries in the ledger are found by; empty for none.
     pub session: String,
@@ -108,7 +108,7 @@ pub enum Work {
 }
 
 /// A gate that was resolved once, to be run several times. Neither its configuration nor its verifiers are read again, so
-/// whoever does the work between two runs changes neither.
+/// the executor between two runs changes neither.
 #[derive(Clone)]
 pub struct Pinned(Arc<Resolved>);
 
@@ -238,7 +238,7 @@ pub struct Planned {
     pub policy: PolicyRecord,
     /// How often a failure is tried again. No part of the plan's digest: it decides about no pass.
     pub retry: RetryPolicy,
-    /// When a person is needed.
+    /// When human review is needed.
     pub escalation: EscalationPolicy,
     /// Who may let something through without a pass.
     pub overrides: Overrides,
@@ -269,7 +269,7 @@ impl Drop for Host {
 }
 
 impl Host {
-    /// Start the engine, with the cache folder of this environment. Where that cannot be used, there is no cache, which
+    /// Starts the engine, with the cache folder of this environment. Where that cannot be used, there is no cache, which
     /// costs time and nothing else; [`Host::uncached`] says why.
     pub fn new(environment: &Environment) -> Result<Self, Error> {
         let opened = match environment.cache_folder() {
@@ -294,14 +294,14 @@ impl Host {
         self.uncached.as_deref()
     }
 
-    /// Run a gate. An error means that the caller must change something, or that the machine failed; whatever verifiers do
+    /// Runs a gate. An error means that the caller must change something, or that the machine failed; whatever verifiers do
     /// is in the record. When the future is dropped, the run is cancelled.
     pub async fn run(&self, request: Request, observer: impl Observer + 'static) -> Result<Record, Error> {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(session.run()).await
     }
 
-    /// Resolve a gate, and run nothing.
+    /// Resolves a gate, and runs nothing.
     pub async fn plan(&self, request: Request, observer: impl Observer + 'static) -> Result<Planned, Error> {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
@@ -313,7 +313,7 @@ impl Host {
         .await
     }
 
-    /// Resolve a gate, to run it several times.
+    /// Resolves a gate, to run it several times.
     pub async fn pin(&self, request: Request, observer: impl Observer + 'static) -> Result<Pinned, Error> {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
@@ -324,7 +324,7 @@ impl Host {
         .await
     }
 
-    /// Run a future on threads of our own; dropping what is returned ends it.
+    /// Runs a future on threads of our own; dropping what is returned ends it.
     async fn on_workers<T: Send + 'static>(
         &self,
         future: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -338,7 +338,7 @@ impl Host {
         let gone = || Error::host("the host is shutting down");
         let task = self.workers.as_ref().ok_or_else(gone)?.spawn(future);
         let _guard = AbortOnDrop(task.abort_handle());
-        task.await.map_err(|error| Error::host("the host could not go on").because(error))?
+        task.await.map_err(|error| Error::host("the run could not continue").because(error))?
     }
 }
 
@@ -350,7 +350,7 @@ struct Session {
 }
 
 impl Session {
-    /// Find the configuration, load its verifiers, and resolve the gate.
+    /// Finds the configuration, load its verifiers, and resolves the gate.
     async fn plan(&self, emitter: &Arc<Emitter>) -> Result<(Arc<Found>, Plan, Verifiers), Error> {
         let request = self.request.clone();
         let mut found = blocking(move || policy::find(&request)).await?;
@@ -433,7 +433,7 @@ impl Session {
         let services =
             Services::new(plan, &subject, tape, self.request.commands.clone(), found.path.clone(), environment);
         let told = Arc::new(subject);
-        let observe = |event: gate::Event<'_>| emitter.gate_event(event);
+        let observe = |event: gate::GateEvent<'_>| emitter.gate_event(event);
         let done = {
             let emitter = Arc::clone(&emitter);
             move |check: &str, done, total| {
@@ -558,13 +558,13 @@ pub fn is_unchanged(folder: &Path) -> Result<bool, Error> {
     Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
 }
 
-/// Do something that blocks where that is allowed.
+/// Does something that blocks where that is allowed.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
     blocked(tokio::task::spawn_blocking(work).await)
 }
 
 fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<T, Error> {
-    done.map_err(|error| Error::host("the host could not go on").because(error))?
+    done.map_err(|error| Error::host("the run could not continue").because(error))?
 }
 
 /// The files that there are to judge now and were not before.
@@ -575,7 +575,7 @@ fn added(
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Vec<String>, Failure> {
     let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
-        Failure::new(ErrorKind::FsUnreadable, format!("cannot see what changed meanwhile: {error}"))
+        Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();
     Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())
@@ -593,7 +593,7 @@ fn emit_log(emitter: &Emitter, log: Vec<Logged>) {
     }
 }
 
-/// Keep what the verifiers say about the codes that they reported.
+/// Keeps what the verifiers say about the codes that they reported.
 fn explain(node: &mut Node, verifiers: &Verifiers) {
     if let (Some(verifier), Some(verdict)) = (&node.verifier, &node.verdict) {
         let codes: BTreeSet<&str> = verdict.findings.iter().map(|finding| finding.code.as_str()).collect();

@@ -35,7 +35,7 @@ pub(crate) fn surely_fits_none(schema: &str) -> bool {
         })
 }
 
-/// Check settings. `schema` is JSON text; empty means that the verifier takes no settings.
+/// Checks settings. `schema` is JSON text; empty means that the verifier takes no settings.
 pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
     let whole = |message: String| Err(vec![Problem { place: String::new(), message }]);
     let Some(object) = settings.as_object() else {
@@ -57,7 +57,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
     if let Err(why) = bounded::check(&schema) {
         return whole(format!("the verifier's schema cannot be used: {why}"));
     }
-    // The linear engine for patterns: with a backtracking one, a stranger's pattern could run for ever.
+    // The linear engine for patterns: with a backtracking one, a stranger's pattern could run forever.
     let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
     let options = jsonschema::options().with_pattern_options(patterns);
     let validator = match options.build(&schema) {

@@ -42,11 +42,11 @@ pub struct Submission {
 }
 
 fn refuse_tree_digest<'de, D: Deserializer<'de>>(_: D) -> Result<Option<String>, D::Error> {
-    Err(D::Error::custom("`tree_digest` is computed by gate itself, and cannot be handed over"))
+    Err(D::Error::custom("`tree_digest` is computed by `gate`; remove it from the submission"))
 }
 
 fn refuse_evidence<'de, D: Deserializer<'de>>(_: D) -> Result<Vec<Evidence>, D::Error> {
-    Err(D::Error::custom("`evidence` is what gate itself established, and cannot be handed over"))
+    Err(D::Error::custom("`evidence` is established by `gate`; remove it from the submission"))
 }
 
 /// Which of the reviews of a task.
@@ -73,7 +73,7 @@ pub enum TaskSource {
 }
 
 fn author_only<'de, D: Deserializer<'de>>(_: D) -> Result<TaskSource, D::Error> {
-    Err(D::Error::custom("`source` is for gate to say, and cannot be handed over"))
+    Err(D::Error::custom("`source` is set by `gate`; remove it from the submission"))
 }
 
 /// The work that was asked for.
@@ -218,7 +218,7 @@ pub struct Hunk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     pub path: String,
     /// What happened.
     pub kind: ChangeKind,
@@ -249,7 +249,7 @@ pub enum ExecutorEnd {
     Error,
     /// It was killed.
     Killed,
-    /// It was stopped at its time limit.
+    /// It timed out.
     TimedOut,
     /// It used up its turns or its budget before it was done.
     OutOfTurns,
@@ -303,7 +303,7 @@ pub struct CommandEvidence {
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Whether it was stopped at its time limit.
+    /// Whether it timed out.
     #[serde(skip_serializing_if = "is_false")]
     pub timed_out: bool,
     /// What it printed, cut to a bound: standard output, then standard error.
@@ -340,10 +340,10 @@ impl CommandEvidence {
     /// How it ended, in words.
     pub fn ending(&self) -> String {
         match (self.timed_out, self.signal, self.exit_code) {
-            (true, ..) => "stopped at its time limit".to_owned(),
-            (_, Some(signal), _) => format!("ended by signal {signal}"),
+            (true, ..) => "timed out".to_owned(),
+            (_, Some(signal), _) => format!("killed by signal {signal}"),
             (_, _, Some(code)) => format!("exit {code}"),
-            _ => "no known end".to_owned(),
+            _ => "unknown exit".to_owned(),
         }
     }
 }

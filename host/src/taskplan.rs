@@ -41,7 +41,7 @@ static FIELD: LazyLock<Option<Regex>> =
 static TASK_TAG: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?s)<task\b([^>]*)>(.*?)</task>"#).ok());
 static ATTRIBUTE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"([\w-]+)\s*=\s*"([^"]*)""#).ok());
 
-/// Read the tasks of a plan, in order.
+/// Reads the tasks of a plan, in order.
 pub fn parse(text: &str) -> Vec<PlannedTask> {
     let mut tasks = blocks(text);
     tasks.extend(tags(text));

@@ -1,5 +1,6 @@
 //! Folders of this user alone, deleted with their value; what a run that was killed leaves, a later one deletes.
 
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, renameat_with, statat, unlinkat};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -7,7 +8,7 @@ use std::fs::{self, DirEntry, Permissions};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 use std::time::Duration;
 use std::{env, io};
 
@@ -40,9 +41,9 @@ impl Purpose {
 /// The folders that there are now; `None` once the program ends and there are to be no more.
 static LIVE: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(Some(BTreeSet::new()));
 
-/// Delete every folder that there is, and let no other be made: the program is about to end.
+/// Deletes every folder that there is, and lets no other be made: the program is about to end.
 pub(crate) fn remove_all() {
-    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let live = LIVE.lock().take();
     live.into_iter().flatten().for_each(|folder| remove(&folder));
 }
 
@@ -62,9 +63,9 @@ impl Temporary {
         let folder = tempfile::Builder::new().prefix(purpose.prefix()).permissions(private).tempdir()?;
         let lock = lock(folder.path())?;
         let path = folder.path().canonicalize()?;
-        match &mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *LIVE.lock() {
             Some(live) => live.insert(path.clone()),
-            None => return Err(io::Error::other("the program was interrupted")),
+            None => return Err(io::Error::other("`gate` was interrupted")),
         };
         // From here on, it is this value that deletes it.
         let _ = folder.keep();
@@ -80,7 +81,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         remove(&self.path);
-        if let Some(live) = &mut *LIVE.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(live) = &mut *LIVE.lock() {
             live.remove(&self.path);
         }
     }
@@ -94,7 +95,7 @@ fn lock(folder: &Path) -> io::Result<OwnedFd> {
     Ok(handle)
 }
 
-/// Delete the folders of runs that were killed. What cannot be deleted is left to the next run.
+/// Deletes the folders of runs that were killed. What cannot be deleted is left to the next run.
 fn sweep(temporary: &Path) {
     let own = rustix::process::geteuid().as_raw();
     let is_stale = |entry: &DirEntry| {
@@ -115,7 +116,7 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Delete a folder and all that is in it, also what was closed to its owner. What cannot be deleted is left to the next
+/// Deletes a folder and all that is in it, also what was closed to its owner. What cannot be deleted is left to the next
 /// run.
 fn remove(folder: &Path) {
     let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
@@ -125,7 +126,7 @@ fn remove(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Delete all that is in a folder. A command may have put folders into folders, deeper than a path can be long, than
+/// Deletes all that is in a folder. A command may have put folders into folders, deeper than a path can be long, than
 /// files can be open, and than a stack is high: so what is in a folder inside is moved up into this one, and there is
 /// never more than one folder inside open.
 fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
@@ -168,7 +169,7 @@ fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-/// Open a folder inside, which its owner may have closed to themselves.
+/// Opens a folder inside, which its owner may have closed to themselves.
 fn open_up(above: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     // Links are not changed by this, and nothing else is here that is not to be deleted.
     if statat(above, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_dir())

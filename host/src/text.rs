@@ -1,9 +1,10 @@
 //! Making foreign text safe to show: bounded, and without characters that could forge or hide something; and how a
 //! moment is written.
 
+use anstyle::Style;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bound `text` to `max` characters, and escape what must not reach a terminal, a log or a report as it is.
+/// Bounds `text` to `max` characters, and escapes what must not reach a terminal, a log or a report as it is.
 ///
 /// Escaped are control characters (so no colour, no cursor movement, no NUL) except line feed and tab, and the
 /// characters that turn the direction of text or are invisible. Whoever prints several lines must indent them.
@@ -48,7 +49,14 @@ pub fn clean_json(json: &str) -> String {
     clean
 }
 
+/// Text in a colour or another style, if `color` asks for it.
+pub fn paint(color: bool, style: Style, text: &str) -> String {
+    if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
 /// A moment in UTC, to the millisecond, such as `2026-01-26T14:05:00.000Z`.
+///
+/// This is the usual civil-from-days algorithm. A crate for dates would be a new dependency for this one format.
 pub fn timestamp(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);

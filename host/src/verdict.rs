@@ -20,7 +20,7 @@ pub enum Status {
     Abstain,
     /// There is no answer. Said by the host only.
     Error,
-    /// The input is none of the verifier's business. Neutral: it counts neither for nor against the work.
+    /// The input is not for it. Neutral: it counts neither for nor against the work.
     NotApplicable,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Level {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     pub path: String,
     /// The line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -212,7 +212,7 @@ pub struct Rule {
     pub url: Option<String>,
 }
 
-/// Which kind of failure a verdict is, for whoever decides about a retry.
+/// Which kind of failure a verdict is, for the decision about a retry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// The executor says that it failed.
@@ -319,13 +319,13 @@ impl Failure {
         Self { kind, message: clean(&message.into(), MAX_TEXT), hint: None }
     }
 
-    /// Add what to do about it.
+    /// Adds what to do about it.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(clean(&hint.into(), MAX_TEXT)), ..self }
     }
 }
 
-/// What one call of a verifier came to.
+/// The result of one call of a verifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// What it says.
@@ -432,11 +432,11 @@ error_kinds! {
     SettingsInvalid = "settings.invalid",
     /// The input is larger than a verifier may be given.
     InputLimit = "input.limit",
-    /// A file of the work could not be read.
+    /// A file of the workspace could not be read.
     FsUnreadable = "fs.unreadable",
-    /// A path is not one that can be inside the work.
+    /// A path is not one that can be inside the workspace.
     FsBadPath = "fs.bad-path",
-    /// A file changed after it was judged, or while it was read.
+    /// A file changed after it was checked, or while it was read.
     SubjectChanged = "subject.changed",
     /// The call took too long.
     LimitTime = "limit.time",

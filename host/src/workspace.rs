@@ -1,4 +1,4 @@
-//! The files of the work, read without following a link and without leaving the root.
+//! The files of the workspace, read without following a link and without leaving the root.
 //!
 //! Every file that is judged is read through here, whether the host hands it to a verifier or a verifier asks for it.
 //! A path is walked part by part from a handle on the root, refusing links on the way, so it cannot lead outside
@@ -44,14 +44,14 @@ pub enum Error {
     /// Nothing is there.
     #[error("not found")]
     NotFound,
-    /// The path is not one that can be inside the work.
-    #[error("not a path inside the work: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
+    /// The path is not one that can be inside the workspace.
+    #[error("not a path inside the workspace: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
     BadPath,
     /// Something else is there.
-    #[error("{}", match .0 { Kind::Directory => "a directory, and not a file", Kind::Link => "a symbolic link, which is not followed", _ => "not a regular file" })]
+    #[error("{}", match .0 { Kind::Directory => "a directory, not a file", Kind::Link => "a symlink, which is not followed", _ => "not a regular file" })]
     WrongKind(Kind),
-    /// A link does not lead to anything in the work.
-    #[error("a link to `{target}`, which leads {how}")]
+    /// A link does not lead to anything in the workspace.
+    #[error("a symlink to `{target}`, which {how}")]
     Astray {
         /// What the link says, safe to show.
         target: String,
@@ -59,10 +59,10 @@ pub enum Error {
         how: Astray,
     },
     /// The file is larger than asked for.
-    #[error("{0} bytes are more than is read")]
+    #[error("it has {0} bytes, which is too much")]
     TooLarge(u64),
     /// The file changed while it was read.
-    #[error("it changed while it was read")]
+    #[error("it changed while `gate` read it")]
     Changed,
     /// The directory has too many entries.
     #[error("a directory of more than {MAX_ENTRIES} entries")]
@@ -91,13 +91,13 @@ pub enum Kind {
     File,
     /// A directory.
     Directory,
-    /// A symbolic link.
+    /// A symlink.
     Link,
     /// Anything else.
     Other,
 }
 
-/// One thing in the work.
+/// One thing in the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its path relative to the root.
@@ -120,7 +120,7 @@ pub struct Page {
 }
 
 impl Workspace {
-    /// Open a root.
+    /// Opens a root.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { root: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
@@ -131,12 +131,12 @@ impl Workspace {
         &self.path
     }
 
-    /// Read a file whole, if it has at most `max` bytes.
+    /// Reads a file whole, if it has at most `max` bytes.
     pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, Error> {
         self.read_with_mode(path, max).map(|(bytes, _)| bytes)
     }
 
-    /// Read a file whole, if it has at most `max` bytes; and whether its owner may execute it.
+    /// Reads a file whole, if it has at most `max` bytes; and whether its owner may execute it.
     pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), Error> {
         self.read_sighted(path, max).map(|(bytes, sight)| (bytes, sight.executable))
     }
@@ -173,7 +173,7 @@ impl Workspace {
         Ok(self.open_file(path)?.0.metadata()?.mode() & 0o100 != 0)
     }
 
-    /// Read at most `length` bytes from `offset`.
+    /// Reads at most `length` bytes from `offset`.
     pub fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
         let (mut file, size) = self.open_file(path)?;
         let length = u64::from(length).min(size.saturating_sub(offset));
@@ -183,7 +183,7 @@ impl Workspace {
         if bytes.len() as u64 == length { Ok(bytes) } else { Err(Error::Changed) }
     }
 
-    /// Say what is at a path.
+    /// Says what is at a path.
     pub fn stat(&self, path: &str) -> Result<Entry, Error> {
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
@@ -196,7 +196,7 @@ impl Workspace {
         Ok(entry(path.to_owned(), &stat))
     }
 
-    /// List a directory, from the entry after `after`.
+    /// Lists a directory, from the entry after `after`.
     pub fn list(&self, path: &str, after: Option<&str>) -> Result<Page, Error> {
         let parts = parts(path)?;
         let folder = self.open_folder(&parts)?;
@@ -252,7 +252,7 @@ impl Workspace {
         Ok((file, entry(String::new(), &stat).size))
     }
 
-    /// Open a directory whose path was made of names that were listed; the root for an empty path. A name that cannot
+    /// Opens a directory whose path was made of names that were listed; the root for an empty path. A name that cannot
     /// be judged can still be looked into.
     pub(crate) fn open_listed_folder(&self, path: &[u8]) -> Result<OwnedFd, Error> {
         if path.is_empty() {
@@ -265,7 +265,7 @@ impl Workspace {
         self.open_parts(&parts)?.ok_or(Error::NotFound)
     }
 
-    /// Open a regular file whose path was made of names that were listed, with what the system says of it.
+    /// Opens a regular file whose path was made of names that were listed, with what the system says of it.
     pub(crate) fn open_listed_file(&self, path: &[u8]) -> Result<(File, Stat), Error> {
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
         self.open_regular_parts(path, &parts)
@@ -300,7 +300,7 @@ impl Workspace {
         Ok(stat)
     }
 
-    /// Open what is at a path in one step, where the system can refuse links on the way; `None` where it cannot.
+    /// Opens what is at a path in one step, where the system can refuse links on the way; `None` where it cannot.
     #[cfg(target_os = "linux")]
     fn open_below<P: Arg>(&self, path: P, flags: OFlags) -> Option<Result<OwnedFd, Error>> {
         use rustix::fs::ResolveFlags;
@@ -366,7 +366,7 @@ fn entry(path: String, stat: &Stat) -> Entry {
     Entry { path, kind, size }
 }
 
-/// Whether this is a path that can be inside the work.
+/// Whether this is a path that can be inside the workspace.
 pub fn is_inside(path: &str) -> bool {
     parts(path).is_ok_and(|parts| !parts.is_empty())
 }

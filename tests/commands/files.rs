@@ -51,7 +51,7 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
             match tried {
                 // Where it cannot be prevented, it is seen.
                 Err(error) => {
-                    assert!(level < Sandbox::Namespaces && error.to_string().contains("which decides about the work"));
+                    assert!(level < Sandbox::Namespaces && error.to_string().contains("which belongs to the policy"));
                     assert_eq!(error.kind(), ErrorKind::CommandTampered, "{error}");
                 }
                 Ok(_) => {
@@ -155,7 +155,7 @@ fn e11_a_disk_is_not_filled() {
         assert_eq!(ran.ending, Ending::Signalled(libc::SIGXFSZ), "{level}: {}", complained(&ran));
         let full = Bed { reserve: u64::MAX, ..Bed::new(level) };
         let error = full.try_sh("sleep 600").expect_err("ended").to_string();
-        assert!(error.contains("of the disk were left"), "{level}: {error}");
+        assert!(error.contains("of free disk space"), "{level}: {error}");
     }
     if levels().contains(&Sandbox::Namespaces) {
         let ran =
@@ -179,7 +179,10 @@ fn what_is_named_besides_is_seen_and_nothing_beside_it() {
         let missing = bed.with(|command| command.read = vec!["/no/such/path".to_owned()]);
         assert!(missing.try_sh("true").is_err_and(|error| error.to_string().contains("`/no/such/path`")), "{level}");
         let all = missing.with(|command| command.read = vec!["/".to_owned()]);
-        assert!(all.try_sh("true").is_err_and(|error| error.to_string().contains("the whole machine")), "{level}");
+        assert!(
+            all.try_sh("true").is_err_and(|error| error.to_string().contains("the root of the file system")),
+            "{level}"
+        );
     }
 }
 

@@ -16,7 +16,7 @@ fn e13_a_link_in_the_work_gives_nothing() {
             symlink(target, bed.root().join("target")).expect("linked");
             let bed = bed.with(|command| command.write = vec!["target".to_owned()]);
             let error = bed.try_sh("echo x > target/planted").expect_err("refused").to_string();
-            assert!(error.contains(&format!("`target` is a link to `{target}`")), "{level}: {error}");
+            assert!(error.contains(&format!("`target` is a symlink to `{target}`")), "{level}: {error}");
             assert!(!bed.root().join("target/planted").exists(), "{level}");
         }
     }
@@ -95,7 +95,7 @@ fn e14_a_configuration_is_protected_wherever_it_is() {
             match tried {
                 Err(error) => {
                     assert_ne!(level, Sandbox::Namespaces, "{attempt}: {error}");
-                    assert!(error.to_string().contains("`conf/g.toml` was changed"), "{level}: {attempt}: {error}");
+                    assert!(error.to_string().contains("it changed `conf/g.toml`"), "{level}: {attempt}: {error}");
                 }
                 Ok(_) => {
                     assert_eq!(level, Sandbox::Namespaces, "{attempt}");
@@ -111,7 +111,7 @@ fn e14_a_pipe_where_a_file_was_is_seen_and_not_waited_for() {
     for &level in levels() {
         let bed = Bed::new(level).file(".git/HEAD", "ref").with(|command| command.workspace = Access::ReadWrite);
         let error = bed.try_sh("mkfifo gate.lock").expect_err("seen").to_string();
-        assert!(error.contains("`gate.lock` was changed"), "{level}: {error}");
+        assert!(error.contains("it changed `gate.lock`"), "{level}: {error}");
     }
 }
 

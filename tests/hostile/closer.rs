@@ -82,7 +82,7 @@ fn what_is_refused_is_named_with_what_would_help() {
         ("import-workspace", "no grant `workspace`"),
         ("import-commands", "no grant `command:NAME`"),
         ("import-models", "no grant `model:NAME`"),
-        ("version-older", "version 0.0.9 of the contract; this host has 0.1.0 and fits 0.1.x"),
+        ("version-older", "version 0.0.9 of the contract; this host has 0.1.0 and accepts 0.1.x"),
         ("export-wrong-type", "`describe`"),
         ("feature-memory64", "memory64"),
     ] {

@@ -95,7 +95,7 @@ fn old_entries_are_dropped_in_the_open() {
         stage.run(&["run"]);
     }
     let output = stage.run(&["log", "--prune", "30d"]);
-    assert!(said(&output).contains("nothing is older"), "{}", said(&output));
+    assert!(said(&output).contains("no entry is older"), "{}", said(&output));
     let output = stage.run(&["log", "--prune", "0s"]);
     assert_eq!(text(&output.stdout), "dropped entries 1 to 5; entry 7 says so\n");
     assert_eq!(stage.run(&["log", "--verify"]).status.code(), Some(0));
@@ -175,7 +175,7 @@ fn three_failed_tasks_of_a_group_halt_the_project_until_a_person_answers() {
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        said(&output).contains("the project is halted since entry 7: 3 tasks of the group failed"),
+        said(&output).contains("the project has been halted since entry 7: 3 tasks of the group failed"),
         "{}",
         said(&output)
     );
@@ -246,8 +246,8 @@ fn a_run_can_be_explained_and_counted() {
     for part in [
         "\ntree      sha256:",
         "\nplan      sha256:",
-        "1 verdict reused",
-        "a.json: established by 01",
+        "1 verdict from the cache",
+        "a.json: first passed in 01",
         "check json-syntax: json-syntax sha256:",
         "step-started",
     ] {
@@ -288,10 +288,10 @@ fn only_what_was_passed_is_verified() {
     };
     write("{\"a\": 1}\n");
     stage.run(&["run"]);
-    assert_eq!(verify(&[]), (Some(0), "verified: run [RUN] passed it (entry 2)\n".to_owned()));
+    assert_eq!(verify(&[]), (Some(0), "verified: passed in run [RUN] (entry 2)\n".to_owned()));
     // Another byte is another tree.
     write("{\"a\": 2}\n");
-    assert_eq!(verify(&[]), (Some(1), "not verified: no run has judged it\n".to_owned()));
+    assert_eq!(verify(&[]), (Some(1), "not verified: no run checked this change\n".to_owned()));
     write("{\"a\": 1}\n");
     git(&stage, "git commit -qam second");
     assert_eq!(verify(&["HEAD"]).0, Some(0), "what was passed was committed");
@@ -334,7 +334,11 @@ fn what_a_person_lets_through_is_never_a_pass() {
     assert_eq!((granted.fingerprints.len(), granted.proof.as_str()), (1, "terminal"));
     let output = stage.run(&["verify"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("complete (unverified), which the policy does not accept"), "{}", said(&output));
+    assert!(
+        said(&output).contains("complete (unverified), which `[overrides] accept` does not allow"),
+        "{}",
+        said(&output)
+    );
     assert!(text(&stage.run(&["status"]).stdout).contains("Status: complete (unverified)"));
     let forced = at_terminal(&stage, "force --task t1 --reason 'production is down, fix follows'", "OVERRIDE");
     assert_eq!(forced.status.code(), Some(0), "{}", said(&forced));
@@ -424,7 +428,7 @@ fn a_ledger_that_cannot_be_used_is_no_pass() {
     let output = stage.run(&["run"]);
     assert_eq!(output.status.code(), Some(3));
     let expected = format!(
-        "error: cannot use the state folder `{}`: others can write to it\nhint: make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`\n",
+        "error: cannot use the state folder `{}`: it is writable by other users\nhint: make the folder yours alone (`chmod 700`), or choose another with `GATE_STATE_DIR`\n",
         stage.state().display()
     );
     assert_eq!(text(&output.stderr), expected);
@@ -478,7 +482,7 @@ fn a_policy_from_a_commit_needs_one_that_has_it() {
     let stage = Stage::new();
     let output = stage.run(&["run", "--policy-from", "main"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("only in a git repository"), "{}", said(&output));
+    assert!(said(&output).contains("needs a git repository"), "{}", said(&output));
     in_git(&stage);
     let output = stage.run(&["run", "--policy-from", "main"]);
     assert_eq!(output.status.code(), Some(2));

@@ -21,7 +21,7 @@ fn loom_a_divided_vote_needs_a_person() {
         "{told:?}"
     );
     assert_eq!(home.ledger().iter().filter(|entry| entry.starts_with("escalation")).count(), 1);
-    assert!(ran.stderr.contains("[loop] a person is needed (needs-person): "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[loop] needs human review (needs-person): "), "{}", ran.stderr);
 }
 
 /// A completion that admits failure is none, a silent one neither, and the checkmark counts.

@@ -50,7 +50,7 @@ fn a_schema_is_sent_in_the_form_of_each_api() {
     for api in APIS {
         let server = Server::doing(vec![say(r#"{"ok": true}"#)]);
         let models = models(model(api, &server.url, ""), Executor::default(), None);
-        let question = Question { answer_schema: Some(schema.to_owned()), ..question(&models, "Well?") };
+        let question = ModelQuestion { answer_schema: Some(schema.to_owned()), ..question(&models, "Well?") };
         let answer = tokio().block_on(models.ask("m", question)).1.expect("an answer");
         let json: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
         assert_eq!((json, answer.stop), (serde_json::json!({ "ok": true }), Stop::End), "{api}");
@@ -201,7 +201,7 @@ fn a_guest_cannot_pass_on_a_question_without_an_answer() {
         let verifier = runtime.load(&guest, &grants).expect("loaded");
         let limits = Limits::default();
         let terms = Terms { capabilities: Some(&capabilities), ..Terms::new("{}", &limits) };
-        let answer = tokio().block_on(runtime.check_submission(&verifier, &terms, &Submission::default()));
+        let answer = tokio().block_on(runtime.check_submission(&verifier, &terms, Submission::default()));
         let expected_status = if expected.is_some() { Status::Error } else { Status::Pass };
         assert_eq!(answer.verdict.status, expected_status, "{act:?}");
         assert_eq!(answer.verdict.error.map(|failure| failure.kind), expected, "{act:?}");

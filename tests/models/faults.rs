@@ -8,7 +8,7 @@ fn status(status: u16) -> Act {
     Act::Status(status, "", r#"{"error": {"message": "busy just now"}}"#.to_owned())
 }
 
-fn text(answer: Result<Answer, NoAnswer>) -> String {
+fn text(answer: Result<ModelAnswer, NoAnswer>) -> String {
     answer.map_or_else(|why| why.to_string(), |answer| answer.text)
 }
 
@@ -32,13 +32,10 @@ fn what_may_pass_is_tried_again() {
 #[test]
 fn what_does_not_pass_ends_in_time() {
     for (act, expected) in [
-        (status(500), "the model could not be asked: HTTP 500: busy just now (after 2 requests)"),
+        (status(500), "cannot reach the model: HTTP 500: busy just now (after 2 requests)"),
         (Act::Cut, "(after 2 requests)"),
         (Act::Drip, "the model did not answer within 600 ms"),
-        (
-            Act::Status(429, "retry-after: 30\r\n", String::new()),
-            "the model could not be asked: HTTP 429 (after 1 request)",
-        ),
+        (Act::Status(429, "retry-after: 30\r\n", String::new()), "cannot reach the model: HTTP 429 (after 1 request)"),
     ] {
         let server = Server::doing(vec![act.clone()]);
         let start = Instant::now();
@@ -50,10 +47,10 @@ fn what_does_not_pass_ends_in_time() {
 
 #[test]
 fn a_mistake_of_ours_is_told_once() {
-    let refused = |code: u16| format!("the model could not be asked: HTTP {code}: the key in `{KEY}` is refused");
+    let refused = |code: u16| format!("cannot reach the model: HTTP {code}: the server rejected the key in `{KEY}`");
     for (act, expected) in [
-        (status(400), "the model could not be asked: HTTP 400: busy just now".to_owned()),
-        (status(404), "the model could not be asked: HTTP 404: busy just now".to_owned()),
+        (status(400), "cannot reach the model: HTTP 400: busy just now".to_owned()),
+        (status(404), "cannot reach the model: HTTP 404: busy just now".to_owned()),
         (status(401), refused(401)),
         (status(403), refused(403)),
     ] {

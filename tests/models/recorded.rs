@@ -1,5 +1,5 @@
 //! The tapes of the cases: each is what its reviewer asks, answered with the case's `answers.jsonl`, where `{nonce}`
-//! stands for the nonce. A changed prompt makes them stale; `BLESS=1 cargo test` records them anew.
+//! stands for the nonce. A changed prompt makes them stale; `BLESS=1 cargo test` records them again.
 
 use super::reviewers::nonce;
 use super::server::{Act, Server};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The nonce of every stored tape, so that recording anew changes nothing else.
+/// The nonce of every stored tape, so that recording again changes nothing else.
 const NONCE: &str = "recordedrecordedrecordedrecorded";
 
 #[test]

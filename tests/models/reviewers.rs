@@ -46,7 +46,7 @@ impl Bench {
         let workspace = Some(workspace as Arc<dyn ReadFiles>);
         let capabilities = Capabilities { workspace, commands: None, models: Some(granted) };
         let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(settings, &limits) };
-        self.runtime.check_submission(&self.verifiers[reviewer], &terms, submission).await.verdict
+        self.runtime.check_submission(&self.verifiers[reviewer], &terms, submission.clone()).await.verdict
     }
 
     pub(super) fn write(&self, path: &str, text: &str) {

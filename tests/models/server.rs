@@ -60,7 +60,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server that does these things in turn, and then the last of them for ever.
+    /// A server that does these things in turn, and then the last of them forever.
     pub(super) fn doing(acts: Vec<Act>) -> Self {
         Self::start(move |number, _| acts.get(number).or(acts.last()).expect("something to do").clone())
     }

@@ -14,7 +14,7 @@ fn echo_nonce(server_number: usize) -> Server {
 fn play(models: &Models, words: &str) -> Result<String, NoAnswer> {
     let question = question(models, "");
     let nonce = question.nonce.clone();
-    let question = Question { prompt: vec![Part::Text(format!("{words} {nonce}"))], ..question };
+    let question = ModelQuestion { prompt: vec![Part::Text(format!("{words} {nonce}"))], ..question };
     let answer = tokio().block_on(models.ask("m", question)).1?;
     // Whatever nonce it was: what comes back has that of this run.
     assert!(answer.text.ends_with(&nonce), "{}", answer.text);
@@ -45,11 +45,11 @@ fn a_tape_repeats_the_run() {
     assert_eq!(server.asked().len(), 3);
 
     let none = |why: &str| Err(NoAnswer::Unreachable(why.to_owned()));
-    assert_eq!(play(&replaying, "one"), none("the tape has no further answer to this question"));
-    assert_eq!(play(&replaying, "three"), none("the tape has no answer to this question"));
+    assert_eq!(play(&replaying, "one"), none("the recording has no further answer to this question"));
+    assert_eq!(play(&replaying, "three"), none("the recording has no answer to this question"));
     let other = Model { model: Some("large".to_owned()), ..asked };
     let replaying = models(other, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
-    assert_eq!(play(&replaying, "one"), none("the tape has no answer to this question"));
+    assert_eq!(play(&replaying, "one"), none("the recording has no answer to this question"));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_tape_that_was_changed_is_refused() {
         }
     };
     for (text, expected) in [
-        (good.replace("Is it good?", "Is it bad?"), "1: the digest is not that of the question"),
+        (good.replace("Is it good?", "Is it bad?"), "1: the digest does not match the question"),
         (good.replace(r#""version":1"#, r#""version":2"#), "1: expected version 1, found 2"),
         (good.replace(r#""answer":"#, r#""reply":"#), "1: not an exchange: unknown field `reply`"),
         (format!("{good}\n{{}}\n"), "3: not an exchange: missing field `version`"),

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Given};
 use super::trial::Trial;
-use crate::runtime::{Answer, FileInput};
+use crate::runtime::{CallResult, FileInput};
 use crate::verdict::Failure;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ pub struct Measured {
 const TIME: Duration = Duration::from_secs(1);
 const ROUNDS: (usize, usize) = (20, 1_000);
 
-/// Measure all cases. `counting` is the same verifier in a runtime that counts instructions.
+/// Measures all cases. `counting` is the same verifier in a runtime that counts instructions.
 pub async fn measure(
     trial: &Trial,
     counting: &Trial,
@@ -66,7 +66,7 @@ pub async fn measure(
     for case in cases {
         let mut all = measure_case(trial, trivial, case).await?;
         let counted = counting.judge(case).await?;
-        let used = |answer: &Answer| answer.used.instructions.unwrap_or_default();
+        let used = |answer: &CallResult| answer.used.instructions.unwrap_or_default();
         all.instructions = counted.answers.iter().map(|(_, answer)| used(answer)).sum();
         measured.push(all);
     }

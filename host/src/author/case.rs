@@ -1,6 +1,6 @@
 //! A case: a folder that says what a verifier is given and what it must answer.
 //!
-//! - `input/`: the files. A file verifier judges each of them, symbolic links too; for a submission verifier they are the
+//! - `input/`: the files. A file verifier judges each of them, symlinks too; for a submission verifier they are the
 //!   workspace
 //! - `submission.json`: what a submission verifier judges
 //! - `settings.json`: its settings; `{}` where there is none
@@ -56,7 +56,7 @@ impl Given {
     }
 }
 
-/// Read all cases of a folder whose names contain `filter`, in order. None is a mistake.
+/// Reads all cases of a folder whose names contain `filter`, in order. None is a mistake.
 pub fn read_all(folder: &Path, filter: Option<&str>) -> Result<Vec<Case>, Vec<Mistake>> {
     let none = |message: String| {
         vec![Mistake::new(message).hint(
@@ -126,7 +126,7 @@ impl Case {
         Some(self.folder.join("input")).filter(|folder| folder.is_dir())
     }
 
-    /// Make this what must come of it.
+    /// Makes this what must come of it.
     pub fn bless(&self, found: &Value) -> Result<(), Mistake> {
         let path = self.folder.join("expected.json");
         fs::write(&path, format!("{found:#}\n"))

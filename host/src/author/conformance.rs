@@ -8,7 +8,7 @@ mod inputs;
 mod rules;
 
 use super::case::{Case, Given};
-use super::trial::{Asked, Judged, Trial};
+use super::trial::{Asked, Trial, TrialRun};
 use crate::config;
 use crate::limits::Limits;
 use crate::plan::Shape;
@@ -61,9 +61,9 @@ fn told(failure: &Failure) -> String {
     format!("{}: {}", failure.kind, failure.message)
 }
 
-const SCHEMA: &str = "the settings' schema is a JSON Schema";
+const SCHEMA: &str = "the settings schema is a JSON Schema";
 
-/// Hold a verifier to all of them. The first case that it can be asked about says what
+/// Holds a verifier to all of them. The first case that it can be asked about says what
 /// an ordinary input is.
 pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let mut promises = vec![imports(trial), description(trial), patterns(trial), schema(trial)];
@@ -76,7 +76,7 @@ pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let Some(first) = cases.iter().find(fits) else { return promises };
     let mut undeclared = Undeclared::new(&trial.about);
     promises.extend(of_cases(trial, cases, &mut undeclared).await);
-    let ordinary = answers(trial, first, &format!("the case `{}`", first.name), &first.given, &mut undeclared).await;
+    let ordinary = answers(trial, first, &format!("case `{}`", first.name), &first.given, &mut undeclared).await;
     let answered = ordinary.kept;
     promises.push(ordinary);
     // Where it cannot answer for an ordinary input, odd ones tell nothing more.
@@ -101,7 +101,7 @@ fn imports(trial: &Trial) -> Promise {
     let needs: Vec<&str> =
         trial.component_type.capabilities().into_iter().map(|capability| capability.needs()).collect();
     let needs = if needs.is_empty() { "no grant".to_owned() } else { format!("the grants {}", needs.join(", ")) };
-    let wasi = if wasi == 0 { String::new() } else { format!("; {wasi} imports of WASI, which give it nothing") };
+    let wasi = if wasi == 0 { String::new() } else { format!("; {wasi} WASI imports, which grant nothing") };
     Promise::kept("imports nothing undeclared", format!("needs {needs}{wasi}"))
 }
 
@@ -184,9 +184,9 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
     for case in cases {
         let (Ok(once), Ok(twice)) = (trial.judge(case).await, trial.judge(case).await) else { continue };
         if differs.is_none() && seen(&once) != seen(&twice) {
-            differs = Some(format!("case `{}` was answered in two ways", case.name));
+            differs = Some(format!("case `{}` got two different verdicts", case.name));
         }
-        undeclared.look(&once, &format!("the case `{}`", case.name));
+        undeclared.look(&once, &format!("case `{}`", case.name));
         misplaced = misplaced.or_else(|| misplaced_finding(case, &once));
         misnamed = misnamed.or_else(|| misnamed_finding(case, &once));
         let lines = once.answers.iter().flat_map(|(_, answer)| &answer.log);
@@ -195,33 +195,33 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
     let prints = if printed == 0 {
         "prints nothing".to_owned()
     } else {
-        format!("note: it printed {printed} lines, which become log lines; `log` is made for that")
+        format!("note: it printed {printed} lines, which became log lines; use `log` instead")
     };
     vec![
         Promise::of(
-            "the same input gets the same answer",
-            "each case twice",
+            "the same input gets the same verdict",
+            "each case ran twice",
             differs,
-            "an answer may depend on nothing but the input and the settings",
+            "a verdict may depend only on the input and the settings",
         ),
-        Promise::of("findings are where they say", "in every case", misplaced, "lines and columns count from 1"),
+        Promise::of("findings point to existing lines", "in every case", misplaced, "lines and columns count from 1"),
         Promise::of(
             "findings have a stable code",
             "in every case",
             misnamed,
             "a code is lower-case words joined by `-`, such as `trailing-comma`",
         ),
-        Promise::kept("speaks through its verdict", prints),
+        Promise::kept("prints nothing", prints),
     ]
 }
 
 /// All that a caller gets of an answer.
-fn seen(judged: &Judged) -> (Value, Vec<String>) {
+fn seen(judged: &TrialRun) -> (Value, Vec<String>) {
     let lines = judged.answers.iter().flat_map(|(_, answer)| &answer.log);
     (judged.verdicts(), lines.map(|line| format!("{}: {}", line.severity, line.message)).collect())
 }
 
-fn misplaced_finding(case: &Case, judged: &Judged) -> Option<String> {
+fn misplaced_finding(case: &Case, judged: &TrialRun) -> Option<String> {
     let Given::Files(files) = &case.given else { return None };
     judged.answers.iter().find_map(|(path, answer)| {
         let bytes = &files.iter().find(|file| file.path == *path)?.content;
@@ -236,7 +236,7 @@ fn misplaced_finding(case: &Case, judged: &Judged) -> Option<String> {
     })
 }
 
-fn misnamed_finding(case: &Case, judged: &Judged) -> Option<String> {
+fn misnamed_finding(case: &Case, judged: &TrialRun) -> Option<String> {
     let mut findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
     let finding = findings.find(|finding| !is_kebab(&finding.code))?;
     Some(format!("case `{}`: the code `{}`", case.name, clean_line(&finding.code, 60)))
@@ -264,7 +264,13 @@ async fn answers(trial: &Trial, like: &Case, input: &str, given: &Given, undecla
     }
 }
 
-async fn ask(trial: &Trial, like: &Case, given: &Given, settings: &Value, limits: &Limits) -> Result<Judged, Failure> {
+async fn ask(
+    trial: &Trial,
+    like: &Case,
+    given: &Given,
+    settings: &Value,
+    limits: &Limits,
+) -> Result<TrialRun, Failure> {
     let folder = like.files();
     let commands = like.commands.commands();
     let models = like.models.models();
@@ -273,7 +279,7 @@ async fn ask(trial: &Trial, like: &Case, given: &Given, settings: &Value, limits
 
 /// Settings that its schema allows must not confuse it, however odd they are.
 async fn edges(trial: &Trial, like: &Case, undeclared: &mut Undeclared<'_>) -> Promise {
-    let name = "answers for odd settings that its schema allows";
+    let name = "answers for unusual settings that its schema allows";
     let odd = edges::of(&trial.about.settings_schema, &like.settings);
     let count = odd.len();
     for settings in odd {
@@ -316,7 +322,7 @@ async fn within(trial: &Trial, case: &Case, name: &str, kind: ErrorKind, limits:
         None if less.verdicts() == usual.verdicts() => {
             Promise::kept(name, format!("ends as {kind} where it needs more"))
         }
-        None => Promise::broken(name, format!("another answer for the case `{}`", case.name), None),
+        None => Promise::broken(name, format!("another answer for case `{}`", case.name), None),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::Mistake;
 use crate::runtime::BUNDLED;
+use crate::text::clean_line;
+use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use toml::de::{DeTable, DeValue};
 
 /// The file that makes a folder a project.
 pub const MANIFEST: &str = "gate-verifier.toml";
@@ -28,7 +29,7 @@ impl Project {
         let beside = |home: &Path| cases.map_or_else(|| home.join("cases"), |cases| folder.join(cases));
         // Only a component has bytes to pin.
         if at.is_dir() && path == unpinned {
-            let built = component_of(&at, path)?;
+            let built = Manifest::read(&at, Path::new(path))?.component;
             if !at.join(&built).exists() {
                 let shown = as_path(path, &built);
                 let shown = shown.strip_prefix("./").unwrap_or(&shown);
@@ -43,8 +44,9 @@ impl Project {
         if BUNDLED.iter().any(|bundled| bundled.name == unpinned) {
             return Ok(Self { component: path.to_owned(), cases: beside(folder) });
         }
-        Err(Mistake::new(format!("there is no `{path}`; expected a folder with a {MANIFEST}, or a component"))
-            .hint("`gate new` makes such a folder; `gate inspect` lists the bundled verifiers, which can be named too"))
+        Err(Mistake::new(format!("there is no `{path}`; expected a folder with a {MANIFEST}, or a component")).hint(
+            "`gate new` creates such a folder; `gate inspect` lists the bundled verifiers, which can be named too",
+        ))
     }
 }
 
@@ -55,22 +57,45 @@ fn as_path(folder: &str, file: &str) -> String {
     if path.starts_with(['/', '.']) { path.into_owned() } else { format!("./{path}") }
 }
 
-/// The component that the project in this folder makes.
-fn component_of(folder: &Path, shown: &str) -> Result<String, Mistake> {
-    let manifest = Path::new(shown).join(MANIFEST);
-    let manifest = manifest.display();
-    let text = fs::read_to_string(folder.join(MANIFEST)).map_err(|error| {
-        Mistake::new(format!("cannot read `{manifest}`: {error}"))
-            .hint(format!("name a folder with a {MANIFEST} (`gate new` makes one), or a component with `--cases DIR`"))
-    })?;
-    let table = DeTable::parse(&text)
-        .map_err(|error| Mistake::new(format!("`{manifest}` is not TOML: {}", error.message())))?;
-    match table.get_ref().get("component").map(|value| value.get_ref()) {
-        Some(DeValue::String(component)) => Ok(component.to_string()),
-        _ => Err(Mistake::new(format!("expected `component` in `{manifest}` to be the path of the built component"))
-            .hint("such as `component = \"mine.wasm\"`")),
+/// The languages that `gate new` and `gate build` know.
+pub const LANGUAGES: &[&str] =
+    &["rust", "python", "javascript", "typescript", "c", "cpp", "zig", "go", "assemblyscript"];
+
+/// The content of a `gate-verifier.toml`. `gate build`, `gate test` and `gate bench` all read it here.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The language, one of [`LANGUAGES`]; a component that something else builds has none.
+    #[serde(default)]
+    pub lang: Option<String>,
+    /// The path of the built component, relative to the project.
+    pub component: String,
+    /// The world of `wit/worlds.wit` that the verifier is built for.
+    #[serde(default)]
+    pub world: Option<String>,
+}
+
+impl Manifest {
+    /// Reads the manifest of the project in `folder`; `shown` is the path of the folder in messages.
+    pub fn read(folder: &Path, shown: &Path) -> Result<Self, Mistake> {
+        let path = shown.join(MANIFEST);
+        let path = path.strip_prefix(".").unwrap_or(&path).display();
+        let text = fs::read_to_string(folder.join(MANIFEST)).map_err(|error| {
+            Mistake::new(format!("cannot read `{path}`: {error}"))
+                .hint("`gate new NAME --lang LANG` creates a project with one".to_owned())
+        })?;
+        let manifest: Self = toml::from_str(&text)
+            .map_err(|error| Mistake::new(format!("`{path}`: {}", error.message())).hint(EXAMPLE.to_owned()))?;
+        if let Some(lang) = manifest.lang.as_deref().filter(|lang| !LANGUAGES.contains(lang)) {
+            let lang = clean_line(lang, 60);
+            return Err(Mistake::new(format!("`{path}`: unknown language `{lang}`"))
+                .hint(format!("expected one of {}", LANGUAGES.join(", "))));
+        }
+        Ok(manifest)
     }
 }
+
+const EXAMPLE: &str = "for example: `lang = \"rust\"`, `component = \"mine.wasm\"`, `world = \"file\"`";
 
 #[cfg(test)]
 mod tests {
@@ -84,8 +109,15 @@ mod tests {
         let find = |path: &str, cases: Option<&str>| Project::find(path, root, cases.map(Path::new));
         let message = |path: &str| find(path, None).expect_err("a mistake").message;
         assert!(message("mine").starts_with("cannot read `mine/gate-verifier.toml`"));
-        fs::write(root.join("mine").join(MANIFEST), "lang = \"c\"\n").expect("written");
-        assert!(message("mine").starts_with("expected `component` in `mine/gate-verifier.toml`"));
+        let manifest = |text: &str| fs::write(root.join("mine").join(MANIFEST), text).expect("written");
+        for (text, expected) in [
+            ("lang = \"c\"", "`mine/gate-verifier.toml`: missing field `component`"),
+            ("lang = \"cobol\"\ncomponent = \"a\"", "`mine/gate-verifier.toml`: unknown language `cobol`"),
+            ("component = \"a\"\nwrold = \"file\"", "`mine/gate-verifier.toml`: unknown field `wrold`"),
+        ] {
+            manifest(text);
+            assert!(message("mine").starts_with(expected), "{}", message("mine"));
+        }
         fs::write(root.join("mine").join(MANIFEST), "component = \"out/mine.wasm\"\n").expect("written");
         let unbuilt = find("mine", None).expect_err("not built");
         assert_eq!(unbuilt.message, "there is no component `mine/out/mine.wasm` yet");

@@ -9,7 +9,7 @@
 
 use crate::commands::{Captured, Commands, Ending, NoResult, Ran};
 use crate::config::Sandbox;
-use crate::models::{Answer, Models, NoAnswer, Stop};
+use crate::models::{ModelAnswer, Models, NoAnswer, Stop};
 use crate::runtime::{AskModels, Granted, RunCommands};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -114,7 +114,7 @@ fn captured(text: &str) -> Captured {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "AnswerText")]
-struct ScriptedAnswer(Result<Answer, NoAnswer>);
+struct ScriptedAnswer(Result<ModelAnswer, NoAnswer>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -160,7 +160,7 @@ impl TryFrom<AnswerText> for ScriptedAnswer {
         ];
         let mut no_answers = no_answers.into_iter().flatten();
         Ok(Self(match (text.text, no_answers.next(), no_answers.next()) {
-            (Some(text), None, _) => Ok(Answer { text, stop, model }),
+            (Some(text), None, _) => Ok(ModelAnswer { text, stop, model }),
             (None, Some(why), None) => Err(why),
             _ => {
                 return Err(

@@ -6,8 +6,8 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
 use crate::runtime::{
-    Answer, AskModels, Capabilities, Capability, ComponentType, Description, Granted, Grants, ReadFiles, RunCommands,
-    Runtime, Source, Terms, Verifier,
+    AskModels, CallResult, Capabilities, Capability, ComponentType, Description, Granted, Grants, ReadFiles,
+    RunCommands, Runtime, Source, Terms, Verifier,
 };
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Status};
@@ -43,9 +43,9 @@ pub(super) struct Asked<'a> {
 
 /// What it said: for each file, or of the submission.
 #[derive(Debug)]
-pub struct Judged {
+pub struct TrialRun {
     /// The answers, each with the path of the file; the path is empty for a submission.
-    pub answers: Vec<(String, Answer)>,
+    pub answers: Vec<(String, CallResult)>,
     /// How long all calls took, without what had to be prepared for them.
     pub(super) time: Duration,
 }
@@ -77,7 +77,7 @@ impl Outcome {
 }
 
 impl Trial {
-    /// Load a component. It is granted what it imports: what it does with that is what is tried.
+    /// Loads a component. It is granted what it imports: what it does with that is what is tried.
     pub async fn load(runtime: Arc<Runtime>, source: &Source) -> Result<Self, Failure> {
         let about = runtime.describe(source).await?;
         let component_type = runtime.anatomy_of(source)?;
@@ -85,11 +85,11 @@ impl Trial {
         let grants = [Grant::Workspace, Grant::Command(any_name()), Grant::Model(any_name())];
         let verifier = runtime.load(source, &Grants::from_iter(grants))?;
         let empty = tempfile::tempdir()
-            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot make a folder: {error}")))?;
+            .map_err(|error| Failure::new(ErrorKind::HostFailed, format!("cannot create a folder: {error}")))?;
         Ok(Self { runtime, verifier, component_type, about, empty })
     }
 
-    /// Refuse cases that it could not be asked about.
+    /// Refuses cases that it could not be asked about.
     pub fn suits(&self, cases: &[Case]) -> Result<(), Mistake> {
         let Some(shape) = self.verifier.shape() else { return Ok(()) };
         match cases.iter().find(|case| case.given.shape() != shape) {
@@ -104,12 +104,12 @@ impl Trial {
         }
     }
 
-    /// Have it judge a case.
-    pub async fn judge(&self, case: &Case) -> Result<Judged, Failure> {
+    /// Has it judge a case.
+    pub async fn judge(&self, case: &Case) -> Result<TrialRun, Failure> {
         self.judge_within(case, &Limits::default()).await
     }
 
-    pub(super) async fn judge_within(&self, case: &Case, limits: &Limits) -> Result<Judged, Failure> {
+    pub(super) async fn judge_within(&self, case: &Case, limits: &Limits) -> Result<TrialRun, Failure> {
         let folder = case.files();
         let asked = Asked {
             given: &case.given,
@@ -123,7 +123,7 @@ impl Trial {
     }
 
     /// `Err` where it is not even asked.
-    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<Judged, Failure> {
+    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<TrialRun, Failure> {
         settings::validate(&self.about.settings_schema, asked.settings).map_err(|problems| invalid(&problems))?;
         let has = |capability| self.component_type.capabilities().contains(&capability);
         let workspace = match has(Capability::Workspace) {
@@ -151,13 +151,14 @@ impl Trial {
                 }
             }
             Given::Submission(submission) => {
+                let submission = (**submission).clone();
                 let start = Instant::now();
                 let answer = self.runtime.check_submission(&self.verifier, &terms, submission).await;
                 time += start.elapsed();
                 answers.push((String::new(), answer));
             }
         }
-        Ok(Judged { answers, time })
+        Ok(TrialRun { answers, time })
     }
 }
 
@@ -170,10 +171,10 @@ fn invalid(problems: &[settings::Problem]) -> Failure {
     Failure::new(ErrorKind::SettingsInvalid, format!("the settings do not fit the schema: {}", told.join("; ")))
 }
 
-impl Judged {
+impl TrialRun {
     /// The verdicts, as `expected.json` has them: the verdict, or for each file its verdict.
     pub fn verdicts(&self) -> Value {
-        let value = |answer: &Answer| serde_json::to_value(&answer.verdict).unwrap_or_default();
+        let value = |answer: &CallResult| serde_json::to_value(&answer.verdict).unwrap_or_default();
         match self.answers.as_slice() {
             [(path, answer)] if path.is_empty() => value(answer),
             files => Value::Object(files.iter().map(|(path, answer)| (path.clone(), value(answer))).collect()),
@@ -189,7 +190,7 @@ impl Judged {
         })
     }
 
-    /// Hold it against what the case expects; with `bless`, expect it from now on. An error is never expected.
+    /// Holds it against what the case expects; with `bless`, expect it from now on. An error is never expected.
     pub fn compare(&self, case: &Case, bless: bool) -> Result<Outcome, Mistake> {
         if let Some(failure) = self.error() {
             return Ok(Outcome::Error(failure));

@@ -11,7 +11,7 @@ const MAX_LINES: usize = 20_000;
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// Unchanged lines around each change.
 const CONTEXT: usize = 3;
-/// For the lines of one file. Lines that moved in a large file can take for ever.
+/// For the lines of one file. Lines that moved in a large file can take forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The hunks that make `new` from `old`. None where one of them is binary, or where there are too many lines: a part of

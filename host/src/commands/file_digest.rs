@@ -1,12 +1,13 @@
 //! Digests of files, taken before a command and again after it, to see what changed in between.
 //!
-//! Nothing here waits or grows without bound: only regular files are read, since a pipe would keep the reader for ever,
+//! Nothing here waits or grows without bound: only regular files are read, since a pipe would keep the reader forever,
 //! and only so much of them.
 
+use crate::regular_file::{self, Symlinks};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// So many files and folders are looked at in all.
@@ -68,7 +69,7 @@ fn content(path: &Path, about: &Metadata) -> io::Result<[u8; 32]> {
             digest.update(number.to_le_bytes());
         }
     }
-    let mut file = open_regular(path)?.take(MOST_BYTES);
+    let mut file = regular_file::open(path, Symlinks::Refuse)?.take(MOST_BYTES);
     let mut buffer = vec![0; 64 << 10];
     loop {
         match file.read(&mut buffer)? {
@@ -76,12 +77,6 @@ fn content(path: &Path, about: &Metadata) -> io::Result<[u8; 32]> {
             read => digest.update(&buffer[..read]),
         }
     }
-}
-
-/// Open a file to be read, if it is a regular one and not a link to one.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 40;
 /// What paths are relative to, and what they may not lead to.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
-    /// The root of the work, without a link in it.
+    /// The root of the workspace, without a link in it.
     pub(super) root: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) protected: &'a Protected,
@@ -29,13 +29,13 @@ impl Ground<'_> {
     pub(super) fn find(&self, named: &str, access: Access) -> Result<PathBuf, NoResult> {
         let verb = if access == Access::Write { "write" } else { "see" };
         let real = self.walk(named, access).and_then(|real| self.permitted(named, access, real));
-        real.map_err(|why| NoResult::not_started(format!("it is to {verb} `{named}`{why}")))
+        real.map_err(|why| NoResult::not_started(format!("it cannot {verb} `{named}`{why}")))
     }
 
     fn walk(&self, named: &str, access: Access) -> Result<PathBuf, String> {
         let (mut real, path) = match (named.strip_prefix("~/"), self.home) {
             (Some(inside), Some(home)) => (home.to_owned(), inside),
-            (Some(_), None) => return Err(", and there is no home: set `HOME`".to_owned()),
+            (Some(_), None) => return Err(": `HOME` is not set".to_owned()),
             (None, _) => (self.root.to_owned(), named),
         };
         let mut ahead = VecDeque::from(parts(Path::new(path)));
@@ -57,7 +57,7 @@ impl Ground<'_> {
                 Err(error) if is_missing(&error) && access == Access::Write && real.starts_with(self.root) => {
                     real = self.permitted(named, access, next)?;
                     // Fails where something else has come in between, which is then not followed either.
-                    fs::create_dir(&real).map_err(|error| format!(", which cannot be made: {error}"))?;
+                    fs::create_dir(&real).map_err(|error| format!(": cannot create it: {error}"))?;
                 }
                 Err(error) => return Err(format!(": {error}")),
             }
@@ -70,11 +70,11 @@ impl Ground<'_> {
         let target = fs::read_link(link).map_err(|error| format!(": {error}"))?;
         match link.strip_prefix(self.root) {
             Ok(inside) => Err(format!(
-                ", but `{}` is a link to `{}`, and links in the work are not followed; name the place itself",
+                ": `{}` is a symlink to `{}`, and symlinks in the workspace are not followed; name the target instead",
                 inside.display(),
                 target.display()
             )),
-            Err(_) if count > MOST_LINKS => Err(": there are too many links on the way".to_owned()),
+            Err(_) if count > MOST_LINKS => Err(": too many symlinks".to_owned()),
             Err(_) => Ok(target),
         }
     }
@@ -82,11 +82,11 @@ impl Ground<'_> {
     fn permitted(&self, named: &str, access: Access, real: PathBuf) -> Result<PathBuf, String> {
         let is_relative = !named.starts_with(['/']) && !named.starts_with("~/");
         if real == Path::new("/") {
-            Err(", which is the whole machine; expected a part of it".to_owned())
+            Err(": it is the root of the file system; name a folder below it".to_owned())
         } else if is_relative && !real.starts_with(self.root) {
-            Err(", which is not in the work; expected a path inside it, an absolute one, or `~/…`".to_owned())
+            Err(": it is outside the workspace; use a path inside it, an absolute path, or `~/…`".to_owned())
         } else if access == Access::Write && self.protected.covers(&real) {
-            Err(", which decides about the work and is never written; name another folder".to_owned())
+            Err(": it belongs to the policy and is never writable; name another folder".to_owned())
         } else {
             Ok(real)
         }
@@ -133,7 +133,7 @@ mod tests {
             for named in ["target", "./target/new", "real/../target", &absolute, "~/work/target"] {
                 for access in [Access::Read, Access::Write] {
                     let why = find(&root, named, access).expect_err("refused");
-                    assert!(why.contains(&format!("`target` is a link to `{target}`")), "{named}: {why}");
+                    assert!(why.contains(&format!("`target` is a symlink to `{target}`")), "{named}: {why}");
                 }
             }
         }
@@ -151,7 +151,7 @@ mod tests {
         symlink("link/..", root.with_file_name("up")).expect("linked");
         assert_eq!(find(&root, "~/up/link", Access::Read), Ok(root.with_file_name("secret")));
         symlink("round", root.with_file_name("round")).expect("linked");
-        assert!(find(&root, "~/round", Access::Read).is_err_and(|why| why.contains("too many links")));
+        assert!(find(&root, "~/round", Access::Read).is_err_and(|why| why.contains("too many symlinks")));
     }
 
     #[test]
@@ -168,13 +168,13 @@ mod tests {
     #[test]
     fn a_path_of_the_work_stays_in_it_and_off_what_decides() {
         let (_folder, root) = bed();
-        assert!(find(&root, "../secret", Access::Read).is_err_and(|why| why.contains("which is not in the work")));
+        assert!(find(&root, "../secret", Access::Read).is_err_and(|why| why.contains("it is outside the workspace")));
         assert!(find(&root, "../other", Access::Write).is_err_and(|why| why.contains("No such file")));
-        assert!(find(&root, "/", Access::Read).is_err_and(|why| why.contains("the whole machine")));
+        assert!(find(&root, "/", Access::Read).is_err_and(|why| why.contains("the root of the file system")));
         let absolute = root.join(".git/info").display().to_string();
         for named in [".git", ".git/info", ".git/new", "real/../.git/new", "gate.toml", &absolute] {
             let why = find(&root, named, Access::Write).expect_err("refused");
-            assert!(why.contains("decides about the work"), "{named}: {why}");
+            assert!(why.contains("belongs to the policy"), "{named}: {why}");
         }
         assert!(!root.join(".git/new").exists() && !root.join("gate.toml").exists());
         assert_eq!(find(&root, ".git/info", Access::Read), Ok(root.join(".git/info")));

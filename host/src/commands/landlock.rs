@@ -45,7 +45,7 @@ impl Landlock {
         self.version >= SCOPES
     }
 
-    /// Submit to the rules.
+    /// Submits to the rules.
     pub(super) fn enter(&self) -> io::Result<()> {
         let attr = RulesetAttr { handled_fs: handled(self.version), handled_net: 0, scoped: self.scopes() };
         let ruleset = sys::landlock_ruleset(&attr, self.version)?;
@@ -59,7 +59,7 @@ impl Landlock {
         sys::landlock_enter(&ruleset)
     }
 
-    /// Submit to a second ruleset, of which whoever entered only the first is no part: it can be neither traced nor
+    /// Submits to a second ruleset, of which whoever entered only the first is no part: it can be neither traced nor
     /// signalled from within.
     pub(super) fn enter_deeper(&self) -> io::Result<()> {
         let attr = RulesetAttr { handled_fs: MAKE_CHAR | MAKE_BLOCK | REFER, handled_net: 0, scoped: self.scopes() };

@@ -310,7 +310,7 @@ impl Seen<'_> {
         path.ancestors().find_map(|above| self.places.get(above)).map(|place| place.access)
     }
 
-    /// See to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
+    /// Sees to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
     /// another be put there, unless that is a place too.
     fn pin(&mut self, path: &Path) {
         let movable = |above: &&Path| self.access(above) == Some(Access::Write);
@@ -320,12 +320,12 @@ impl Seen<'_> {
         }
     }
 
-    /// Hide a folder, if anything of it would be seen.
+    /// Hides a folder, if anything of it would be seen.
     fn hide(&mut self, folder: PathBuf, root: &Path) -> Result<(), NoResult> {
         if root.starts_with(&folder) {
             let shown = folder.display();
             return Err(NoResult::not_started(format!(
-                "the work is inside gate's cache `{shown}`, which commands may not see; set `GATE_CACHE_DIR` to \
+                "the workspace is inside the cache of `gate`, `{shown}`, which commands must not see; set `GATE_CACHE_DIR` to \
                  another folder"
             )));
         }

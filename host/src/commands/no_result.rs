@@ -22,7 +22,7 @@ impl NoResult {
         Self { kind: ErrorKind::CommandTampered, ..Self::not_started(message) }
     }
 
-    /// Add what to do about it.
+    /// Adds what to do about it.
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }

@@ -4,7 +4,7 @@ use super::file_digest::FileDigests;
 use super::repository;
 use std::path::{Path, PathBuf};
 
-/// In the root of the work.
+/// In the root of the workspace.
 const FILES: [&str; 3] = ["gate.toml", "gate.lock", ".git"];
 /// In a repository: what is checked out, staged and referred to; and what git would do, or run.
 const OF_GIT: [&str; 8] = ["HEAD", "index", "config", "config.worktree", "hooks", "info", "packed-refs", "refs"];

@@ -1,9 +1,9 @@
 //! Where the repository of a working tree is.
 //!
-//! It need not be in the work: then `.git` is a file that says where. That file is a part of the work, and whoever wrote
+//! It need not be in the workspace: then `.git` is a file that says where. That file is a part of the work, and whoever wrote
 //! it may have named any folder; so the folder is believed to be the repository only if it says so itself.
 
-use super::file_digest;
+use crate::regular_file::{self, Symlinks};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ fn worktree(config: &str) -> Option<String> {
 
 fn text(path: &Path) -> Option<String> {
     let mut text = String::new();
-    file_digest::open_regular(path).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+    regular_file::open(path, Symlinks::Refuse).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

@@ -27,7 +27,7 @@ const MOST_PROCESSES: u64 = 4_096;
 /// How long somebody who no longer wants a command waits for its end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Run a command, and end it when nobody waits for it any more.
+/// Runs a command, and ends it when nobody waits for it any more.
 pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
     let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
     let lifeline = Arc::new(Lifeline::new(ours));
@@ -59,11 +59,11 @@ pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdi
         }
     });
     attendant.map_err(|error| impossible("a thread", &error))?;
-    receive.await.unwrap_or_else(|_| Err(NoResult::not_started("it could not be attended to".to_owned())))
+    receive.await.unwrap_or_else(|_| Err(NoResult::not_started("lost contact with the command".to_owned())))
 }
 
 fn impossible(what: &str, error: &io::Error) -> NoResult {
-    NoResult::not_started(format!("{what} could not be made: {error}"))
+    NoResult::not_started(format!("cannot create {what}: {error}"))
 }
 
 /// When this is dropped, so is the command.
@@ -112,10 +112,8 @@ impl Run {
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
         let Attended { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
         if let Some(path) = prepared.protected.changed(&before, sandbox == Sandbox::Namespaces) {
-            return Err(NoResult::tampered(format!(
-                "while it ran, `{path}` was changed, which decides about the work"
-            ))
-            .with_hint("run it in a copy, or before `gate`; a check must not change what decides about it"));
+            return Err(NoResult::tampered(format!("it changed `{path}`, which belongs to the policy"))
+                .with_hint("run the command in a copy, or before `gate`: a check must not change its own policy"));
         }
         let advice = match sandbox {
             // It sees and may do all that its user may: nothing was in its way.
@@ -144,7 +142,9 @@ impl Run {
         let there = |error: io::Error| NoResult::not_started(format!("`{}`: {error}", self.root.display()));
         let root = self.root.canonicalize().map_err(there)?;
         if root == Path::new("/") {
-            return Err(NoResult::not_started("the root of the machine cannot be the work of a command".to_owned()));
+            return Err(NoResult::not_started(
+                "a command cannot use the root of the file system as its workspace".to_owned(),
+            ));
         }
         let cwd = self.command.cwd.as_deref().unwrap_or("");
         let full = root
@@ -152,7 +152,7 @@ impl Run {
             .canonicalize()
             .map_err(|error| NoResult::not_started(format!("its folder `{cwd}`: {error}")))?;
         if !full.starts_with(&root) || !full.is_dir() {
-            return Err(NoResult::not_started(format!("its folder `{cwd}` is not a folder inside the work")));
+            return Err(NoResult::not_started(format!("its folder `{cwd}` is not inside the workspace")));
         }
         let environment = mounts::environment(&self.command, &self.environment);
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
@@ -162,7 +162,7 @@ impl Run {
         Ok(Prepared { root, cwd: full, program, environment, protected, mounts })
     }
 
-    /// Begin with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
+    /// Begins with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
     fn begin(
         &self,
         prepared: &Prepared,
@@ -172,7 +172,7 @@ impl Run {
         let mut lacking = Vec::new();
         for level in [Sandbox::Namespaces, Sandbox::Landlock, Sandbox::None] {
             if level > self.at_most {
-                lacking.push(format!("not asked for better than `{}`", self.at_most));
+                lacking.push(format!("limited to `{}`", self.at_most));
                 continue;
             }
             if level < self.command.min_sandbox {
@@ -185,13 +185,12 @@ impl Run {
                 Err(Refused::Exposing(cache)) => {
                     let cache = cache.display();
                     return Err(NoResult::not_started(format!(
-                        "it would see gate's cache in `{cache}`, which the level `{level}` cannot hide from it; set \
-                         `GATE_CACHE_DIR` to a folder outside of what it sees"
+                        "it could read the cache of `gate` in `{cache}`, which the sandbox level `{level}` cannot hide; set `GATE_CACHE_DIR` to a folder that the command does not see"
                     )));
                 }
                 // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
                 Err(Refused::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
-                    let why = "something that it is to see became a link while it was started; links are not followed";
+                    let why = "a path that it needs became a symlink while it was started; symlinks are not followed";
                     return Err(NoResult::not_started(why.to_owned()));
                 }
                 Err(Refused::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
@@ -201,8 +200,7 @@ impl Run {
                     return Err(match error.kind() {
                         // The program itself was found: what is missing is what its first line, or its format, names.
                         io::ErrorKind::NotFound => failed.with_hint(format!(
-                            "its interpreter or loader is not where the command sees it; if it is in your home, add \
-                             its folder to `read` of `[command.{}]`",
+                            "the command does not see its interpreter or loader; if that is in your home, add its folder to `read` of `[command.{}]`",
                             self.name
                         )),
                         _ => failed,
@@ -213,7 +211,7 @@ impl Run {
         lacking.dedup();
         let (least, why) = (self.command.min_sandbox, lacking.join("; "));
         Err(NoResult::not_started(format!(
-            "it is to be confined by `{least}` at least, and the machine does not offer it ({why})"
+            "it requires the sandbox level `{least}`, which this machine does not have ({why})"
         )))
     }
 
@@ -286,7 +284,7 @@ fn processes() -> u64 {
     total.and_then(|total| total.parse().ok()).unwrap_or(0)
 }
 
-/// Where a program is: a name is looked for in the search path, a path is relative to the work.
+/// Where a program is: a name is looked for in the search path, a path is relative to the workspace.
 fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);
@@ -294,9 +292,9 @@ fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult>
         let path = root.join(program);
         return match path.metadata() {
             Ok(_) if is_program(&path) => Ok(path),
-            Ok(_) => Err(NoResult::not_started(format!("`{program}` is not a file that can be executed"))),
+            Ok(_) => Err(NoResult::not_started(format!("`{program}` is not an executable file"))),
             Err(error) => {
-                Err(NoResult::not_started(format!("the program `{program}`: {error} (relative to the work)")))
+                Err(NoResult::not_started(format!("the program `{program}`: {error} (relative to the workspace)")))
             }
         };
     }
@@ -305,7 +303,7 @@ fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult>
     found.ok_or_else(|| {
         let search = search.to_string_lossy();
         NoResult::not_started(format!("there is no program `{program}` in the search path ({search})")).with_hint(
-            "install it, or put its folder into `PATH`; a program of the work is named by its path: `./run.sh`",
+            "install it, or put its folder into `PATH`; for a program of the workspace, write its path: `./run.sh`",
         )
     })
 }

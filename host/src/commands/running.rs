@@ -2,7 +2,8 @@
 
 use super::NoResult;
 use super::stdio::Lifeline;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 static RUNNING: Mutex<Running> = Mutex::new(Running { next: 0, lives: Vec::new(), ending: false });
@@ -15,7 +16,7 @@ struct Running {
 }
 
 fn running() -> MutexGuard<'static, Running> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    RUNNING.lock()
 }
 
 /// A command that runs.
@@ -25,7 +26,7 @@ pub(super) struct Entry(u64);
 pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<Entry, NoResult> {
     let mut running = running();
     if running.ending {
-        return Err(NoResult::not_started("the program was interrupted"));
+        return Err(NoResult::not_started("`gate` was interrupted"));
     }
     running.next += 1;
     let number = running.next;
@@ -48,10 +49,10 @@ impl Drop for Entry {
     }
 }
 
-/// End all of them, and let no other begin. Waits until they have left, but no longer than this.
+/// Ends all of them, and lets no other begin. Waits until they have left, but no longer than this.
 pub(super) fn end_all(patience: Duration) {
     let mut running = running();
     running.ending = true;
     running.lives.iter().for_each(|(_, lifeline)| lifeline.cut());
-    let _ = LEFT.wait_timeout_while(running, patience, |running| !running.lives.is_empty());
+    LEFT.wait_while_for(&mut running, |running| !running.lives.is_empty(), patience);
 }

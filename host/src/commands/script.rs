@@ -1,7 +1,7 @@
 //! Answers that were written beforehand: what the cases of a verifier have instead of commands and models.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 
 /// For each name, what is answered, in order. Each answer is given once.
 #[derive(Debug)]
@@ -15,6 +15,6 @@ impl<T> Script<T> {
 
     /// The next answer for this name, if one is left.
     pub(crate) fn next(&self, name: &str) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name)?.pop_front()
+        self.0.lock().get_mut(name)?.pop_front()
     }
 }

@@ -4,13 +4,13 @@ use super::capture::Capture;
 use super::supervisor::{Confinement, Said, Stage};
 use super::{Captured, Ending, NoResult, sys};
 use libc::pollfd;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an output is read that somebody holds who is not ours to end.
@@ -30,7 +30,7 @@ impl Lifeline {
     }
 
     pub(super) fn cut(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.0.lock().take());
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Begun {
     report: PipeReader,
 }
 
-/// Start a command, confined. `report` is the end to read of what the confinement writes to.
+/// Starts a command, confined. `report` is the end to read of what the confinement writes to.
 pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, Refused> {
     #[expect(unsafe_code, reason = "the one way to confine a child and not oneself")]
     // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
@@ -115,7 +115,7 @@ impl Begun {
                 }
             } else if over.is_some_and(|over| now >= over) {
                 let _ = child.kill();
-                return Err(NoResult::not_started("it could not be ended".to_owned()));
+                return Err(NoResult::not_started("it could not be killed".to_owned()));
             }
             let next = over.unwrap_or(bounds.until.min(look));
             streams.wait(next.saturating_duration_since(now)).map_err(broken)?;
@@ -125,13 +125,11 @@ impl Begun {
         let ending = match (stopped, Said::read(&streams.said)) {
             (Some(Stopped::DiskFull), _) => {
                 let left = bounds.reserve >> 20;
-                return Err(NoResult::not_started(format!(
-                    "it was ended, since less than {left} MiB of the disk were left"
-                )));
+                return Err(NoResult::not_started(format!("killed: less than {left} MiB of free disk space")));
             }
             (Some(Stopped::Late), _) => Ending::TimedOut,
             (None, Some(Said::Ended(status))) => ending(status),
-            (None, _) => return Err(NoResult::not_started("the process that kept it was ended".to_owned())),
+            (None, _) => return Err(NoResult::not_started("its supervisor process was killed".to_owned())),
         };
         let [stdout, stderr] = streams.outputs.map(|output| output.capture.finish());
         Ok(Attended { ending, stdout, stderr })
@@ -145,7 +143,7 @@ enum Stopped {
 }
 
 fn broken(error: io::Error) -> NoResult {
-    NoResult::not_started(format!("it could not be attended to: {error}"))
+    NoResult::not_started(format!("lost contact with the command: {error}"))
 }
 
 pub(super) fn ending(status: i32) -> Ending {
@@ -199,7 +197,7 @@ impl Streams {
         })
     }
 
-    /// Wait for something to happen, no longer than this, and deal with it.
+    /// Waits for something to happen, no longer than this, and deals with it.
     fn wait(&mut self, most: Duration) -> io::Result<()> {
         // Nothing is to be heard from a closed pipe, which is what a negative number says.
         let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
@@ -232,7 +230,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Write as much of the input as there is room for. That nobody reads it is the reader's business.
+    /// Writes as much of the input as there is room for. That nobody reads it is the reader's business.
     fn feed(&mut self) {
         let Some((pipe, bytes, written)) = &mut self.stdin else { return };
         let finished = match pipe.write(&bytes[*written..]) {
@@ -247,7 +245,7 @@ impl Streams {
         }
     }
 
-    /// Read what is left of the outputs, until they are closed or it is too late.
+    /// Reads what is left of the outputs, until they are closed or it is too late.
     fn drain(&mut self, until: Instant) -> io::Result<()> {
         self.stdin = None;
         while self.outputs.iter().any(|output| output.pipe.is_some()) {

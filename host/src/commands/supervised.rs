@@ -39,7 +39,7 @@ pub struct SupervisedEnd {
 }
 
 impl Supervised {
-    /// Run it to its end. `told` is handed what it prints as it comes. Returns when nothing that it started is left. When
+    /// Runs it to its end. `told` is handed what it prints as it comes. Returns when nothing that it started is left. When
     /// the future is dropped, all of it is ended.
     pub async fn run(self, told: impl FnMut(&[u8]) + Send + 'static) -> Result<SupervisedEnd, NoResult> {
         #[cfg(target_os = "linux")]
@@ -47,7 +47,7 @@ impl Supervised {
         #[cfg(not(target_os = "linux"))]
         {
             let _ = told;
-            Err(NoResult::not_started("in this version, executors are run on Linux only".to_owned()))
+            Err(NoResult::not_started("this version runs executors on Linux only".to_owned()))
         }
     }
 }
@@ -134,7 +134,7 @@ mod linux {
         let name = program.argv.first().cloned().unwrap_or_default();
         let mut streams = begin(program, theirs).map_err(|error| {
             NoResult::not_started(format!("`{name}` cannot be run: {error}"))
-                .with_hint("name a program of the search path, or a path; `sh -c '…'` runs a line of a shell")
+                .with_hint("name a program in PATH, or its path; use `sh -c '…'` for a shell command")
         })?;
         let mut late = false;
         // When everything must have ended, once it is to end.
@@ -150,7 +150,7 @@ mod linux {
             }
             if over.is_some_and(|over| now >= over) {
                 let _ = streams.child.kill();
-                return Err(NoResult::not_started("it could not be ended".to_owned()));
+                return Err(NoResult::not_started("it could not be killed".to_owned()));
             }
             let next = over.unwrap_or(until);
             streams.wait(next.saturating_duration_since(now), &mut told).map_err(|error| broken(&error))?;
@@ -165,7 +165,7 @@ mod linux {
             (true, _) => Ending::TimedOut,
             (false, Some(Said::Ended(status))) => stdio::ending(status),
             (false, _) => {
-                let killed = "the process that supervised it was killed, and what it started may still run";
+                let killed = "its supervisor process was killed, so processes that it started may still run";
                 return Err(NoResult::tampered(killed.to_owned()));
             }
         };
@@ -216,7 +216,7 @@ mod linux {
     }
 
     impl Streams {
-        /// Wait for something to happen, no longer than this, and deal with it.
+        /// Waits for something to happen, no longer than this, and deals with it.
         fn wait(&mut self, most: Duration, told: &mut impl FnMut(&[u8])) -> io::Result<()> {
             let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
             let mut watched = [
@@ -324,7 +324,7 @@ mod linux {
         }
     }
 
-    /// Wait for the end of the program: its status. `None` where the lifeline was cut or the time was over first.
+    /// Waits for the end of the program: its status. `None` where the lifeline was cut or the time was over first.
     fn wait_for(program: pid_t, lifeline: Option<&OwnedFd>, children: &OwnedFd, most: i32) -> Option<i32> {
         let mut left = most;
         loop {

@@ -195,7 +195,7 @@ impl Confinement {
         }
     }
 
-    /// Pass a result on; if it is an error, say where it was.
+    /// Passes a result on; if it is an error, say where it was.
     fn stage<T>(&self, stage: Stage, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
             self.say(Said::Failed(stage, error.raw_os_error().unwrap_or(0)));
@@ -215,7 +215,7 @@ fn wait_for_all() -> ! {
     sys::exit(0)
 }
 
-/// End the processes that a file of `/proc` lists. What does not fit is for the next time.
+/// Ends the processes that a file of `/proc` lists. What does not fit is for the next time.
 pub(super) fn kill_each(list: &OwnedFd) {
     let mut text = [0; 4096];
     let read = sys::read_from_start(list.as_raw_fd(), &mut text).unwrap_or(0);

@@ -31,7 +31,7 @@ pub(super) fn fork(flags: c_int) -> io::Result<Fork> {
     })
 }
 
-/// End this process, and do nothing else.
+/// Ends this process, and does nothing else.
 pub(super) fn exit(code: c_int) -> ! {
     // SAFETY: it runs no handler and does not return.
     unsafe { libc::_exit(code) }
@@ -49,13 +49,13 @@ pub(super) fn prctl(option: c_int, value: c_ulong) -> io::Result<()> {
     done(c_long::from(unsafe { libc::prctl(option, value, 0, 0, 0) })).map(drop)
 }
 
-/// Send a signal; that there is nobody to get it is no matter.
+/// Sends a signal; that there is nobody to get it is no matter.
 pub(super) fn kill(pid: pid_t, signal: c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
 }
 
-/// Take note of one child that ended: its identifier and its wait status. `Ok(None)`: none has, just now.
+/// Takes note of one child that ended: its identifier and its wait status. `Ok(None)`: none has, just now.
 /// An error: there is none left.
 pub(super) fn reap(wait: bool) -> io::Result<Option<(pid_t, c_int)>> {
     let mut status = 0;
@@ -112,7 +112,7 @@ pub(super) fn ignore_terminal(ignored: bool) {
     }
 }
 
-/// Wait until one of these has something to say. A negative time stands for no end.
+/// Waits until one of these has something to say. A negative time stands for no end.
 pub(super) fn poll(fds: &mut [libc::pollfd], milliseconds: c_int) -> io::Result<()> {
     let count = fds.len() as libc::nfds_t;
     // SAFETY: pointer and length are those of a slice.
@@ -128,7 +128,7 @@ pub(super) fn read(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     done(read as c_long).map(|read| read as usize)
 }
 
-/// Read a file of `/proc` anew.
+/// Reads a file of `/proc` again.
 pub(super) fn read_from_start(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: pointer and length are those of a slice.
     let read = unsafe { libc::pread(fd, buffer.as_mut_ptr().cast::<c_void>(), buffer.len(), 0) };
@@ -176,13 +176,13 @@ pub(super) fn open_exactly(path: &CStr) -> io::Result<OwnedFd> {
     }
 }
 
-/// Write a file of `/proc`, in one go.
+/// Writes a file of `/proc`, in one go.
 pub(super) fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
     let file = open(path, libc::O_WRONLY)?;
     write(file.as_raw_fd(), text).map(drop)
 }
 
-/// Close every descriptor from 3 on except these, which must be in order.
+/// Closes every descriptor from 3 on except these, which must be in order.
 pub(super) fn close_all_but(keep: &[RawFd]) {
     let mut from: c_uint = 3;
     for end in keep.iter().map(|&fd| fd as c_uint).chain([c_uint::MAX]) {
@@ -217,18 +217,18 @@ pub(super) fn chdir(path: &CStr) -> io::Result<()> {
     done(c_long::from(unsafe { libc::chdir(path.as_ptr()) })).map(drop)
 }
 
-/// Make a folder. That it cannot be made is seen when it is used.
+/// Makes a folder. That it cannot be made is seen when it is used.
 pub(super) fn make_folder(path: &CStr, mode: libc::mode_t) {
     // SAFETY: `path` ends with NUL.
     unsafe { libc::mkdir(path.as_ptr(), mode) };
 }
 
-/// Make an empty file. That it cannot be made is seen when it is used.
+/// Makes an empty file. That it cannot be made is seen when it is used.
 pub(super) fn make_file(path: &CStr) {
     let _ = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
 }
 
-/// Make a file with these bytes in it.
+/// Makes a file with these bytes in it.
 pub(super) fn make_file_with(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     let file = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)?;
     let mut written = 0;
@@ -238,7 +238,7 @@ pub(super) fn make_file_with(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Make a link. That it cannot be made is seen when it is used.
+/// Makes a link. That it cannot be made is seen when it is used.
 pub(super) fn make_link(path: &CStr, target: &CStr) {
     // SAFETY: both end with NUL.
     unsafe { libc::symlink(target.as_ptr(), path.as_ptr()) };
@@ -250,7 +250,7 @@ pub(super) fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: c_ulong, d
     done(c_long::from(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data) })).map(drop)
 }
 
-/// Show what is at one path, with all that is mounted below it, at another. The first has no link in it.
+/// Shows what is at one path, with all that is mounted below it, at another. The first has no link in it.
 pub(super) fn bind(source: &CStr, target: &CStr) -> io::Result<()> {
     let source = open_exactly(source)?;
     let flags = libc::OPEN_TREE_CLONE | (libc::AT_EMPTY_PATH | libc::AT_RECURSIVE) as c_uint;
@@ -264,7 +264,7 @@ pub(super) fn bind(source: &CStr, target: &CStr) -> io::Result<()> {
     }
 }
 
-/// Add these attributes to a mount and to all below it.
+/// Adds these attributes to a mount and to all below it.
 pub(super) fn restrict_mount(path: &CStr, attributes: u64) -> io::Result<()> {
     let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_RECURSIVE as c_uint;
@@ -282,7 +282,7 @@ pub(super) fn restrict_mount(path: &CStr, attributes: u64) -> io::Result<()> {
     done(result).map(drop)
 }
 
-/// Make the folder that one is in the root of everything, and forget the old root.
+/// Makes the folder that one is in the root of everything, and forgets the old root.
 pub(super) fn leave_old_root() -> io::Result<()> {
     // SAFETY: constant texts that end with NUL. The old root is put over the new one and taken away from there.
     unsafe {
@@ -292,7 +292,7 @@ pub(super) fn leave_old_root() -> io::Result<()> {
     chdir(c"/")
 }
 
-/// Switch the network on that a process has with itself.
+/// Switches the network on that a process has with itself.
 pub(super) fn loopback_up() -> io::Result<()> {
     // SAFETY: the structure is ours and has the name of the interface; the union is written by the first call.
     unsafe {
@@ -308,7 +308,7 @@ pub(super) fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// Give up every capability, also those that root gets with `exec`.
+/// Gives up every capability, also those that root gets with `exec`.
 pub(super) fn drop_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -384,7 +384,7 @@ pub(super) fn landlock_allow(ruleset: &OwnedFd, path: &CStr, access: u64) -> io:
     done(result).map(drop)
 }
 
-/// Submit to a ruleset, for ever.
+/// Submits to a ruleset, forever.
 pub(super) fn landlock_enter(ruleset: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0 as c_uint) }).map(drop)

@@ -1,4 +1,4 @@
-//! What commands came to, on a file: to be repeated without running them.
+//! Recordings of command results, to repeat a run without running the commands.
 //!
 //! A tape is JSON Lines, an object for each run of a command, in the order in which they ended. On replay each name gets
 //! its own lines in their order. Such a line can be written by hand: all that it must say is which command it is, and how
@@ -11,19 +11,19 @@
 use super::{Captured, Ending, NoResult, Ran};
 use crate::config::{Command, Sandbox};
 use crate::text::{self, hex};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// A tape that is longer is not read.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A file with what commands came to.
+/// A recording of command results.
 #[derive(Debug)]
 pub enum CommandTape {
     /// What commands come to is written down.
@@ -45,18 +45,18 @@ pub struct CommandPlayer(Mutex<BTreeMap<String, VecDeque<Line>>>);
 #[non_exhaustive]
 pub enum BadCommandTape {
     /// There is a file already.
-    #[error("cannot record commands to `{}`: it exists already", .0.display())]
+    #[error("cannot record commands to `{}`: the file exists", .0.display())]
     Exists(PathBuf),
     /// The file cannot be made or read.
-    #[error("cannot open the tape `{}`: {source}", .path.display())]
+    #[error("cannot open the recording `{}`: {source}", .path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// A line is not what a command came to.
-    #[error("the tape `{}`, line {line}: {message}", .path.display())]
+    /// A line is not the result of a command.
+    #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -194,15 +194,15 @@ impl CommandTape {
         Ok(Self::Replay(CommandPlayer(Mutex::new(lines))))
     }
 
-    /// What a command comes to, where it is not to be run.
+    /// Returns the recorded result of a command.
     pub(super) fn played(&self, name: &str, command: &Command) -> Option<Result<Ran, NoResult>> {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
-        let next = lines.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name).and_then(VecDeque::pop_front);
+        let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
-            NoResult::not_started(format!("the tape {what}")).with_hint("record it again with `--record-commands`")
+            NoResult::not_started(format!("the recording {what}")).with_hint("record it again with `--record-commands`")
         };
         Some(match next {
-            None => Err(missing("has no further run of it")),
+            None => Err(missing("has no further run of this command")),
             Some(line) if !line.argv.is_empty() && line.argv != command.run => {
                 Err(missing("was recorded with other arguments"))
             }
@@ -221,13 +221,13 @@ impl CommandTape {
         })
     }
 
-    /// Write down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
+    /// Writes down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
     pub(super) fn note(&self, ran: &Ran) -> Result<(), NoResult> {
         let Self::Record(CommandRecorder(file)) = self else { return Ok(()) };
-        let written = serde_json::to_string(&Line::of(ran)).map_err(io::Error::from).and_then(|line| {
-            file.lock().unwrap_or_else(PoisonError::into_inner).write_all(format!("{line}\n").as_bytes())
-        });
-        written.map_err(|error| NoResult::not_started(format!("it could not be recorded: {error}")))
+        let written = serde_json::to_string(&Line::of(ran))
+            .map_err(io::Error::from)
+            .and_then(|line| file.lock().write_all(format!("{line}\n").as_bytes()));
+        written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
     }
 }
 

@@ -77,7 +77,7 @@ pub fn of_command(argv: &[String]) -> Config {
     config.named("command-line")
 }
 
-/// Split a command as a shell would, without one: at spaces, with quotes and backslashes. What only a shell could do is
+/// Splits a command as a shell would, without one: at spaces, with quotes and backslashes. What only a shell could do is
 /// refused.
 pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
     let mut words = Vec::new();
@@ -118,7 +118,7 @@ pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadWords {
     /// It needs a shell.
-    #[error("`{}` needs a shell, and none is used; put the line into a script, or quote it for one: `sh -c \"…\"`", .0.escape_default())]
+    #[error("`{}` needs a shell, and `gate` runs commands without one; use a script, or `sh -c \"…\"`", .0.escape_default())]
     Shell(char),
     /// A quote or a backslash is left open.
     #[error("a quote is not closed")]

@@ -76,7 +76,7 @@ fn read_verifier(value: &Value<'_>) -> Option<String> {
     let hex = |hex: &&str| hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     match digest.strip_prefix("sha256:").filter(hex) {
         Some(_) => Some(text),
-        None => value.expected("`@sha256:` and 64 hexadecimal digits behind a verifier"),
+        None => value.expected("a verifier followed by `@sha256:` and 64 hexadecimal digits"),
     }
 }
 
@@ -97,7 +97,7 @@ fn read_grant(value: &Value<'_>, declared: &Declared<'_>) -> Option<Grant> {
     Some(grant)
 }
 
-/// Note a name that has no `[KIND.NAME]`.
+/// Notes a name that has no `[KIND.NAME]`.
 pub(super) fn must_be_declared<T>(value: &Value<'_>, kind: &str, name: &str, declared: &BTreeMap<String, T>) {
     if !declared.contains_key(name) {
         let shown = crate::text::clean_line(name, 60);
@@ -107,7 +107,7 @@ pub(super) fn must_be_declared<T>(value: &Value<'_>, kind: &str, name: &str, dec
     }
 }
 
-/// Change the limits by what the table says, and return the time, if it is given.
+/// Changes the limits by what the table says, and returns the time, if it is given.
 fn read_limits(mut table: Table<'_>, limits: &mut Limits) -> Option<Duration> {
     const MAX_TIME: Duration = Duration::from_secs(10 * 60);
     let time = table.get("time").and_then(|value| value.duration_up_to(MAX_TIME));

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long a command may run if nothing else is said, and how long at most.
 pub(crate) const COMMAND_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(60 * 60));
 
-/// What a command may do to the files of the work.
+/// What a command may do to the files of the workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -60,15 +60,15 @@ pub struct Command {
     pub timeout: Duration,
     /// The names of the environment variables that it sees.
     pub env: Vec<String>,
-    /// The folder that it runs in, relative to the root of the work.
+    /// The folder that it runs in, relative to the root of the workspace.
     pub cwd: Option<String>,
     /// Whether it may use the network.
     pub network: bool,
-    /// What it may do to the files of the work.
+    /// What it may do to the files of the workspace.
     pub workspace: Access,
-    /// What it sees besides: paths, relative to the root of the work or to the home (`~/`).
+    /// What it sees besides: paths, relative to the root of the workspace or to the home (`~/`).
     pub read: Vec<String>,
-    /// What it may change besides: paths as above. A folder inside the work is made if it is not there.
+    /// What it may change besides: paths as above. A folder inside the workspace is made if it is not there.
     pub write: Vec<String>,
     /// The least confinement.
     pub min_sandbox: Sandbox,
@@ -80,7 +80,7 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
         let list = value.list("the program and its arguments")?;
         let argument = |value: &Value<'_>| {
             let text = value.as_str().filter(|text| !text.contains('\0')).map(str::to_owned);
-            text.or_else(|| value.expected("a text without NUL"))
+            text.or_else(|| value.expected("text without NUL bytes"))
         };
         list.first()?.text("a program")?;
         Some(list.iter().filter_map(argument).collect())
@@ -89,7 +89,7 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
     let cwd = table.get("cwd").and_then(|value| {
         let text = value.text("a folder")?;
         let inside = Path::new(&text).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if inside { Some(text) } else { value.expected("a folder inside the work") }
+        if inside { Some(text) } else { value.expected("a folder inside the workspace") }
     });
     let access = [("read-only", Access::ReadOnly), ("read-write", Access::ReadWrite)];
     let sandboxes = [("none", Sandbox::None), ("landlock", Sandbox::Landlock), ("namespaces", Sandbox::Namespaces)];

@@ -12,7 +12,7 @@ pub struct BadPattern {
 
 /// The files that match a pattern of `files`, or any if there is none, and no pattern of `exclude`.
 ///
-/// Patterns are of the whole path relative to the root of the work: `*` stays within a folder, `**` does not. So
+/// Patterns are of the whole path relative to the root of the workspace: `*` stays within a folder, `**` does not. So
 /// `*.rs` is only in the root, and `**/*.rs` anywhere.
 #[derive(Clone, Debug)]
 pub struct FileSet {
@@ -33,14 +33,14 @@ impl FileSet {
     }
 }
 
-/// Read one pattern.
+/// Reads one pattern.
 pub(crate) fn pattern(pattern: &str) -> Result<Glob, BadPattern> {
     let bad = |why: String| BadPattern { pattern: crate::text::clean_line(pattern, 60), why };
     if pattern.is_empty() {
         return Err(bad("it is empty".to_owned()));
     }
     if pattern.starts_with('/') || pattern.split('/').any(|part| part == "." || part == "..") {
-        return Err(bad("paths are relative to the root of the work, without `.` and `..`".to_owned()));
+        return Err(bad("paths are relative to the root of the workspace, without `.` and `..`".to_owned()));
     }
     GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| bad(error.kind().to_string()))
 }

@@ -154,11 +154,11 @@ pub(super) fn read(name: &str, mut table: Table<'_>) -> Gate {
     }
 }
 
-/// Refuse a `weight` where nobody votes.
+/// Refuses a `weight` where nobody votes.
 pub(super) fn refuse_weight(table: &mut Table<'_>, name: &str) {
     if let Some(weight) = table.get("weight") {
         let hint = format!("write `{{ use = \"{name}\", weight = … }}` in the vote");
-        weight.problem_with("expected `weight` only on a member of a `vote`", hint);
+        weight.problem_with("`weight` is allowed only on a member of a `vote`", hint);
     }
 }
 
@@ -176,7 +176,7 @@ fn read_target(table: &mut Table<'_>, keys: &[&'static str]) -> Option<Target> {
         return read_vote(value, of_a_vote).map(Rule::Vote).map(Target::Inline);
     }
     for value in of_a_vote.into_iter().flatten() {
-        value.problem("expected only beside `vote`");
+        value.problem("allowed only with `vote`");
     }
     Some(Target::Inline(match *key {
         "tiers" => Rule::Tiers(read_members(value, false)?),
@@ -197,8 +197,8 @@ fn read_members(value: &Value<'_>, in_vote: bool) -> Option<Vec<Member>> {
             (None, Target::Inline(_)) => return Some(member),
         };
         if !names.insert(name.clone()) {
-            let hint = format!("give one of them another name: `{{ use = \"{name}\", name = \"…\" }}`");
-            value.problem_with(format!("expected each member once, found `{name}` again"), hint);
+            let hint = format!("to list a member twice, name one of them: `{{ use = \"{name}\", name = \"…\" }}`");
+            value.problem_with(format!("`{name}` is listed twice"), hint);
         }
         Some(member)
     };
@@ -219,7 +219,7 @@ fn read_member(value: &Value<'_>, in_vote: bool) -> Option<Member> {
     });
     let weight = table.get("weight").and_then(|value| {
         if !in_vote {
-            value.problem("expected `weight` only on a member of a `vote`");
+            value.problem("`weight` is allowed only on a member of a `vote`");
         }
         value.small(1..=MAX_WEIGHT)
     });
@@ -234,7 +234,7 @@ fn read_vote(value: &Value<'_>, keys: [Option<Value<'_>>; 5]) -> Option<Vote> {
     // How many ballots there can be, and their weight; not known when they could not be read.
     let (members, most) = if value.is_list() {
         if let Some(voters) = voters {
-            voters.problem("expected `voters` only beside a single name, found it beside a list");
+            voters.problem("`voters` is allowed only with a single name, not with a list");
         }
         let written = value.list_or_empty("a list").map_or(0, |list| list.len());
         let members = read_members(value, true);
@@ -245,7 +245,7 @@ fn read_vote(value: &Value<'_>, keys: [Option<Value<'_>>; 5]) -> Option<Vote> {
         (members, most)
     } else {
         if voters.is_none() {
-            value.problem("expected `voters` beside a single name: how often it votes");
+            value.problem("expected `voters` with a single name: how many times it votes");
         }
         let most = count.map(|count| (u64::from(count), u64::from(count)));
         (read_member(value, false).map(|member| vec![member]), most)
@@ -277,7 +277,7 @@ fn read_threshold(value: &Value<'_>, most: Option<u64>) -> Option<Threshold> {
     }
     let most = most.unwrap_or(u64::MAX);
     value.as_number(1..=most).map(Threshold::AtLeast).or_else(|| {
-        let number = format!("a whole number from 1 to the weight of all voters ({most})");
+        let number = format!("a whole number from 1 to the total weight of the voters ({most})");
         value.expected(&format!("`majority`, `two-thirds`, `unanimous` or {number}"))
     })
 }

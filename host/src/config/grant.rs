@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// A capability that a check can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grant {
-    /// Read the files of the work.
+    /// Read the files of the workspace.
     Workspace,
     /// Run the command of this name.
     Command(String),

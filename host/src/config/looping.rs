@@ -47,7 +47,7 @@ impl Loop {
         self.stop_when_unchanged.unwrap_or(true)
     }
 
-    /// Read a duration as the configuration has it, for a flag.
+    /// Reads a duration as the configuration has it, for a flag.
     pub fn parse_timeout(text: &str) -> Option<Duration> {
         super::units::duration(text).filter(|time| !time.is_zero() && *time <= EXECUTOR_TIMEOUT.1)
     }

@@ -98,14 +98,14 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
     match (by_command, &command) {
         (true, None) => table.here.problem("expected `command`: the name of a `[command.NAME]`"),
         (false, Some(command)) if api.is_some() => {
-            command.problem("expected `command` only beside `api = \"command\"`")
+            command.problem("`command` is allowed only with `api = \"command\"`")
         }
         _ => {}
     }
     if by_command {
         for (key, value) in [("key_env", &key_env), ("url", &url)] {
             if let Some(value) = value {
-                value.problem(format!("expected no `{key}` beside `api = \"command\"`"));
+                value.problem(format!("`{key}` is not allowed with `api = \"command\"`"));
             }
         }
     } else if api.is_some() && model.is_none() {
@@ -138,17 +138,15 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
             .and_then(|value| read_price(value.table("a table such as `{ input = 3.0, output = 15.0 }`")?)),
     };
     if let Some(url) = place_of_url.filter(|_| !by_command && model.sends_key_in_clear()) {
-        url.problem(
-            "expected `https://`, since a key must not travel in clear; plain `http://` is for this machine only",
-        );
+        url.problem("expected `https://`: a key is never sent unencrypted, except to this machine");
     }
     table.finish();
     model
 }
 
 fn read_price(mut table: Table<'_>) -> Option<Price> {
-    let input = table.need("input", "the price of a million tokens of questions").and_then(|value| value.price());
-    let output = table.need("output", "the price of a million tokens of answers").and_then(|value| value.price());
+    let input = table.need("input", "the price of a million input tokens").and_then(|value| value.price());
+    let output = table.need("output", "the price of a million output tokens").and_then(|value| value.price());
     table.finish();
     Some(Price { input: input?, output: output? })
 }
@@ -159,7 +157,9 @@ fn address(value: &Value<'_>) -> Option<String> {
     };
     if url.contains(['@', '?', '#']) || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
         // Not shown: it may hold a password.
-        value.problem("expected an address without `@`, `?`, `#` and spaces; a key belongs into `key_env`");
+        value.problem(
+            "expected an address without `@`, `?`, `#` and spaces; put a key into the variable that `key_env` names",
+        );
         return None;
     }
     Some(url.to_owned())

@@ -39,7 +39,7 @@ impl Problem {
         Self { place, position: None, message, hint: None }
     }
 
-    /// Add what to do about it.
+    /// Adds what to do about it.
     pub fn hint(self, hint: impl Into<Option<String>>) -> Self {
         Self { hint: hint.into().map(|hint| clean_line(&hint, 2_000)), ..self }
     }
@@ -117,7 +117,7 @@ impl std::error::Error for Problems {}
 pub(crate) struct Places(BTreeMap<String, Position>);
 
 impl Places {
-    /// Remember an entry.
+    /// Remembers an entry.
     pub(crate) fn insert(&mut self, place: &str, position: Position) {
         self.0.insert(place.to_owned(), position);
     }

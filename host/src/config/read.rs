@@ -61,12 +61,12 @@ impl<'s> Value<'s> {
         Self { source, value: value.get_ref(), place, position }
     }
 
-    /// Note a problem here.
+    /// Notes a problem here.
     pub(super) fn problem(&self, message: impl AsRef<str>) {
         self.problem_with(message, None);
     }
 
-    /// Note a problem here, with what to do about it.
+    /// Notes a problem here, with what to do about it.
     pub(super) fn problem_with(&self, message: impl AsRef<str>, hint: impl Into<Option<String>>) {
         let problem = Problem { position: Some(self.position), ..Problem::new(&self.place, message) };
         self.source.note(problem.hint(hint));
@@ -294,7 +294,7 @@ impl<'s> Table<'s> {
         self.table.iter().map(entry).collect()
     }
 
-    /// Refuse every key that was not asked for.
+    /// Refuses every key that was not asked for.
     pub(super) fn finish(self) {
         for (key, _) in self.table.iter() {
             let name = key.get_ref().as_ref();

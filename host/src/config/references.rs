@@ -36,8 +36,12 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         review.timeout(&format!("gate.{name}"), &gate.terms, MAX_DEADLINE);
         review.members(&gate.rule);
         if config.checks.contains_key(name) {
-            let message = format!("expected a name that no gate has, found `{name}`");
-            review.note(&format!("check.{name}"), message, Some("gates and checks share their names".to_owned()));
+            let message = format!("a gate has the same name `{name}`");
+            review.note(
+                &format!("check.{name}"),
+                message,
+                Some("gates and checks share one namespace; rename one of them".to_owned()),
+            );
         }
     }
     for check in config.checks.values() {
@@ -54,8 +58,8 @@ pub(super) fn unnamed(config: &Config) -> Vec<Problem> {
     let forgotten = |check: &&Check| !named.contains(check.name.as_str()) && check.terms.enabled != Some(false);
     let problem = |check: &Check| {
         let name = &check.name;
-        let hint = format!("name it, such as in `all = [\"{name}\"]`, or put it aside: `enabled = false`");
-        config.places.problem(&format!("check.{name}"), "expected a gate that names it, found none").hint(hint)
+        let hint = format!("add it to a gate, such as `all = [\"{name}\"]`, or disable it: `enabled = false`");
+        config.places.problem(&format!("check.{name}"), "no gate uses this check").hint(hint)
     };
     config.checks.values().filter(forgotten).map(problem).collect()
 }

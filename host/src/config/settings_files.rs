@@ -1,7 +1,8 @@
 //! Settings whose text stands in a file beside gate.toml, such as the prompt of a reviewer.
 
 use super::read::Table;
-use super::{Config, Problem, Problems, open_regular};
+use super::{Config, Problem, Problems};
+use crate::regular_file::{self, Symlinks};
 use crate::text::clean_line;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -18,7 +19,7 @@ pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) 
     for (setting, value) in files.entries() {
         if settings.is_some_and(|settings| settings.get(setting).is_some()) {
             let shown = clean_line(setting, 60);
-            value.problem(format!("expected `{shown}` in `settings` or in `settings_files`, found it in both"));
+            value.problem(format!("`{shown}` is in both `settings` and `settings_files`; remove one"));
         }
         if let Some(path) = value.text("the path of a text file, relative to this file") {
             named.insert(setting.to_owned(), path);
@@ -28,7 +29,7 @@ pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) 
 }
 
 impl Config {
-    /// Make the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
+    /// Makes the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
     pub fn read_settings_files(&mut self, folder: &Path) -> Result<(), Problems> {
         let mut problems: Vec<Problem> = Vec::new();
         for check in self.checks.values_mut() {
@@ -72,7 +73,7 @@ fn inside(folder: &Path, path: &Path) -> Result<PathBuf, String> {
 
 fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
-    let file = open_regular(path).map_err(|error| error.to_string())?;
+    let file = regular_file::open(path, Symlinks::Follow).map_err(|error| error.to_string())?;
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_BYTES { Err(format!("it has more than {MAX_BYTES} bytes")) } else { Ok(text) }
 }

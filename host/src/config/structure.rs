@@ -42,7 +42,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     }
     for cycle in cycles(&inner, &waiting.into_keys().collect()) {
         let path: Vec<String> = cycle.iter().chain(&cycle[..1]).map(|name| format!("`{name}`")).collect();
-        let message = format!("expected gates that end, found a cycle: {}", path.join(" → "));
+        let message = format!("the gates form a cycle: {}", path.join(" → "));
         problems.push(config.places.problem(&format!("gate.{}", cycle[0]), message));
     }
     problems

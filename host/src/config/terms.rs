@@ -47,7 +47,7 @@ pub enum Leniency {
     Escalate,
 }
 
-/// What becomes of an input that a verifier says is none of its business, and of a gate that has nothing to check.
+/// What becomes of an input that a verifier says is not for it, and of a gate that has nothing to check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inapplicable {
@@ -112,7 +112,7 @@ pub struct Terms {
     pub on_error: Option<Leniency>,
     /// What becomes of no judgement.
     pub on_abstain: Option<Leniency>,
-    /// What becomes of inputs that a verifier says are none of its business.
+    /// What becomes of inputs that a verifier says are not for it.
     pub on_not_applicable: Option<Inapplicable>,
     /// What becomes of a gate that has nothing to check.
     pub on_nothing: Option<Inapplicable>,

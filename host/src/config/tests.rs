@@ -100,8 +100,8 @@ fn a_check_that_no_gate_names_is_a_mistake() {
         let checks = "[check.a]\nverifier = \"x\"\n[check.b]\nverifier = \"x\"\n[check.c]\nverifier = \"x\"\n";
         problems(format!("{gates}{checks}{terms}").as_bytes())
     };
-    let expected = "9:1: check.c: expected a gate that names it, found none\n\
-        hint: name it, such as in `all = [\"c\"]`, or put it aside: `enabled = false`";
+    let expected = "9:1: check.c: no gate uses this check\n\
+        hint: add it to a gate, such as `all = [\"c\"]`, or disable it: `enabled = false`";
     assert_eq!(file(""), expected);
     assert_eq!(file("enabled = true"), expected);
     assert_eq!(file("enabled = false"), "");

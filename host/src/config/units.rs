@@ -13,7 +13,7 @@ const SIZE_UNITS: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
-/// Read `500ms`, `2m` or `1h30m`: larger units first, each at most once.
+/// Reads `500ms`, `2m` or `1h30m`: larger units first, each at most once.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut units = DURATION_UNITS.iter();
     let mut total = 0u64;
@@ -28,7 +28,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::from_millis(total))
 }
 
-/// Write a duration as [`duration`] reads it. What is shorter than a millisecond is left out.
+/// Writes a duration as [`duration`] reads it. What is shorter than a millisecond is left out.
 pub(crate) fn show_duration(duration: Duration) -> String {
     let mut rest = duration.as_millis();
     let mut text = String::new();
@@ -42,14 +42,14 @@ pub(crate) fn show_duration(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// Read `64MiB` or `10MB`.
+/// Reads `64MiB` or `10MB`.
 pub(super) fn size(text: &str) -> Option<u64> {
     let (number, unit) = split_number(text)?;
     let (_, factor) = SIZE_UNITS.iter().find(|(name, _)| *name == unit)?;
     number.checked_mul(*factor)
 }
 
-/// Write a duration into a document, as a number of milliseconds.
+/// Writes a duration into a document, as a number of milliseconds.
 pub(crate) fn milliseconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }

@@ -59,15 +59,15 @@ fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
     findings.filter(|finding| finding.level == Level::Error && !finding.fingerprint.is_empty())
 }
 
-/// What a class of failure means for whoever did the work.
+/// What a class of failure means for the author of the work.
 pub(super) fn recovery(class: &Class) -> &'static str {
     match class {
-        Class::ExecutionFailure => "The executor reported a failure: its error comes before anything else.",
+        Class::ExecutionFailure => "The executor reported a failure: fix its error first.",
         Class::VerifyFailure | Class::Other(_) => "A command or a rule failed: each failure is listed below.",
-        Class::ReviewRejection => "A reviewer rejected the work: each issue that it names is listed below.",
-        Class::Blocked => "The work waits for something else, which must be done first.",
-        Class::Timeout => "A step exceeded its time limit: what was finished is kept.",
-        Class::Malformed => "The report does not have the form that is expected.",
-        Class::Infra => "A verifier broke, which says nothing about the work.",
+        Class::ReviewRejection => "A reviewer rejected the work: each issue is listed below.",
+        Class::Blocked => "The task is blocked: do what blocks it first.",
+        Class::Timeout => "A step timed out: finished work is kept.",
+        Class::Malformed => "The report does not have the expected form.",
+        Class::Infra => "A verifier broke. This says nothing about the work.",
     }
 }

@@ -96,7 +96,7 @@ impl Skip {
 pub fn above_tier(tier: Option<u32>, facts: &Facts) -> Option<Skip> {
     let (tier, asked) = tier.zip(facts.tier)?;
     let word = if facts.is_vouched_for { SkipReason::AboveTier } else { SkipReason::AboveTierByAuthor };
-    (asked < tier).then(|| Skip::new(word, format!("of tier {tier}; the task asks for tier {asked}")))
+    (asked < tier).then(|| Skip::new(word, format!("tier {tier}; the task asks for tier {asked} only")))
 }
 
 /// Whether something that runs for these tasks is not due for this one.

@@ -3,7 +3,7 @@
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::verdict::{Class, Status};
 
-/// Note the class, severity and confidence of a member whose outcome is known.
+/// Notes the class, severity and confidence of a member whose outcome is known.
 pub(super) fn classify(node: &mut Node) {
     let said = node.verdict.as_ref().and_then(|verdict| verdict.class.clone());
     let below = node.children.iter().filter(|child| !child.shadow && child.outcome == node.outcome);

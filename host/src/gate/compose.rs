@@ -1,7 +1,7 @@
 //! What a member's outcome counts as, and what a gate's outcome rests on.
 
 use super::algebra;
-use super::vote::{Ballot, Decision, Electorate};
+use super::vote::{Ballot, Electorate, VoteResult};
 use crate::config::{Divergence, Leniency, Mode};
 use crate::outcome::{Node, Outcome, Relaxation, SkipReason, VoteCount};
 use crate::plan::{self, Gate, Rule};
@@ -46,7 +46,7 @@ impl Done {
     }
 }
 
-/// Apply what the configuration says about silence.
+/// Applies what the configuration says about silence.
 ///
 /// What is let through is a pass from here on, and marked. A vote has no use for such a pass: it would be a ballot that
 /// nobody cast. There the member keeps its outcome and is no voter, and what was let through is returned.
@@ -100,12 +100,12 @@ fn must_vote(gate: &Gate) -> bool {
 }
 
 /// What a decision is as an outcome, and whether a person is asked.
-pub(super) fn outcome_of(decision: Decision, on_divergence: Divergence) -> (Status, bool) {
+pub(super) fn outcome_of(decision: VoteResult, on_divergence: Divergence) -> (Status, bool) {
     match (decision, on_divergence) {
-        (Decision::Pass, _) => (Status::Pass, false),
-        (Decision::Fail, _) | (Decision::Divided, Divergence::Fail) => (Status::Fail, false),
-        (Decision::Divided, Divergence::Escalate) => (Status::Abstain, true),
-        (Decision::NoQuorum, _) => (Status::Abstain, false),
+        (VoteResult::Pass, _) => (Status::Pass, false),
+        (VoteResult::Fail, _) | (VoteResult::Divided, Divergence::Fail) => (Status::Fail, false),
+        (VoteResult::Divided, Divergence::Escalate) => (Status::Abstain, true),
+        (VoteResult::NoQuorum, _) => (Status::Abstain, false),
     }
 }
 
@@ -147,7 +147,7 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
     Some(ruling)
 }
 
-/// Let a gate's members decide, and note in `node` what that rests on.
+/// Lets a gate's members decide, and notes in `node` what that rests on.
 ///
 /// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
 pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Evidence> {

@@ -3,7 +3,7 @@
 use super::cadence::{self, Circumstances, Skip};
 use super::compose::{self, Done};
 use super::join::{Boxed, join};
-use super::{Event, RunCheck, classify};
+use super::{GateEvent, RunCheck, classify};
 use crate::config::{Grant, Mode, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
 use crate::plan::{self, Gate, Rule, Vote, What};
@@ -46,7 +46,7 @@ impl fmt::Display for Deadline<'_> {
 }
 
 impl<R: RunCheck> Evaluation<'_, R> {
-    /// Run a member, if it is due.
+    /// Runs a member, if it is due.
     pub(super) fn member<'f>(
         &'f self,
         member: &'f plan::Node,
@@ -59,7 +59,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             if let Some(skip) = self.skip(member) {
                 return self.idle(member, &path, Outcome::Skipped, &skip);
             }
-            self.judge.observe(Event::Started { path: &path, node: member });
+            self.judge.observe(GateEvent::Started { path: &path, node: member });
             let start = Instant::now();
             let mut node = blank(member, Outcome::Error);
             node.started = Some(start.saturating_duration_since(self.start));
@@ -74,7 +74,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
                 // What does not decide must not sway those who do.
                 done.evidence.clear();
             }
-            self.judge.observe(Event::Finished { path: &path, node: &done.node });
+            self.judge.observe(GateEvent::Finished { path: &path, node: &done.node });
             done
         })
     }
@@ -86,7 +86,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             What::Check(check) => left_out.contains(&check.check) || left_out.contains(&member.name),
             What::Gate(_) => false,
         };
-        let left_out = || is_left_out().then(|| Skip::new(SkipReason::LeftOut, "left out by a flag"));
+        let left_out = || is_left_out().then(|| Skip::new(SkipReason::LeftOut, "excluded by a flag"));
         let not_touched = || match &member.what {
             What::Check(_) => None,
             What::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
@@ -107,7 +107,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         let below = Skip { next_due: None, ..skip.clone() };
         let idle = |member: &plan::Node| self.idle(member, &format!("{path}/{}", member.name), outcome, &below).node;
         node.children = member.members().iter().map(idle).collect();
-        self.judge.observe(Event::Finished { path, node: &node });
+        self.judge.observe(GateEvent::Finished { path, node: &node });
         Done { node, waved: None, evidence: Vec::new() }
     }
 

@@ -1,4 +1,7 @@
-//! Several futures at the same time, on the task that waits for them.
+//! Runs several futures at the same time, on the task that waits for them.
+//!
+//! Unlike `FuturesUnordered`, which polls in the order of wake-ups, this polls in the order of the list: futures that
+//! wait for nothing finish in that order, so a vote is counted the same way in every run.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +11,7 @@ use std::task::Poll;
 /// A future of a known type.
 pub(super) type Boxed<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
-/// Wait for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
+/// Waits for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
 pub(super) async fn join<T>(
     futures: Vec<Boxed<'_, T>>,
     enough: impl Fn(&[Option<T>]) -> bool + Sync,

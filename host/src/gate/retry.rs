@@ -3,7 +3,7 @@
 use super::compose::Done;
 use super::evaluate::{Deadline, Evaluation};
 use super::join::caught;
-use super::{Answer, Judged, RunCheck, algebra};
+use super::{CheckAnswer, Checked, RunCheck, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};
 use crate::plan::{Check, Reads};
@@ -13,13 +13,13 @@ use tokio::time::{Instant, timeout_at};
 
 /// One run of a check: its answer, what it counts as, and why if that differs.
 struct Run {
-    answer: Answer,
+    answer: CheckAnswer,
     status: Status,
     reason: String,
 }
 
 impl<R: RunCheck> Evaluation<'_, R> {
-    /// Ask a check until it is known what it says.
+    /// Asks a check until it is known what it says.
     pub(super) async fn check(
         &self,
         check: &Check,
@@ -31,14 +31,14 @@ impl<R: RunCheck> Evaluation<'_, R> {
         for _ in 0..check.flaky.map_or(1, |flaky| flaky.runs) {
             let judged = self.attempts(check, deadline, known, &mut node).await;
             let answer = match judged {
-                Judged::Answer(answer) => answer,
-                Judged::NoFiles if runs.is_empty() => {
+                Checked::Answer(answer) => answer,
+                Checked::NoFiles if runs.is_empty() => {
                     node.outcome = Outcome::Skipped;
                     node.skipped = Some(SkipReason::NoFile);
                     node.reason = "no file matches".to_owned();
                     return Done { node, waved: None, evidence: Vec::new() };
                 }
-                Judged::NoFiles => failure(ErrorKind::HostFailed, "the files changed between two runs"),
+                Checked::NoFiles => failure(ErrorKind::HostFailed, "the files changed between two runs"),
             };
             let (status, reason) = counted(&answer.verdict, check);
             runs.push(Run { answer, status, reason });
@@ -48,7 +48,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             None | Some(PassIf::All) => algebra::all(statuses()),
             Some(PassIf::Any) => algebra::any(statuses()),
         };
-        // Of runs that count neither way, all say that the input is none of the verifier's business.
+        // Of runs that count neither way, all say that the input is not for it.
         let neutral = runs.iter().any(|run| run.status == Status::NotApplicable);
         let status = status.unwrap_or(if neutral { Status::NotApplicable } else { Status::Error });
         node.outcome = status.into();
@@ -59,8 +59,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
         let words: Vec<&str> = runs.iter().map(|run| run.status.as_str()).collect();
         // The verdict is that of the run that decided, and so is what later tiers are told.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
-            node.reason = if node.flaky { format!("its runs disagree: {}", words.join(", ")) } else { run.reason };
-            let Answer { verdict, files, commands, models } = run.answer;
+            node.reason = if node.flaky { format!("runs disagree: {}", words.join(", ")) } else { run.reason };
+            let CheckAnswer { verdict, files, commands, models } = run.answer;
             let evidence = Evidence {
                 check: check.member.clone(),
                 verifier: check.verifier.clone(),
@@ -84,15 +84,15 @@ impl<R: RunCheck> Evaluation<'_, R> {
         Done { node, waved: None, evidence: Vec::new() }
     }
 
-    /// Ask until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
+    /// Asks until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
     /// becomes of the answer.
-    async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], node: &mut Node) -> Judged {
+    async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], node: &mut Node) -> Checked {
         let mut left = check.attempts;
         loop {
             let judged = self.once(check, deadline, known).await;
             node.attempts += 1;
             left = left.saturating_sub(1);
-            let Judged::Answer(answer) = &judged else { return judged };
+            let Checked::Answer(answer) = &judged else { return judged };
             node.commands.extend_from_slice(&answer.commands);
             node.models.extend_from_slice(&answer.models);
             if answer.verdict.status != Status::Error || left == 0 || deadline.is_over() {
@@ -101,9 +101,9 @@ impl<R: RunCheck> Evaluation<'_, R> {
         }
     }
 
-    async fn once(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence]) -> Judged {
+    async fn once(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence]) -> Checked {
         if deadline.is_over() {
-            return Judged::Answer(failure(ErrorKind::LimitTime, deadline.to_string()));
+            return Checked::Answer(failure(ErrorKind::LimitTime, deadline.to_string()));
         }
         let own = Instant::now() + check.timeout;
         let judging = caught(async { self.judge.judge(check, known).await });
@@ -111,18 +111,18 @@ impl<R: RunCheck> Evaluation<'_, R> {
             Ok(Ok(judged)) => judged,
             Ok(Err(panic)) => {
                 let message = format!("the host panicked: {}", crate::text::clean_line(&panic, 200));
-                Judged::Answer(failure(ErrorKind::HostFailed, message))
+                Checked::Answer(failure(ErrorKind::HostFailed, message))
             }
             Err(_) if own <= deadline.at => {
-                let message = format!("no answer within {}", show_duration(check.timeout));
-                Judged::Answer(failure(ErrorKind::LimitTime, message))
+                let message = format!("timed out after {}", show_duration(check.timeout));
+                Checked::Answer(failure(ErrorKind::LimitTime, message))
             }
-            Err(_) => Judged::Answer(failure(ErrorKind::LimitTime, deadline.to_string())),
+            Err(_) => Checked::Answer(failure(ErrorKind::LimitTime, deadline.to_string())),
         }
     }
 }
 
-fn failure(kind: ErrorKind, message: impl Into<String>) -> Answer {
+fn failure(kind: ErrorKind, message: impl Into<String>) -> CheckAnswer {
     Verdict::from(Failure::new(kind, message)).into()
 }
 
@@ -142,10 +142,10 @@ fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
         // What is no number is not enough either, since it compares with nothing.
         (Status::Pass, Some(least), Some(confidence)) if confidence >= least => (Status::Pass, String::new()),
         (Status::Pass, Some(least), Some(confidence)) => {
-            (Status::Abstain, format!("passed with confidence {confidence}; at least {least} is asked for"))
+            (Status::Abstain, format!("passed with confidence {confidence}; expected at least {least}"))
         }
         (Status::Pass, Some(least), None) => {
-            (Status::Abstain, format!("passed without a confidence; at least {least} is asked for"))
+            (Status::Abstain, format!("passed without a confidence; expected at least {least}"))
         }
         (status, _, _) => (status, String::new()),
     }
@@ -155,7 +155,7 @@ fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
 mod tests {
     use crate::config::PassIf;
     use crate::gate::scripted::{Script, Step, check, gate, plan, run_plan, verdict};
-    use crate::gate::{Answer, Circumstances, Judged};
+    use crate::gate::{CheckAnswer, Checked, Circumstances};
     use crate::outcome::ModelUse;
     use crate::plan::Rule;
     use crate::submission::CommandEvidence;
@@ -165,8 +165,8 @@ mod tests {
     fn having(status: Status, name: &str) -> Step {
         let command = CommandEvidence { name: name.to_owned(), ..CommandEvidence::default() };
         let model = ModelUse { name: name.to_owned(), ended: "end".to_owned(), requests: 1, ..ModelUse::default() };
-        let answer = Answer { commands: vec![command], models: vec![model], ..verdict(status).into() };
-        Step::Say(Judged::Answer(answer))
+        let answer = CheckAnswer { commands: vec![command], models: vec![model], ..verdict(status).into() };
+        Step::Say(Checked::Answer(answer))
     }
 
     #[test]

@@ -13,16 +13,16 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Say this.
-    Say(Judged),
+    Say(Checked),
     /// Say this after that time.
-    After(u64, Judged),
+    After(u64, Checked),
     /// Never answer.
     Hang,
     /// Panic.
     Panic,
 }
 
-/// For each member, what is done in one call after the other; the last of it for ever.
+/// For each member, what is done in one call after the other; the last of it forever.
 #[derive(Default)]
 pub(super) struct Script {
     steps: BTreeMap<String, Vec<Step>>,
@@ -60,7 +60,7 @@ impl Script {
             '-' => say(Status::Fail),
             '?' => say(Status::Abstain),
             '!' => say(Status::Error),
-            '.' => Step::Say(Judged::NoFiles),
+            '.' => Step::Say(Checked::NoFiles),
             '0' => say(Status::NotApplicable),
             '*' => Step::Hang,
             _ => Step::Panic,
@@ -80,7 +80,7 @@ impl Script {
 }
 
 impl RunCheck for Script {
-    async fn judge(&self, check: &Check, evidence: &[Evidence]) -> Judged {
+    async fn judge(&self, check: &Check, evidence: &[Evidence]) -> Checked {
         let call = {
             let mut calls = self.calls.lock().expect("calls");
             let known = evidence.iter().map(|evidence| evidence.check.clone()).collect();
@@ -103,16 +103,16 @@ impl RunCheck for Script {
         if self.overturned { Err(Failure::new(ErrorKind::SubjectChanged, "as the script says")) } else { Ok(()) }
     }
 
-    fn observe(&self, event: Event<'_>) {
+    fn observe(&self, event: GateEvent<'_>) {
         let text = match event {
-            Event::Started { path, .. } => format!("{path} started"),
-            Event::Finished { path, node } => format!("{path} {}", node.outcome.as_str()),
+            GateEvent::Started { path, .. } => format!("{path} started"),
+            GateEvent::Finished { path, node } => format!("{path} {}", node.outcome.as_str()),
         };
         self.events.lock().expect("events").push(text);
     }
 }
 
-/// Run with a clock that jumps to whatever is waited for.
+/// Runs with a clock that jumps to whatever is waited for.
 pub(super) fn run_plan(plan: &Plan, circumstances: &Circumstances, script: &Script) -> Node {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     runtime.expect("a runtime").block_on(run(plan, circumstances, script))

@@ -12,7 +12,7 @@ fn checks(names: &str) -> Vec<plan::Node> {
     names.split_whitespace().map(check).collect()
 }
 
-/// Run a gate without circumstances.
+/// Runs a gate without circumstances.
 fn run_gate(root: plan::Node, script: &Script) -> Node {
     run_plan(&plan(root), &Circumstances::default(), script)
 }
@@ -201,7 +201,7 @@ fn runs_that_disagree_are_flaky_and_decide_as_configured() {
     }
     let root = gate("g", Rule::All, vec![check("a").flaky(3, PassIf::Any)]);
     let node = run_gate(root, &Script::of(&[("a", "-+-")]));
-    assert_eq!(node.children[0].reason, "its runs disagree: fail, pass, fail");
+    assert_eq!(node.children[0].reason, "runs disagree: fail, pass, fail");
     assert_eq!(node.children[0].attempts, 3);
 }
 
@@ -209,9 +209,9 @@ fn runs_that_disagree_are_flaky_and_decide_as_configured() {
 fn a_pass_that_is_not_sure_enough_is_no_judgement() {
     for (step, outcome, reason) in [
         (sure(Some(0.8)), Outcome::Pass, ""),
-        (sure(Some(0.79)), Outcome::Abstain, "passed with confidence 0.79; at least 0.8 is asked for"),
-        (sure(Some(f64::NAN)), Outcome::Abstain, "passed with confidence NaN; at least 0.8 is asked for"),
-        (sure(None), Outcome::Abstain, "passed without a confidence; at least 0.8 is asked for"),
+        (sure(Some(0.79)), Outcome::Abstain, "passed with confidence 0.79; expected at least 0.8"),
+        (sure(Some(f64::NAN)), Outcome::Abstain, "passed with confidence NaN; expected at least 0.8"),
+        (sure(None), Outcome::Abstain, "passed without a confidence; expected at least 0.8"),
         (say(Status::Fail), Outcome::Fail, ""),
     ] {
         let root = gate("g", Rule::All, vec![check("a").with(|node| node.check_mut().min_confidence = Some(0.8))]);
@@ -318,7 +318,7 @@ fn whoever_takes_too_long_gives_no_answer() {
     let script = Script::new([("a", late(9_999)), ("b", late(10_001)), ("c", vec![Step::Hang])]);
     let node = run_gate(gate("g", Rule::All, checks("a b c")), &script);
     assert_eq!(outcomes(&node), ("error", "pass, error, error".to_owned()));
-    assert_eq!(error_of(&node.children[1]), (ErrorKind::LimitTime, "no answer within 10s".to_owned()));
+    assert_eq!(error_of(&node.children[1]), (ErrorKind::LimitTime, "timed out after 10s".to_owned()));
     assert_eq!(node.children[0].duration, Duration::from_millis(9_999));
     assert_eq!(node.duration, Duration::from_secs(10));
 }
@@ -378,7 +378,7 @@ fn what_is_not_due_is_skipped_and_says_when_it_is_next() {
     assert_eq!(find(&node, "files").reason, "no changed file matches");
     let facts = Facts { tier: Some(1), index: Some(10), ..circumstances.facts.clone() };
     let node = run_plan(&plan, &Circumstances { facts, ..circumstances }, &script);
-    assert_eq!(find(&node, "review").reason, "of tier 2; the task asks for tier 1");
+    assert_eq!(find(&node, "review").reason, "tier 2; the task asks for tier 1 only");
 }
 
 #[test]

@@ -56,9 +56,9 @@ pub struct Count {
     met: bool,
 }
 
-/// What a vote comes to.
+/// The result of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Decision {
+pub enum VoteResult {
     /// Enough are for it.
     Pass,
     /// Nobody is for it.
@@ -92,7 +92,7 @@ impl Electorate {
         Self { absences: self.absences + more as u64, ..self }
     }
 
-    /// Count these ballots, one for each member; none where it is not known and does not matter.
+    /// Counts these ballots, one for each member; none where it is not known and does not matter.
     pub fn count(&self, ballots: &[Option<Ballot>]) -> Count {
         let mut count = Count { absences: self.absences, ..Count::default() };
         for voice in &self.voices {
@@ -134,7 +134,7 @@ impl Electorate {
     /// - to be divided, all the rest is against it, perhaps but for one voice, as light as it can be.
     ///
     /// Where who is gone is missing, nobody can make a voice lighter, and so casting a ballot is never worse.
-    pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<Decision> {
+    pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<VoteResult> {
         let known = |voice: &Voice, ballot| voice.iter().any(|(member, _)| ballots.get(*member) == Some(&Some(ballot)));
         let open = |voice: &Voice| -> Voice {
             voice.iter().filter(|(member, _)| ballots.get(*member) == Some(&None)).copied().collect()
@@ -158,14 +158,14 @@ impl Electorate {
                 () => lightest,
             }))
         });
-        let mut possible: Vec<Decision> = [pass, fail, no_quorum].into_iter().chain(divided).collect();
+        let mut possible: Vec<VoteResult> = [pass, fail, no_quorum].into_iter().chain(divided).collect();
         possible.sort_unstable();
         possible.dedup();
         possible
     }
 }
 
-impl Decision {
+impl VoteResult {
     /// The word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -182,44 +182,44 @@ impl Electorate {
     /// possible come to the same; should they ever not, the one that does not pass counts.
     ///
     /// Counting the known ballots alone would be wrong: a member that was not needed still lends its weight to its voice.
-    pub fn decision(&self, ballots: &[Option<Ballot>]) -> Decision {
+    pub fn decision(&self, ballots: &[Option<Ballot>]) -> VoteResult {
         let possible = self.possible(ballots);
-        let blocking = possible.iter().find(|decision| **decision != Decision::Pass);
-        blocking.or(possible.first()).copied().unwrap_or(Decision::NoQuorum)
+        let blocking = possible.iter().find(|decision| **decision != VoteResult::Pass);
+        blocking.or(possible.first()).copied().unwrap_or(VoteResult::NoQuorum)
     }
 }
 
 impl Count {
-    /// The count as a record keeps it, of a vote that came to this.
-    pub fn record(&self, decision: Decision) -> VoteCount {
+    /// The count as a record keeps it, of a vote with this result.
+    pub fn record(&self, decision: VoteResult) -> VoteCount {
         let Self { in_favour, against, absent, .. } = *self;
         VoteCount { in_favour, against, absent, decision: decision.as_str().to_owned() }
     }
 
     /// What these ballots come to.
-    pub fn decision(&self) -> Decision {
+    pub fn decision(&self) -> VoteResult {
         match self {
-            Self { cast: 0, .. } => Decision::NoQuorum,
-            _ if self.absent > self.absences => Decision::NoQuorum,
-            Self { in_favour: 0, .. } => Decision::Fail,
-            Self { met: true, .. } => Decision::Pass,
-            Self { met: false, .. } => Decision::Divided,
+            Self { cast: 0, .. } => VoteResult::NoQuorum,
+            _ if self.absent > self.absences => VoteResult::NoQuorum,
+            Self { in_favour: 0, .. } => VoteResult::Fail,
+            Self { met: true, .. } => VoteResult::Pass,
+            Self { met: false, .. } => VoteResult::Divided,
         }
     }
 
     /// How this decision came about, where that is not plain.
-    pub fn reason(&self, decision: Decision) -> String {
+    pub fn reason(&self, decision: VoteResult) -> String {
         let Self { in_favour, against, absent, gone, absences, voices, .. } = self;
         match decision {
-            Decision::NoQuorum if absent > absences => {
+            VoteResult::NoQuorum if absent > absences => {
                 let gone = if *gone > 0 { format!(" ({gone} did not apply)") } else { String::new() };
                 format!("quorum not met: {absent} of {voices} absent{gone}, at most {absences} may be")
             }
-            Decision::NoQuorum => "quorum not met: nobody voted".to_owned(),
-            Decision::Pass if *against == 0 => String::new(),
-            Decision::Pass => format!("with dissent: {in_favour} for, {against} against"),
-            Decision::Divided => format!("divided: {in_favour} for, {against} against"),
-            Decision::Fail => format!("{in_favour} for, {against} against"),
+            VoteResult::NoQuorum => "quorum not met: nobody voted".to_owned(),
+            VoteResult::Pass if *against == 0 => String::new(),
+            VoteResult::Pass => format!("with dissent: {in_favour} for, {against} against"),
+            VoteResult::Divided => format!("divided: {in_favour} for, {against} against"),
+            VoteResult::Fail => format!("{in_favour} for, {against} against"),
         }
     }
 }
@@ -228,7 +228,7 @@ impl Count {
 mod tests {
     use super::*;
     use crate::config::Divergence;
-    use Decision::{Divided, Fail, NoQuorum, Pass};
+    use VoteResult::{Divided, Fail, NoQuorum, Pass};
     use proptest::prelude::*;
 
     fn electorate(threshold: Threshold, absences: u32, voices: &[usize], weights: &[u32]) -> Electorate {
@@ -376,7 +376,7 @@ mod tests {
     }
 
     /// The decisions of all endings, one by one.
-    fn exhaustive(electorate: &Electorate, known: &[Option<Ballot>]) -> Vec<Decision> {
+    fn exhaustive(electorate: &Electorate, known: &[Option<Ballot>]) -> Vec<VoteResult> {
         let mut endings = vec![Vec::new()];
         for ballot in known {
             let choices = ballot.map_or_else(|| ballots("+-0."), |ballot| vec![Some(ballot)]);

@@ -67,7 +67,7 @@ pub enum Judged {
 }
 
 impl Session {
-    /// Take note of a call before it is judged: a new request of the user renews the budget.
+    /// Takes note of a call before it is judged: a new request of the user renews the budget.
     pub fn note(&mut self, call: &Call) {
         let spent = self.state.as_deref() == Some(FAILED);
         let new = match (&call.turn, &self.turn) {
@@ -86,7 +86,7 @@ impl Session {
         }
     }
 
-    /// Decide what the agent is told, and count it.
+    /// Decides what the agent is told, and counts it.
     pub fn decide(&mut self, call: &Call, judged: &Judged, bounces: u32) -> Decision {
         match judged {
             Judged::Pass => {
@@ -110,9 +110,9 @@ impl Session {
                     self.block("fail", reason)
                 }
             }
-            Judged::Blocked { reason } => self.release("the agent says that it is blocked", reason),
+            Judged::Blocked { reason } => self.release("the agent reports that it is blocked", reason),
             Judged::Fault { reason } if self.faults > 0 || self.total >= MAX_TOTAL => {
-                self.release("there is no judgement, and the agent was told so before", reason)
+                self.release("there is no verdict, and the agent was already told", reason)
             }
             Judged::Fault { reason } => {
                 self.faults += 1;

@@ -8,7 +8,7 @@ use crate::ledger::body::Bounce;
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, NewEntry, Project, SqliteLedger};
 use std::path::Path;
 
-/// Record what an agent was told. Where there is no ledger yet, no run was recorded, and so neither is this.
+/// Records what an agent was told. Where there is no ledger yet, no run was recorded, and so neither is this.
 pub fn record(
     environment: &Environment,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! What the child process of a hook does: run the gate that the event asks for, and tell what it came to.
+//! What the child process of a hook does: run the gate that the event asks for, and report its result.
 
 use super::budget::{BOUNCES, Judged};
 use super::{Event, transcript};
@@ -69,7 +69,7 @@ pub enum Done {
     },
 }
 
-/// Do it. Whatever goes wrong is an answer too.
+/// Does it. Whatever goes wrong is an answer too.
 pub async fn perform(job: Job) -> Done {
     let mut bounces = BOUNCES;
     attempt(&job, &mut bounces).await.unwrap_or_else(|error| Done::Ran {

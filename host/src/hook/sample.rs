@@ -63,7 +63,7 @@ pub fn proves(host: Host, answer: &Answer) -> Result<(), String> {
         }
         (code, _) => {
             let said = crate::text::clean_line(&format!("{} {}", answer.stdout, answer.stderr), 300);
-            return Err(format!("exit code {code}, and it said `{}`", said.trim()));
+            return Err(format!("exit code {code}, and printed `{}`", said.trim()));
         }
     };
     if reason.contains(CODE) {

@@ -24,7 +24,7 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Open the session of this key in a folder, which is made where it is missing.
+    /// Opens the session of this key in a folder, which is made where it is missing.
     pub fn open(folder: &Path, key: &str) -> io::Result<Self> {
         let folder = folder.join("sessions");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -35,7 +35,7 @@ impl Remembered {
         lock(&file)?;
         let mut bytes = Vec::new();
         (&mut file).take(MAX_BYTES).read_to_end(&mut bytes)?;
-        // A session that cannot be read again begins anew: that costs a few bounces, and lets nothing through.
+        // A session that cannot be read again begins again: that costs a few bounces, and lets nothing through.
         let session = serde_json::from_slice(&bytes).unwrap_or_default();
         if bytes.is_empty() {
             forget_old(&folder);
@@ -43,7 +43,7 @@ impl Remembered {
         Ok(Self { file, session })
     }
 
-    /// Write it back.
+    /// Writes it back.
     pub fn save(&mut self) -> io::Result<()> {
         let bytes = serde_json::to_vec(&self.session)?;
         self.file.rewind()?;
@@ -52,7 +52,7 @@ impl Remembered {
     }
 }
 
-/// Wait a moment for another call of the same session, and no longer: a hook must answer.
+/// Waits a moment for another call of the same session, and no longer: a hook must answer.
 fn lock(file: &File) -> io::Result<()> {
     for _ in 0..200 {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {

@@ -28,7 +28,7 @@ pub enum Ended {
     Late,
 }
 
-/// Start a child, hand it one line, and wait for its answer.
+/// Starts a child, hands it one line, and waits for its answer.
 pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::Result<Ended> {
     let end = Instant::now() + deadline;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);

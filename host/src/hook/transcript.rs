@@ -25,7 +25,7 @@ pub(super) struct Said {
     pub(super) tool_calls: Vec<ToolCall>,
 }
 
-/// Read a transcript; one that cannot be read tells nothing.
+/// Reads a transcript; one that cannot be read tells nothing.
 pub(super) fn read(path: &Path) -> Said {
     // A pipe would never end.
     let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());

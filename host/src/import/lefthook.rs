@@ -36,7 +36,7 @@ struct Job {
     stage_fixed: Option<bool>,
 }
 
-/// Read the file.
+/// Reads the file.
 pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     let file: File = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of lefthook").because(error.to_string()))?;
@@ -50,11 +50,11 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
             take(name, &job_name, job, draft);
         }
         for script in stage.scripts.keys() {
-            draft.leave(script, "it is a script of lefthook's own folder: write a `[command]` for it");
+            draft.leave(script, "it is a lefthook script: write a `[command]` for it");
         }
     }
     for job in file.commit_msg.iter().flat_map(|stage| stage.commands.keys()) {
-        draft.leave(job, "messages of commits are judged by a verifier of claims: see `[hook] commit_msg`");
+        draft.leave(job, "commit messages are checked through `[hook] commit_msg`");
     }
     Ok(())
 }
@@ -69,9 +69,9 @@ fn take(stage: &'static str, name: &str, job: &Job, draft: &mut Draft) {
         return match tools::of_command(line) {
             Some(check) => draft.take(stage, name, check),
             None if listed => {
-                draft.leave(name, "it is handed a list of files, and a command of a gate judges the whole work")
+                draft.leave(name, "it takes a list of files, but a command in a gate runs on the whole workspace")
             }
-            None => draft.leave(name, "it changes files, and a gate changes nothing"),
+            None => draft.leave(name, "it changes files, which a gate never does"),
         };
     }
     draft.take(stage, name, command(line));

@@ -32,7 +32,7 @@ struct Hook {
     stages: Vec<String>,
 }
 
-/// Read the file.
+/// Reads the file.
 pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     let file: File = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of pre-commit").because(error.to_string()))?;
@@ -57,11 +57,11 @@ fn take(repository: &str, hook: &Hook, stage: &'static str, draft: &mut Draft) {
         return draft.take(stage, &hook.id, check);
     }
     let Some(entry) = hook.entry.as_deref().filter(|_| repository == "local") else {
-        return draft.leave(&hook.id, "no bundled verifier does the same, and its program is pre-commit's own");
+        return draft.leave(&hook.id, "no bundled verifier does the same, and pre-commit installs its program");
     };
     if !matches!(hook.language.as_deref(), Some("system" | "script" | "unsupported" | "unsupported_script")) {
         return draft
-            .leave(&hook.id, "its program is installed by pre-commit: install it, and write a `[command]` for it");
+            .leave(&hook.id, "pre-commit installs its program: install it yourself, and write a `[command]` for it");
     }
     let arguments: Vec<String> = hook.args.iter().map(|word| crate::install::quoted(word)).collect();
     let line = [entry.to_owned(), arguments.join(" ")].join(" ");
@@ -70,6 +70,6 @@ fn take(repository: &str, hook: &Hook, stage: &'static str, draft: &mut Draft) {
     }
     match tools::of_command(entry) {
         Some(check) => draft.take(stage, &hook.id, check),
-        None => draft.leave(&hook.id, "it is handed a list of files, and a command of a gate judges the whole work"),
+        None => draft.leave(&hook.id, "it takes a list of files, but a command in a gate runs on the whole workspace"),
     }
 }

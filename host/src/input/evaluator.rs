@@ -7,7 +7,7 @@ use super::{Error, MAX_BYTES, invalid};
 use crate::submission::{Evaluator, TaskSource};
 use serde_json::Value;
 
-/// Read a transcript.
+/// Reads a transcript.
 pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
     if bytes.len() > MAX_BYTES {
         return Err(Error::TooLarge);

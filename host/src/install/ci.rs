@@ -29,7 +29,7 @@ pub(super) fn install(root: &Path, file: File) -> Result<Vec<Change>, Error> {
     let path = root.join(file.path);
     match read(&path)? {
         Some(before) if before != file.text => {
-            let note = format!("`{}` was changed, and is left as it is", file.path);
+            let note = format!("`{}` was edited, so it is not changed", file.path);
             Ok(vec![Change::Kept(path), Change::Note(note)])
         }
         before => Ok(vec![store(&path, before.as_deref(), file.text)?, Change::Note(file.note.to_owned())]),
@@ -40,7 +40,7 @@ pub(super) fn uninstall(root: &Path, file: File) -> Result<Vec<Change>, Error> {
     let path = root.join(file.path);
     match read(&path)? {
         Some(text) if text == file.text => remove(&path),
-        Some(_) => Ok(vec![Change::Note(format!("`{}` was changed: remove it yourself", file.path))]),
+        Some(_) => Ok(vec![Change::Note(format!("`{}` was edited: remove it yourself", file.path))]),
         None => Ok(vec![Change::Kept(path)]),
     }
 }

@@ -66,7 +66,7 @@ pub fn installed(root: &Path, name: &str) -> Result<Option<String>, Error> {
     Ok(Some(text).filter(|text| executable && is_ours(text)))
 }
 
-/// Install every hook.
+/// Installs every hook.
 pub(super) fn install(root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
     let folder = hooks_folder(root)?;
     refuse_shared(root, &folder)?;
@@ -77,18 +77,18 @@ pub(super) fn install(root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
         if before.as_deref().is_some_and(|text| !is_ours(text)) {
             let kept = folder.join(format!("{name}{BEFORE}"));
             if kept.exists() {
-                let message = format!("`{}` is in the way: both it and `{}` are hooks", kept.display(), path.display());
-                return Err(Error::input(message).hint("remove the one that is not used any more".to_owned()));
+                let message = format!("both `{}` and `{}` are hooks", kept.display(), path.display());
+                return Err(Error::input(message).hint("remove the one that you do not use".to_owned()));
             }
             fs::rename(&path, &kept)
                 .map_err(|error| Error::input(format_args!("cannot rename `{}`", path.display())).because(error))?;
-            changes.push(Change::Note(format!("the hook `{name}` that was there still runs first")));
+            changes.push(Change::Note(format!("the existing hook `{name}` still runs first")));
         }
         let before = before.filter(|text| is_ours(text));
         changes.push(store(&path, before.as_deref(), &script(name, gate))?);
         let executable = fs::set_permissions(&path, fs::Permissions::from_mode(0o755));
         executable.map_err(|error| {
-            Error::input(format_args!("cannot make `{}` executable", path.display())).because(error)
+            Error::input(format_args!("cannot create `{}` executable", path.display())).because(error)
         })?;
     }
     Ok(changes)
@@ -103,11 +103,11 @@ fn refuse_shared(root: &Path, folder: &Path) -> Result<(), Error> {
     if folder.starts_with(&common) || folder.starts_with(&top) {
         return Ok(());
     }
-    let message = format!("`core.hooksPath` is `{}`, which is not part of this repository", folder.display());
+    let message = format!("`core.hooksPath` is `{}`, which is outside this repository", folder.display());
     Err(Error::input(message).hint("set it for this repository: `git config core.hooksPath .githooks`".to_owned()))
 }
 
-/// Remove every hook of ours, and restore what was there before.
+/// Removes every hook of ours, and restores what was there before.
 pub(super) fn uninstall(root: &Path) -> Result<Vec<Change>, Error> {
     let folder = hooks_folder(root)?;
     let mut changes = Vec::new();

@@ -99,7 +99,7 @@ fn holds_ours(entry: &CstNode, host: Host) -> bool {
     is(&value) || value["hooks"].as_array().into_iter().flatten().any(is)
 }
 
-/// Remove our handlers from a list; a group that holds others keeps them.
+/// Removes our handlers from a list; a group that holds others keeps them.
 fn remove_ours(groups: &CstArray, host: Host) -> bool {
     let mut removed = false;
     for group in groups.elements().into_iter().filter(|group| holds_ours(group, host)) {

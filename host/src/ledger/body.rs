@@ -64,7 +64,7 @@ fn started(id: u32) -> Option<u64> {
 pub struct Ended {
     /// The step.
     pub step: String,
-    /// What it came to: `success`, `failure`, `timeout`, …
+    /// The result: `success`, `failure`, `timeout`, …
     pub outcome: String,
     /// How long it took.
     pub duration_ms: f64,
@@ -98,7 +98,7 @@ pub struct Bounce {
     /// How many there may be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<u32>,
-    /// What was said to whoever did the work.
+    /// What was said to the author of the work.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub feedback: String,
     /// The digest of what was wrong: see [`super::history::failure_digest`].
@@ -220,7 +220,7 @@ pub struct Pruned {
     pub last_hash: String,
     /// How many entries of each kind there were.
     pub kinds: BTreeMap<String, u64>,
-    /// How many runs came to what.
+    /// How many runs had which result.
     pub runs: BTreeMap<String, u64>,
 }
 

@@ -63,7 +63,7 @@ impl PastRun {
         self.record().filter(|record| record.status != Status::Pass)?.class.as_ref()
     }
 
-    /// Whether it counts as an attempt of whoever does the work: not where the work waits for something else, or the
+    /// Whether it counts as an attempt of the executor: not where the task is blocked, or the
     /// verifier broke.
     pub fn is_attempt(&self) -> bool {
         !matches!(self.class(), Some(Class::Blocked | Class::Infra))
@@ -130,7 +130,7 @@ pub struct TaskHistory {
 }
 
 impl TaskHistory {
-    /// Read what is known about a task. A run of another gate counts too: the task is the same.
+    /// Reads what is known about a task. A run of another gate counts too: the task is the same.
     pub fn read(ledger: &dyn Ledger, project: &Project, task: &str) -> Result<Self, LedgerError> {
         let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff, EntryKind::Resume];
         let filter = Filter { task: Some(task.to_owned()), ..Filter::of(project).kinds(&kinds) };
@@ -228,7 +228,7 @@ pub struct Bounces {
 }
 
 impl Bounces {
-    /// Count the bounces of a session by a gate.
+    /// Counts the bounces of a session by a gate.
     pub fn read(ledger: &dyn Ledger, project: &Project, session: &str, gate: &str) -> Result<Self, LedgerError> {
         let filter = Filter {
             session: Some(session.to_owned()),
@@ -329,7 +329,7 @@ pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Fa
     Ok(facts)
 }
 
-/// Why a run asks for a person, if it does.
+/// Why a run needs human review, if it does.
 fn needs_person(record: &Record) -> Option<String> {
     if !record.gate.escalated {
         return None;
@@ -340,7 +340,7 @@ fn needs_person(record: &Record) -> Option<String> {
         (Some(vote), _) => format!("the vote is {}", vote.decision),
         _ => match deepest.verdict.as_ref().map(|verdict| verdict.summary.as_str()) {
             Some(summary) if !summary.is_empty() => summary.to_owned(),
-            _ => "it asks for a person".to_owned(),
+            _ => "a verifier asked for human review".to_owned(),
         },
     };
     Some(crate::text::clean_line(&format!("{}: {why}", deepest.name), 500))

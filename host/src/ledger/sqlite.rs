@@ -13,10 +13,10 @@ use super::{
     Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey, body::Pruned,
 };
 use crate::text;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 const FILE: &str = "ledger.db";
@@ -59,7 +59,7 @@ pub struct SqliteLedger {
 }
 
 impl SqliteLedger {
-    /// Open the ledger in a folder, and make both if they are not there. A folder that others can write to is refused.
+    /// Opens the ledger in a folder, and makes both if they are not there. A folder that others can write to is refused.
     pub fn open(folder: &Path) -> Result<Self, LedgerError> {
         let path = folder::prepare(folder)?.join(FILE);
         let connection = connect(&path).map_err(|error| unusable(folder, &error))?;
@@ -78,14 +78,14 @@ impl SqliteLedger {
 
     fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
         // A panic while it was held can have left nothing but a transaction that is rolled back.
-        self.connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.connection.lock()
     }
 
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, LedgerError>) -> Result<T, LedgerError> {
         read(self.lock().as_ref().ok_or_else(closed)?)
     }
 
-    /// Do something in a transaction that holds the lock for writing. An error closes the connection.
+    /// Does something in a transaction that holds the lock for writing. An error closes the connection.
     fn write<T>(
         &self,
         durability: Durability,
@@ -105,7 +105,7 @@ impl SqliteLedger {
         Ok(done)
     }
 
-    /// Refuse to go on where the end was cut off: whatever is appended would hide it.
+    /// Refuses to go on where the end was cut off: whatever is appended would hide it.
     fn tail(&self, transaction: &Transaction<'_>) -> Result<Tail, LedgerError> {
         let tail = Tail::read(transaction)?;
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
@@ -249,7 +249,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Make the tables. Of many processes that begin at once, one does.
+/// Makes the tables. Of many processes that begin at once, one does.
 fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     // It is tried again while another process does the same: that is not waited for by SQLite itself.
     let deadline = std::time::Instant::now() + PATIENCE;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the runs of a project came to.
+/// The results of the runs of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// How many runs there were.
@@ -19,7 +19,7 @@ pub struct Stats {
     pub passed: u64,
     /// How many failed.
     pub failed: u64,
-    /// How many came to no verdict.
+    /// How many ended without a verdict.
     pub undecided: u64,
     /// How many were interrupted.
     pub interrupted: u64,
@@ -104,7 +104,7 @@ pub struct FailureEntry {
 const RECENT: usize = 20;
 
 impl Stats {
-    /// Count what a project's ledger holds.
+    /// Counts what a project's ledger holds.
     pub fn read(ledger: &dyn Ledger, project: &Project) -> Result<Self, LedgerError> {
         let entries = ledger.entries(&Filter::of(project))?;
         let mut stats = Self::default();

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum State {
+pub enum TaskState {
     /// Nothing has begun.
     Pending,
     /// The executor works.
@@ -32,7 +32,7 @@ pub enum State {
     Skipped,
 }
 
-impl State {
+impl TaskState {
     /// Every state.
     pub const ALL: [Self; 9] = [
         Self::Pending,
@@ -63,7 +63,7 @@ impl State {
 
     /// Whether the protocol knows this step. Only a review approves, and nothing is reviewed that was not verified.
     pub fn may_become(self, next: Self) -> bool {
-        use State::{Approved, Blocked, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
+        use TaskState::{Approved, Blocked, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
         match (self, next) {
             (Pending, Executing) | (Executing, Verifying) | (Verifying, Reviewing) | (Reviewing, Approved) => true,
             (Executing | Verifying | Reviewing, Failed | Blocked) | (Reviewing, Rejected) => true,
@@ -110,7 +110,7 @@ pub struct TaskStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Its state.
-    pub gate_status: State,
+    pub gate_status: TaskState,
     /// Which step: 1 the executor, 2 the commands and rules, 3 the review.
     pub gate_step: u8,
     /// What the executor did: `pending`, `running`, `success`, `failure` or `blocked`.
@@ -137,7 +137,7 @@ pub struct TaskStatus {
     pub overridden: Option<String>,
     /// Every state that it was in.
     #[serde(skip)]
-    pub path: Vec<State>,
+    pub path: Vec<TaskState>,
 }
 
 /// Where a task is, by its entries in the order of their numbers.
@@ -146,7 +146,7 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
         task: task.to_owned(),
         name: String::new(),
         phase: None,
-        gate_status: State::Pending,
+        gate_status: TaskState::Pending,
         gate_step: 1,
         executor_status: "pending",
         verify_status: "pending",
@@ -157,7 +157,7 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
         max_attempts: None,
         previous_failures: Vec::new(),
         overridden: None,
-        path: vec![State::Pending],
+        path: vec![TaskState::Pending],
     };
     let runs = history::runs(entries)?;
     for entry in entries {
@@ -173,12 +173,12 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
                                 && other.labels.run == entry.labels.run
                         });
                         status.executor_status = if ended || !alive { "failure" } else { "running" };
-                        status.reach(State::Executing);
+                        status.reach(TaskState::Executing);
                         if !ended && !alive {
-                            status.reach(State::Failed);
+                            status.reach(TaskState::Failed);
                         }
                     }
-                    "review" if alive => status.reach(State::Reviewing),
+                    "review" if alive => status.reach(TaskState::Reviewing),
                     "gate" => {
                         if let Some(run) = runs.iter().find(|run| run.run == entry.labels.run) {
                             status.take(run);
@@ -192,15 +192,15 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
                 if ended.step == "executor" {
                     (status.executor_status, _) = match ended.outcome.as_str() {
                         "success" => ("success", ()),
-                        "blocked" => ("blocked", status.reach(State::Blocked)),
-                        _ => ("failure", status.reach(State::Failed)),
+                        "blocked" => ("blocked", status.reach(TaskState::Blocked)),
+                        _ => ("failure", status.reach(TaskState::Failed)),
                     };
                 }
             }
             EntryKind::Override => {
                 let said: Override = entry.read()?;
                 status.overridden = Some(said.word().to_owned());
-                status.reach(State::Skipped);
+                status.reach(TaskState::Skipped);
             }
             _ => {}
         }
@@ -233,8 +233,8 @@ pub fn failure(run: &PastRun) -> String {
 }
 
 impl TaskStatus {
-    /// Go to a state by the steps that the protocol knows.
-    fn reach(&mut self, state: State) {
+    /// Goes to a state by the steps that the protocol knows.
+    fn reach(&mut self, state: TaskState) {
         if self.gate_status == state {
             return;
         }
@@ -243,22 +243,22 @@ impl TaskStatus {
             self.path.push(step);
         }
         self.gate_step = match self.gate_status {
-            State::Pending | State::Executing => 1,
-            State::Verifying => 2,
-            State::Reviewing | State::Approved | State::Rejected => 3,
-            State::Failed | State::Blocked | State::Skipped => self.gate_step,
+            TaskState::Pending | TaskState::Executing => 1,
+            TaskState::Verifying => 2,
+            TaskState::Reviewing | TaskState::Approved | TaskState::Rejected => 3,
+            TaskState::Failed | TaskState::Blocked | TaskState::Skipped => self.gate_step,
         };
     }
 
-    /// Take over what a run came to.
+    /// Takes over the result of a run.
     fn take(&mut self, run: &PastRun) {
-        self.reach(State::Verifying);
+        self.reach(TaskState::Verifying);
         self.overridden = None;
         match &run.ending {
             Ending::Running => (self.verify_status, self.architect_status) = ("running", "pending"),
             Ending::Interrupted => {
                 (self.verify_status, self.architect_status) = ("failed", "pending");
-                self.reach(State::Failed);
+                self.reach(TaskState::Failed);
             }
             Ending::Recorded(record) => self.take_record(record),
         }
@@ -300,10 +300,10 @@ impl TaskStatus {
             () => "pending",
         };
         self.reach(match (record.status, &record.class) {
-            (Status::Pass, _) => State::Approved,
-            (_, Some(Class::Blocked)) => State::Blocked,
-            (_, Some(Class::ReviewRejection)) => State::Rejected,
-            _ => State::Failed,
+            (Status::Pass, _) => TaskState::Approved,
+            (_, Some(Class::Blocked)) => TaskState::Blocked,
+            (_, Some(Class::ReviewRejection)) => TaskState::Rejected,
+            _ => TaskState::Failed,
         });
     }
 }
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn only_the_steps_of_the_protocol_are_taken() {
-        use State::{Approved, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
+        use TaskState::{Approved, Executing, Failed, Pending, Rejected, Reviewing, Skipped, Verifying};
         for (from, to, allowed) in [
             (Pending, Executing, true),
             (Pending, Approved, false),
@@ -365,8 +365,8 @@ mod tests {
 
     #[test]
     fn every_state_is_reached_by_steps_that_are_known() {
-        for from in State::ALL {
-            for to in State::ALL.into_iter().filter(|to| *to != from && *to != State::Pending) {
+        for from in TaskState::ALL {
+            for to in TaskState::ALL.into_iter().filter(|to| *to != from && *to != TaskState::Pending) {
                 let path = from.on_the_way(to);
                 assert_eq!(path.last(), Some(&to), "{from:?} → {to:?}");
                 let mut before = from;
@@ -380,8 +380,8 @@ mod tests {
 
     #[test]
     fn nothing_is_approved_without_having_been_reviewed() {
-        for state in State::ALL {
-            assert_eq!(state.may_become(State::Approved), state == State::Reviewing, "{state:?}");
+        for state in TaskState::ALL {
+            assert_eq!(state.may_become(TaskState::Approved), state == TaskState::Reviewing, "{state:?}");
         }
     }
 }

@@ -43,7 +43,7 @@ impl Done {
         Past { status, class: self.summary.class.clone() }
     }
 
-    /// Why a person is needed whatever the numbers say.
+    /// Why human review is needed whatever the numbers say.
     pub(super) fn needs_person(&self) -> Option<String> {
         let record = self.record.as_ref().filter(|record| record.status != Status::Pass)?;
         record.marks.contains(&Mark::NeedsPerson).then(|| match record.gate.reason.as_str() {
@@ -54,7 +54,7 @@ impl Done {
 }
 
 impl Driver<'_> {
-    /// Run the executor, and judge what it did. `before` is the digest of the work before the loop began,
+    /// Runs the executor, and judges what it did. `before` is the digest of the work before the loop began,
     /// `earlier` the records of the attempts before this one.
     pub(super) fn attempt(
         &self,
@@ -106,7 +106,7 @@ impl Driver<'_> {
         feedback::feedback_in(&record.gate, &Round::new(number, allowed, &record.gate, before))
     }
 
-    /// Run the gate.
+    /// Runs the gate.
     fn judge(
         &self,
         number: u32,

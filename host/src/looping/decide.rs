@@ -3,7 +3,7 @@
 use super::attempt::Done;
 use super::record::{Ended, State};
 use crate::config::Loop;
-use crate::retry::{self, Again, Decision, EscalationLevel, EscalationPolicy, Facts, Retries, RetryPolicy};
+use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Facts, Retries, RetryDecision, RetryPolicy};
 use crate::verdict::{Class, Status};
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ impl Rules {
         Self { bounces, stop_when_unchanged: budgets.stops_when_unchanged(), retry, escalation }
     }
 
-    /// Decide. `bounces` is how often the work was sent back, `last` the digest of what was wrong the last time.
+    /// Decides. `bounces` is how often the work was sent back, `last` the digest of what was wrong the last time.
     pub(super) fn next(&self, done: &Done, facts: &Facts, bounces: u32, last: Option<&str>) -> Next {
         if let Some(why) = &done.unjudgeable {
             return Next::End(Ended::escalated(State::Escalated, "unjudgeable", why.clone()));
@@ -79,17 +79,17 @@ impl Rules {
             return failed("turns", "the executor used up its turns before it was done".to_owned());
         }
         match decision {
-            Decision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
-            Decision::Stop { why } => Next::End(Ended::new(State::Blocked, why, None)),
+            RetryDecision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
+            RetryDecision::Stop { why } => Next::End(Ended::new(State::Blocked, why, None)),
             // A person is needed, whatever is left of the budgets.
-            Decision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
+            RetryDecision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
                 escalated(level, trigger, why)
             }
             // Nothing that the executor could do about it.
-            Decision::Retry { who: Again::Verifier, .. } => {
+            RetryDecision::Retry { who: Again::Verifier, .. } => {
                 escalated(EscalationLevel::Notify, "infra", "a verifier gave no answer".to_owned())
             }
-            Decision::Escalate { level, trigger, why } if is_infra(done) => escalated(level, trigger, why),
+            RetryDecision::Escalate { level, trigger, why } if is_infra(done) => escalated(level, trigger, why),
             _ if bounces >= self.bounces => {
                 let times = if bounces == 1 { "once".to_owned() } else { format!("{bounces} times") };
                 failed("max_bounces", format!("the work was sent back {times}, which is all that is allowed"))
@@ -97,8 +97,8 @@ impl Rules {
             _ if self.stop_when_unchanged && last == Some(done.summary.failure.as_str()) => {
                 failed("stop_when_unchanged", "the attempt failed exactly as the one before it".to_owned())
             }
-            Decision::Escalate { level, trigger, why } => escalated(level, trigger, why),
-            Decision::Retry { who: Again::Executor, after } => Next::Bounce { wait: after },
+            RetryDecision::Escalate { level, trigger, why } => escalated(level, trigger, why),
+            RetryDecision::Retry { who: Again::Executor, after } => Next::Bounce { wait: after },
         }
     }
 

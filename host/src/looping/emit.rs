@@ -3,7 +3,8 @@
 use super::record::{Ended, State};
 use crate::event::{Event, Observer, What};
 use crate::outcome::NodeKind;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Numbers the events of a loop, and hands them to the observer.
@@ -86,8 +87,8 @@ impl Emitter {
         }
     }
 
-    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counts(&self) -> parking_lot::MutexGuard<'_, Counts> {
+        self.state.lock()
     }
 
     fn tell(&self, counts: &mut Counts, run: String, what: What) {

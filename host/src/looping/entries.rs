@@ -59,7 +59,7 @@ impl LoopEntries {
         let halted = history::halted(ledger.as_ref(), project)?;
         Ok(halted.map(|waiting| {
             let (seq, why) = (waiting.entry.seq, waiting.escalation.why);
-            format!("the project is halted since entry {seq} of the ledger: {why}; `gate resume` goes on")
+            format!("the project has been halted since entry {seq} of the ledger: {why}; decide with `gate resume`")
         }))
     }
 
@@ -107,7 +107,7 @@ impl LoopEntries {
         self.note(EntryKind::Bounce, "", "", &Bounce { number, allowed: Some(allowed), feedback, failure })
     }
 
-    /// That a person is needed, where one is.
+    /// That human review is needed, where one is.
     pub(super) fn escalation(&self, ended: &Ended) -> Result<(), Error> {
         let Some(trigger) = ended.trigger else { return Ok(()) };
         if let Some((ledger, project)) = &self.kept {

@@ -9,8 +9,9 @@ use crate::submission::{ExecutorEnd, Printed};
 use crate::temporary::{Purpose, Temporary};
 use crate::transcript::{Transcript, TranscriptReader};
 use crate::verdict::ErrorKind;
+use parking_lot::Mutex;
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most bytes of its output that are its claim: the end.
 const MAX_CLAIM: usize = 64 << 10;
@@ -39,7 +40,7 @@ impl Executed {
 }
 
 impl Driver<'_> {
-    /// Run the executor once, with this feedback; empty at the first attempt.
+    /// Runs the executor once, with this feedback; empty at the first attempt.
     pub(super) fn execute(&self, number: u32, feedback: &str) -> Result<Executed, Error> {
         let cannot = |error: std::io::Error| Error::host("cannot write the feedback for the executor").because(error);
         let folder = Temporary::new(Purpose::Feedback).map_err(cannot)?;
@@ -69,13 +70,13 @@ impl Driver<'_> {
         let reader = Arc::new(Mutex::new(Some(TranscriptReader::default())));
         let read = Arc::clone(&reader);
         let told = move |bytes: &[u8]| {
-            if let Some(reader) = &mut *read.lock().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(reader) = &mut *read.lock() {
                 reader.feed(bytes);
             }
             output(bytes);
         };
         let ended = super::wait(async { Ok(program.run(told).await) })?;
-        let reader = reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = reader.lock().take();
         let executed = match ended {
             Ok(ended) => executed(&ended, reader.and_then(TranscriptReader::finish)),
             Err(why) if number == 1 && why.kind() == ErrorKind::CommandNotStarted => {

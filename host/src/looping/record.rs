@@ -211,7 +211,7 @@ impl ExecutorRun {
             (_, Some(0), _) => "ended before it was done, as its transcript says".to_owned(),
             ("timeout", ..) => format!("did not end within {}", crate::config::show_duration(limit)),
             (_, Some(code), _) => format!("ended with exit code {code}"),
-            (_, None, Some(signal)) => format!("was ended by signal {signal}"),
+            (_, None, Some(signal)) => format!("was killed by signal {signal}"),
             _ => "did not end by itself".to_owned(),
         }
     }
@@ -223,7 +223,7 @@ pub(super) struct Ended {
     pub(super) state: State,
     pub(super) why: String,
     pub(super) budget: Option<String>,
-    /// What asks for a person, as a word, where something does.
+    /// What needs human review, as a word, where something does.
     pub(super) trigger: Option<&'static str>,
 }
 

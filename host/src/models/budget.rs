@@ -7,7 +7,7 @@
 use super::prompt::Rendered;
 use super::{NoAnswer, Tokens};
 use crate::config::Model;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// What is left of a model's budgets.
@@ -33,10 +33,10 @@ impl Budget {
     }
 
     fn left(&self) -> MutexGuard<'_, Left> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
-    /// Take off what a question will take.
+    /// Takes off what a question will take.
     pub(super) fn begin(&self, question: &Rendered) -> Result<Spending<'_>, NoAnswer> {
         let used_up = |what: &str| NoAnswer::Budget(what.to_owned());
         let tokens = estimate(question);

@@ -42,15 +42,15 @@ fn reply(ran: Result<Ran, NoResult>, model: &str, spending: &Spending<'_>) -> Re
             return Err(NoAnswer::Unreachable(format!("the command ended with code {code}: {said}")));
         }
         Ending::Signalled(signal) => {
-            return Err(NoAnswer::Unreachable(format!("the command was ended by signal {signal}")));
+            return Err(NoAnswer::Unreachable(format!("the command was killed by signal {signal}")));
         }
-        Ending::TimedOut => return Err(NoAnswer::Timeout("the time limit of its command".to_owned())),
+        Ending::TimedOut => return Err(NoAnswer::Timeout("the timeout of its command".to_owned())),
     }
     if ran.stdout.length > limit {
         return Err(NoAnswer::Budget("bytes".to_owned()));
     }
     if ran.stdout.length != ran.stdout.head.len() as u64 {
-        return Err(NoAnswer::Malformed(format!("it has {} bytes, which is more than is kept", ran.stdout.length)));
+        return Err(NoAnswer::Malformed(format!("it has {} bytes, which is too much", ran.stdout.length)));
     }
     let text = String::from_utf8(ran.stdout.head).map_err(|_| NoAnswer::Malformed("it is not UTF-8".to_owned()))?;
     Ok(Reply { text, stop: Stop::End, model: model.to_owned(), tokens: None })
@@ -99,19 +99,13 @@ mod tests {
         let answer = reply(ran(Ending::Exited(0), b"yes\n", 4), "local").expect("an answer");
         assert_eq!((answer.text.as_str(), answer.stop, answer.model.as_str()), ("yes\n", Stop::End, "local"));
         for (ran, expected) in [
-            (
-                ran(Ending::Exited(1), b"yes", 3),
-                "the model could not be asked: the command ended with code 1: no credit",
-            ),
-            (ran(Ending::Signalled(9), b"yes", 3), "the model could not be asked: the command was ended by signal 9"),
-            (ran(Ending::TimedOut, b"yes", 3), "the model did not answer within the time limit of its command"),
-            (
-                ran(Ending::Exited(0), b"yes", 9),
-                "the model's answer cannot be read: it has 9 bytes, which is more than is kept",
-            ),
+            (ran(Ending::Exited(1), b"yes", 3), "cannot reach the model: the command ended with code 1: no credit"),
+            (ran(Ending::Signalled(9), b"yes", 3), "cannot reach the model: the command was killed by signal 9"),
+            (ran(Ending::TimedOut, b"yes", 3), "the model did not answer within the timeout of its command"),
+            (ran(Ending::Exited(0), b"yes", 9), "the model's answer cannot be read: it has 9 bytes, which is too much"),
             (ran(Ending::Exited(0), b"yes", 11), "the budget of bytes is used up"),
             (ran(Ending::Exited(0), b"\xff", 1), "the model's answer cannot be read: it is not UTF-8"),
-            (Err(NoResult::not_started("no such program")), "the model could not be asked: no such program"),
+            (Err(NoResult::not_started("no such program")), "cannot reach the model: no such program"),
         ] {
             assert_eq!(reply(ran, "local").expect_err("no answer").to_string(), expected);
         }

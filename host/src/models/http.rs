@@ -67,7 +67,7 @@ fn make() -> Agent {
         .new_agent()
 }
 
-/// Send a request and wait for the whole answer.
+/// Sends a request and waits for the whole answer.
 pub(super) fn send(agent: &Agent, request: Request) -> Result<Response, Trouble> {
     let mut builder = agent.post(&request.url).config().timeout_global(Some(request.timeout)).build();
     for (name, value) in &request.headers {

@@ -26,7 +26,7 @@ impl Key {
                 unreachable(format!("the environment variable `{variable}` is empty; set it to the key"))
             }
             Some(key) if !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                unreachable(format!("what the environment variable `{variable}` holds is not a key"))
+                unreachable(format!("the value of the environment variable `{variable}` is not a key"))
             }
             Some(_) if model.sends_key_in_clear() => unreachable("a key is not sent over plain http".to_owned()),
             Some(key) => Ok(Some(Self(key))),

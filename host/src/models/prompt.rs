@@ -1,7 +1,7 @@
 //! From the parts of a question to the text that a model gets: what is untrusted stands between marks that carry the
 //! nonce, and cannot close its own block.
 
-use super::{NoAnswer, Part, Question};
+use super::{ModelQuestion, NoAnswer, Part};
 use crate::text::clean_line;
 use serde_json::Value;
 
@@ -37,8 +37,8 @@ impl Rendered {
 /// What stands instead of the nonce where content contains it. It was not there before the run, so somebody repeats it.
 const REMOVED: &str = "[removed]";
 
-pub(super) fn render(question: &Question, max_tokens: u32) -> Result<Rendered, NoAnswer> {
-    let Question { system, prompt, answer_schema, max_tokens: asked, nonce } = question;
+pub(super) fn render(question: &ModelQuestion, max_tokens: u32) -> Result<Rendered, NoAnswer> {
+    let ModelQuestion { system, prompt, answer_schema, max_tokens: asked, nonce } = question;
     let mut text = String::new();
     let mut marked = false;
     for part in prompt {
@@ -75,7 +75,8 @@ mod tests {
 
     fn rendered(prompt: Vec<Part>) -> Rendered {
         let nonce = "n0nce".to_owned();
-        let question = Question { system: "Judge.".into(), prompt, answer_schema: None, max_tokens: Some(9), nonce };
+        let question =
+            ModelQuestion { system: "Judge.".into(), prompt, answer_schema: None, max_tokens: Some(9), nonce };
         render(&question, 5).expect("rendered")
     }
 
@@ -106,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_schema_that_is_no_json_is_not_sent() {
-        let question = Question {
+        let question = ModelQuestion {
             system: String::new(),
             prompt: Vec::new(),
             answer_schema: Some("{".into()),

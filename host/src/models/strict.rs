@@ -5,7 +5,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Read JSON strictly.
+/// Reads JSON strictly.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0)
 }
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some(key) = map.next_key::<String>()? {
             let Strict(value) = map.next_value()?;
             if entries.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("the key `{key}` stands twice")));
+                return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
             }
             entries.insert(key, value);
         }
@@ -81,7 +81,7 @@ mod tests {
         let same = br#"{"a": [1, -2, 1.5, null, true, {"b": "x"}]}"#;
         assert_eq!(parse(same).expect("JSON"), serde_json::from_slice::<Value>(same).expect("JSON"));
         for twice in [r#"{"a": 1, "a": 2}"#, r#"[{"x": {"passed": false, "passed": true}}]"#] {
-            assert!(parse(twice.as_bytes()).expect_err("refused").to_string().contains("stands twice"));
+            assert!(parse(twice.as_bytes()).expect_err("refused").to_string().contains("duplicate key"));
         }
         let deep = "[".repeat(100_000);
         assert!(parse(deep.as_bytes()).is_err());

@@ -8,6 +8,7 @@ use super::prompt::Rendered;
 use super::{NoAnswer, Reply};
 use crate::config::{Api, Model};
 use crate::text::clean_line;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -15,7 +16,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 const VERSION: u32 = 1;
 /// A tape that is longer is not read.
@@ -37,10 +37,10 @@ pub enum Tape {
 #[non_exhaustive]
 pub enum BadTape {
     /// There is a file already.
-    #[error("cannot record models on `{}`: it exists already", .0.display())]
+    #[error("cannot record models to `{}`: the file exists", .0.display())]
     Exists(PathBuf),
     /// The file cannot be made or read.
-    #[error("cannot open the tape `{}`", .path.display())]
+    #[error("cannot open the recording `{}`", .path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -48,10 +48,10 @@ pub enum BadTape {
         source: io::Error,
     },
     /// It is too long.
-    #[error("the tape `{}` has more than {MAX_BYTES} bytes", .0.display())]
+    #[error("the recording `{}` has more than {MAX_BYTES} bytes", .0.display())]
     TooLong(PathBuf),
     /// A line is no exchange.
-    #[error("the tape `{}`, line {line}: {message}", .path.display())]
+    #[error("the recording `{}`, line {line}: {message}", .path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
@@ -168,7 +168,7 @@ fn read(line: &str) -> Result<(Key, Played), String> {
         _ => return Err("expected either `answer` or `no_answer`".to_owned()),
     };
     if question.digest(&nonce) != digest {
-        return Err("the digest is not that of the question: one of them was changed".to_owned());
+        return Err("the digest does not match the question: the line was edited".to_owned());
     }
     Ok(((name, digest), Played { nonce, came }))
 }
@@ -178,7 +178,7 @@ fn read(line: &str) -> Result<(Key, Played), String> {
 pub struct Recorder(Mutex<File>);
 
 impl Recorder {
-    /// Write an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
+    /// Writes an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
     pub(super) fn record(
         &self,
         name: &str,
@@ -196,13 +196,13 @@ impl Recorder {
             answer: came.as_ref().ok().cloned(),
             no_answer: came.as_ref().err().cloned(),
         };
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.0.lock();
         let written = serde_json::to_string(&exchange).map_err(io::Error::from).and_then(|mut line| {
             line.push('\n');
             file.write_all(line.as_bytes())?;
             file.sync_data()
         });
-        written.map_err(|error| NoAnswer::Unreachable(format!("the answer cannot be recorded: {error}")))?;
+        written.map_err(|error| NoAnswer::Unreachable(format!("cannot write to the recording: {error}")))?;
         came
     }
 }
@@ -215,11 +215,11 @@ impl Player {
     /// The recorded answer. Each is given once: a question that was asked three times has three.
     pub(super) fn play(&self, name: &str, model: &Model, question: &Rendered) -> Result<Reply, NoAnswer> {
         let key = (name.to_owned(), Asked::new(model, question).digest(&question.nonce));
-        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.0.lock();
         let played = answers.get_mut(&key).and_then(VecDeque::pop_front);
         let Some(Played { nonce, came }) = played else {
             let why = format!(
-                "the tape has no {}answer to this question",
+                "the recording has no {}answer to this question",
                 if answers.contains_key(&key) { "further " } else { "" }
             );
             return Err(NoAnswer::Unreachable(why));

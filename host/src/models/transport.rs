@@ -101,7 +101,7 @@ fn understood(model: &Model, sent: Result<Response, Trouble>, within: Duration, 
         }
         // The body may repeat a part of the key, which is not known to be one.
         401 | 403 => match &model.key_env {
-            Some(variable) => unreachable(format!("HTTP {status}: the key in `{variable}` is refused")),
+            Some(variable) => unreachable(format!("HTTP {status}: the server rejected the key in `{variable}`")),
             None => unreachable(format!("HTTP {status}: a key is needed; set `key_env`")),
         },
         408 | 429 | 500..=599 => Again(format!("HTTP {status}{}", said(&response.body)), response.retry_after),

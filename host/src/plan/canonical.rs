@@ -1,8 +1,11 @@
 //! JSON that is the same wherever it is written, to be digested.
+//!
+//! RFC 8785 (the crate `serde_json_canonicalizer`) writes every number as a double, so that two settings beyond 2^53 would
+//! have the same digest. Here numbers stay as they are.
 
 use serde_json::Value;
 
-/// Write a value without spaces and with the keys of every object in the order of their bytes.
+/// Writes a value without spaces and with the keys of every object in the order of their bytes.
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
@@ -49,5 +52,11 @@ mod tests {
         let value: Value =
             serde_json::from_str(r#"{ "b": [1, 2.5, null], "a": { "é": "\n\"", "d": true } }"#).expect("JSON");
         assert_eq!(canonical(&value), r#"{"a":{"d":true,"é":"\n\""},"b":[1,2.5,null]}"#);
+    }
+
+    #[test]
+    fn large_numbers_stay_apart() {
+        let written = [(1_u64 << 53), (1 << 53) + 1, u64::MAX, u64::MAX - 1].map(|number| canonical(&number.into()));
+        assert_eq!(written.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{written:?}");
     }
 }

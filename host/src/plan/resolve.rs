@@ -7,23 +7,22 @@ use crate::config::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Resolve a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
+/// Resolves a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
 /// of another.
 pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, Problems> {
     let (name, gate) = choose(config, gate)?;
     let place = format!("gate.{name}");
     let mut resolving = Resolving { config, resolver, verifiers: BTreeMap::new(), problems: Vec::new() };
     if gate.terms.mode == Some(Mode::Shadow) {
-        let problem =
-            config.places.problem(&format!("{place}.mode"), "expected a gate that decides, found one in shadow");
+        let problem = config.places.problem(&format!("{place}.mode"), "a gate in shadow mode cannot be run by itself");
         resolving
             .problems
-            .push(problem.hint("put `mode` on its members, or make it a member of another gate".to_owned()));
+            .push(problem.hint("set `mode` on its members, or make it a member of another gate".to_owned()));
     }
     let root = resolving.gate(name, &place, &gate.rule, &gate.terms, 1, Inherited::default());
     Problems::none_of(resolving.problems)?;
     // Without a problem there is a root.
-    let root = root.ok_or_else(|| Problem::new(place, "expected a gate that can be resolved"))?;
+    let root = root.ok_or_else(|| Problem::new(place, "the gate cannot be resolved"))?;
     let mut plan = Plan {
         format: FORMAT,
         deadline: config.deadline,
@@ -63,14 +62,13 @@ fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c co
         };
         return gate.map(|(name, gate)| (name.as_str(), gate)).ok_or_else(|| {
             let names: Vec<&str> = names().collect();
-            Problem::new("", "expected the name of a gate, since there are several")
-                .hint(format!("name {}", one_of(&names)))
+            Problem::new("", "name a gate: there are several").hint(format!("name {}", one_of(&names)))
         });
     };
     config.gates.get_key_value(name).map(|(name, gate)| (name.as_str(), gate)).ok_or_else(|| {
         let message = format!("expected the name of a gate, found `{}`", crate::text::clean_line(name, 60));
         let hint = match config.checks.get(name) {
-            Some(_) => Some(format!("`{name}` is a check: a gate with `all = [\"{name}\"]` runs it")),
+            Some(_) => Some(format!("`{name}` is a check; run it by a gate with `all = [\"{name}\"]`")),
             None => nearest(name, names()),
         };
         Problem::new("", message).hint(hint)
@@ -195,7 +193,7 @@ impl Resolving<'_> {
             (None, Shape::Submission) => Vec::new(),
         };
         if files.is_empty() && shape == Shape::File {
-            let message = format!("expected `files`, since the verifier `{}` has none of its own", check.verifier);
+            let message = format!("expected `files`: the verifier `{}` has no default patterns", check.verifier);
             self.problems.push(self.config.places.problem(&format!("check.{}", check.name), message));
             return None;
         }
@@ -228,18 +226,18 @@ impl Resolving<'_> {
         })
     }
 
-    /// Note every word about files where none is judged: it would have no effect.
+    /// Notes every word about files where none is judged: it would have no effect.
     fn refuse_files(&mut self, member: &config::Member, check: &config::Check) {
         let of_check = format!("check.{}", check.name);
         for (place, terms) in [(&member.place, &member.terms), (&of_check, &check.terms)] {
             for (key, given) in [("files", &terms.files), ("exclude", &terms.exclude)] {
                 if given.is_some() {
                     let message = format!(
-                        "expected no `{key}`, since the verifier `{}` judges the submission and not files",
+                        "`{key}` is not allowed: the verifier `{}` checks the submission, not files",
                         check.verifier
                     );
                     let hint = format!(
-                        "on a gate it decides whether that runs: `{{ all = [\"{}\"], {key} = […] }}`",
+                        "on a gate, it decides whether the gate runs: `{{ all = [\"{}\"], {key} = […] }}`",
                         check.name
                     );
                     self.problems.push(self.config.places.problem(&format!("{place}.{key}"), message).hint(hint));
@@ -248,7 +246,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// Ask the resolver once for each check.
+    /// Asks the resolver once for each check.
     fn verifier(&mut self, check: &config::Check) -> Option<Resolved> {
         if let Some(known) = self.verifiers.get(&check.name) {
             return known.clone();

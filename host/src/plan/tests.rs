@@ -65,11 +65,11 @@ fn the_gate_is_the_only_or_the_default_or_the_outermost() {
     let two = format!("gate.a.all = [\"c\"]\ngate.b.all = [\"c\"]\n{CHECK}");
     assert_eq!(plan_of(&two, Some("b")).expect("a plan").root.name, "b");
     for (name, expected) in [
-        (None, "expected the name of a gate, since there are several\nhint: name `a` or `b`"),
+        (None, "name a gate: there are several\nhint: name `a` or `b`"),
         (Some("zzz"), "expected the name of a gate, found `zzz`\nhint: expected `a` or `b`"),
         (
             Some("c"),
-            "expected the name of a gate, found `c`\nhint: `c` is a check: a gate with `all = [\"c\"]` runs it",
+            "expected the name of a gate, found `c`\nhint: `c` is a check; run it by a gate with `all = [\"c\"]`",
         ),
     ] {
         assert_eq!(problems(&two, name), expected);
@@ -198,7 +198,7 @@ fn a_quorum_becomes_the_number_of_voices_that_may_be_missing() {
         ),
         (
             "vote = [\"a\", \"b\"]\nthreshold = 2\nindependent = true",
-            "3:13: gate.g.threshold: expected at most the weight of all independent voices (1), found `2`",
+            "3:13: gate.g.threshold: expected at most the total weight of the independent voices (1), found `2`",
         ),
         (
             "vote = [\"a\", { use = \"b\", mode = \"shadow\" }]\nquorum = 2",
@@ -228,10 +228,10 @@ verifier = \"s\"
 exclude = [\"*.b\"]
 ";
     let expected =
-        "2:29: gate.g.all[0].files: expected no `files`, since the verifier `s` judges the submission and not files
-hint: on a gate it decides whether that runs: `{ all = [\"s\"], files = […] }`
-7:11: check.t.exclude: expected no `exclude`, since the verifier `s` judges the submission and not files
-hint: on a gate it decides whether that runs: `{ all = [\"t\"], exclude = […] }`";
+        "2:29: gate.g.all[0].files: `files` is not allowed: the verifier `s` checks the submission, not files
+hint: on a gate, it decides whether the gate runs: `{ all = [\"s\"], files = […] }`
+7:11: check.t.exclude: `exclude` is not allowed: the verifier `s` checks the submission, not files
+hint: on a gate, it decides whether the gate runs: `{ all = [\"t\"], exclude = […] }`";
     assert_eq!(problems(file, None), expected);
 }
 
@@ -253,7 +253,7 @@ verifier = \"b\"
 hint: look again
 7:22: check.settings.settings.other: unknown
 7:31: check.settings.settings.max: too small
-8:1: check.none: expected `files`, since the verifier `n` has none of its own
+8:1: check.none: expected `files`: the verifier `n` has no default patterns
 11:12: check.glob.verifier: expected a pattern such as `**/*.rs`, found `[`: unclosed character class; missing ']'";
     assert_eq!(problems(file, None), expected);
 }
@@ -263,8 +263,8 @@ fn a_gate_in_shadow_is_not_run_by_itself() {
     let file = "[gate.g]\nall = [\"c\"]\nmode = \"shadow\"\n[check.c]\nverifier = \"s\"";
     assert_eq!(
         problems(file, None),
-        "3:8: gate.g.mode: expected a gate that decides, found one in shadow\n\
-         hint: put `mode` on its members, or make it a member of another gate"
+        "3:8: gate.g.mode: a gate in shadow mode cannot be run by itself\n\
+         hint: set `mode` on its members, or make it a member of another gate"
     );
 }
 
@@ -285,6 +285,16 @@ fn equal_meanings_have_equal_plans_and_other_meanings_other_digests() {
         ));
         assert_ne!(one.digest(), other.digest(), "{change}");
     }
+}
+
+/// Machines compare plans by their digests, and ledgers keep them: the digest of the same file never changes by accident.
+/// Whoever changes it on purpose raises the plan's `format`.
+#[test]
+fn the_digest_of_a_sample_is_frozen() {
+    let sample = "[gate.g]\ntiers = [\"a\", \"v\"]\n[gate.a]\nall = [\"c\"]\n[gate.v]\nvote = \"d\"\nvoters = 3\nquorum = 2\n\
+                  [check.c]\nverifier = \"f\"\nfiles = [\"**/*.rs\"]\nsettings = { b = 2, a = 1.5 }\ntimeout = \"1m\"\n\
+                  [check.d]\nverifier = \"s\"\ngrants = [\"workspace\"]\nmin_confidence = 0.6\n";
+    assert_eq!(plan(sample).digest(), "sha256:5b72c0534d07ce3b78fd798209322c06dd10a2e6a52b449186bba22b041058af");
 }
 
 #[test]

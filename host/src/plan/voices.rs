@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// configuration calls them.
 type Voice<'p> = (&'p str, BTreeSet<(Api, &'p Option<String>, &'p Option<String>, &'p Option<String>)>);
 
-/// Count a vote's voices, or say at which key and why it can never be decided.
+/// Counts a vote's voices, or says at which key and why it can never be decided.
 ///
 /// Voters that never decide, being disabled or in shadow, do not count.
 pub(super) fn count(
@@ -43,7 +43,10 @@ pub(super) fn count(
         && number > weight
         && count > 0
     {
-        problems.push(("threshold", format!("expected at most the weight of all {who} ({weight}), found `{number}`")));
+        problems.push((
+            "threshold",
+            format!("expected at most the total weight of the {who} ({weight}), found `{number}`"),
+        ));
     }
     if !problems.is_empty() {
         return Err(problems);

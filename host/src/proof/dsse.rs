@@ -50,7 +50,7 @@ pub enum BadEnvelope {
     #[error("{0} is not base64")]
     NotBase64(&'static str),
     /// Too few keys signed it.
-    #[error("{valid} of the {needed} keys that are needed signed it")]
+    #[error("signed by {valid} of {needed} required keys")]
     TooFew {
         /// How many did.
         valid: usize,
@@ -96,7 +96,7 @@ impl SigningKey {
         key_id(&self.public())
     }
 
-    /// Sign a payload.
+    /// Signs a payload.
     pub fn sign(&self, payload_type: &str, body: &[u8]) -> Signature {
         let sig = self.0.sign(&pae(payload_type, body));
         Signature { keyid: Some(self.id()), sig: STANDARD.encode(sig.as_ref()) }

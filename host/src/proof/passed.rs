@@ -8,7 +8,7 @@ use crate::verdict::Status;
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct VerificationRequest {
     /// The digest of the change.
     pub tree: String,
     /// The commit that the change is relative to.
@@ -23,7 +23,7 @@ pub struct Question {
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum Verification {
     /// Yes, in this run.
     Passed(Box<Entry>),
     /// No, and a person let it through, which the policy accepts.
@@ -37,14 +37,14 @@ pub enum Answer {
     },
 }
 
-/// Look for a pass of this tree by this plan among the entries about it, in the order of their numbers. A later run that
+/// Looks for a pass of this tree by this plan among the entries about it, in the order of their numbers. A later run that
 /// did not pass outranks an earlier pass.
-pub fn answer(entries: &[Entry], question: &Question) -> Result<Answer, LedgerError> {
+pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verification, LedgerError> {
     let mut nearest: Option<(String, &Entry)> = None;
     for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Run) {
         let record = entry.record()?;
         match fault(&record, question) {
-            None => return Ok(Answer::Passed(Box::new(entry.clone()))),
+            None => return Ok(Verification::Passed(Box::new(entry.clone()))),
             Some((why, decides)) => {
                 nearest.get_or_insert((why, entry));
                 if decides {
@@ -61,31 +61,31 @@ pub fn answer(entries: &[Entry], question: &Question) -> Result<Answer, LedgerEr
             None => false,
         };
         if covered && question.accept_overrides {
-            return Ok(Answer::Overridden(Box::new(entry.clone()), Box::new(granted)));
+            return Ok(Verification::Overridden(Box::new(entry.clone()), Box::new(granted)));
         }
         if covered {
-            let why = format!("it is {}, which the policy does not accept", granted.word());
-            return Ok(Answer::NotPassed { why, nearest: Some(Box::new(entry.clone())) });
+            let why = format!("it is {}, which `[overrides] accept` does not allow", granted.word());
+            return Ok(Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) });
         }
     }
     Ok(match nearest {
-        None => Answer::NotPassed { why: "no run has judged it".to_owned(), nearest: None },
-        Some((why, entry)) => Answer::NotPassed { why, nearest: Some(Box::new(entry.clone())) },
+        None => Verification::NotPassed { why: "no run checked this change".to_owned(), nearest: None },
+        Some((why, entry)) => Verification::NotPassed { why, nearest: Some(Box::new(entry.clone())) },
     })
 }
 
 /// Why a run is no proof, and whether earlier runs no longer count.
-fn fault(record: &Record, question: &Question) -> Option<(String, bool)> {
+fn fault(record: &Record, question: &VerificationRequest) -> Option<(String, bool)> {
     let run = &record.run;
     if record.plan != question.plan {
-        return Some((format!("run {run} judged it by another plan ({})", record.plan), false));
+        return Some((format!("run {run} checked it with another plan ({})", record.plan), false));
     }
     if record.base != question.base {
         let base = record.base.as_deref().unwrap_or("no commit");
-        return Some((format!("run {run} judged it on another base ({base})"), false));
+        return Some((format!("run {run} checked it on another base ({base})"), false));
     }
     if record.status != Status::Pass {
-        return Some((format!("run {run} came to `{}`", record.status), true));
+        return Some((format!("the result of run {run} is `{}`", record.status), true));
     }
     if let Some(mark) =
         record.marks.iter().find(|mark| matches!(mark, Mark::Replayed | Mark::LeftOut | Mark::AuthorsWord))
@@ -110,8 +110,8 @@ mod tests {
         record
     }
 
-    fn question() -> Question {
-        Question {
+    fn question() -> VerificationRequest {
+        VerificationRequest {
             tree: "sha256:t".to_owned(),
             base: Some("b".to_owned()),
             plan: "p".to_owned(),
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    fn ask(records: &[Record], question: &Question) -> Answer {
+    fn ask(records: &[Record], question: &VerificationRequest) -> Verification {
         let folder = tempfile::tempdir().expect("a folder");
         let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
         let project = Project::at(std::path::Path::new("/p"));
@@ -150,7 +150,7 @@ mod tests {
             (vec![Record { tree: Some("sha256:u".to_owned()), ..pass() }], false),
         ] {
             let found = ask(&records, &question());
-            assert_eq!(matches!(found, Answer::Passed(_)), passed, "{records:#?}\n{found:?}");
+            assert_eq!(matches!(found, Verification::Passed(_)), passed, "{records:#?}\n{found:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a run came to, as an in-toto statement with a test-result predicate (v0.1).
+//! The result of a run, as an in-toto statement with a test-result predicate (v0.1).
 
 use crate::ledger::Entry;
 use crate::outcome::{NodeKind, Outcome};

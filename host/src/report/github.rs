@@ -15,7 +15,7 @@ use std::io::{self, Write};
 /// How many annotations of one level a step shows.
 const MAX_SHOWN: usize = 10;
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn github(out: &mut dyn Write, record: &Record, style: Style) -> io::Result<()> {
     let token = random::<16>().map(|bytes| hex(&bytes)).ok_or_else(|| io::Error::other("no random bytes"))?;
     writeln!(out, "::stop-commands::{token}")?;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn gitlab(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let mut entries = Entries::default();
     for member in view::checks(record) {

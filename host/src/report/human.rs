@@ -1,4 +1,4 @@
-//! The report for people: a line for each member, its findings below it, and what it came to.
+//! The report for people: a line for each member, its findings below it, and its result.
 //!
 //! Every text of a verifier was bounded and cleaned when it arrived; here its lines are indented, so that it cannot
 //! pass for a line of ours.
@@ -7,8 +7,9 @@ use super::counts;
 use crate::outcome::{ModelUse, Node, NodeKind, Outcome, SkipReason};
 use crate::record::{Mark, Record};
 use crate::submission::CommandEvidence;
-use crate::text::clean_line;
+use crate::text::{clean_line, paint};
 use crate::verdict::{Failure, Finding, Level, Status};
+use anstyle::AnsiColor;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub struct Style {
 /// Findings of one check that are shown; the others are counted.
 const MAX_SHOWN: usize = 20;
 
-/// Write the report.
+/// Writes the report.
 pub fn human(out: &mut dyn Write, record: &Record, style: Style) -> io::Result<()> {
     let gate = &record.gate;
     let shown = if gate.kind == NodeKind::Check { std::slice::from_ref(gate) } else { &gate.children };
@@ -62,7 +63,7 @@ impl Lines<'_> {
             let word = if node.outcome == Outcome::NotApplicable { "n/a" } else { node.outcome.as_str() };
             // Padded by hand: colours have no width.
             let padding = " ".repeat(12usize.saturating_sub(word.len()));
-            let word = paint(self.style, colour(node.outcome), word);
+            let word = paint(self.style.color, colour(node.outcome), word);
             let indent = "  ".repeat(depth);
             let width = self.width.saturating_sub(indent.len());
             let line = format!("{word}{padding}{indent}{:width$}  {}", node.name, detail(node, self.style.verbose));
@@ -88,7 +89,7 @@ impl Lines<'_> {
         if verdict.status == Status::Abstain && node.files.is_some() && node.outcome == Outcome::Abstain {
             self.text(
                 4,
-                "hint: `exclude` in its check (gate.toml; `gate init` writes one) leaves out what it cannot judge",
+                "hint: to skip files that it cannot check, add `exclude` to the check in gate.toml (`gate init` writes one)",
             )?;
         }
         let most = if self.style.verbose { usize::MAX } else { MAX_SHOWN };
@@ -103,8 +104,11 @@ impl Lines<'_> {
         for command in node.commands_to_quote() {
             let lines: Vec<&str> = command.output.trim_end().lines().collect();
             let skip = if self.style.verbose { 0 } else { lines.len().saturating_sub(MAX_SHOWN) };
-            let from =
-                if skip > 0 { format!("it printed, after {skip} other lines:") } else { "it printed:".to_owned() };
+            let from = if skip > 0 {
+                format!("its output, without the first {skip} lines:")
+            } else {
+                "it printed:".to_owned()
+            };
             self.text(4, &format!("{from}\n{}", lines[skip..].join("\n")))?;
         }
         Ok(())
@@ -125,7 +129,7 @@ impl Lines<'_> {
             Level::Warning => YELLOW,
             Level::Note => CYAN,
         };
-        let level = paint(self.style, colour, &finding.level.to_string());
+        let level = paint(self.style.color, colour, &finding.level.to_string());
         self.text(4, &format!("{place}{level}[{}] {}", finding.code, finding.message))?;
         match &finding.hint {
             Some(hint) => self.text(6, &format!("hint: {hint}")),
@@ -146,7 +150,7 @@ impl Lines<'_> {
     fn conclusion(&mut self, record: &Record) -> io::Result<()> {
         let gate = &record.gate;
         let status = record.status;
-        let word = paint(self.style, colour(status.into()), status.as_str());
+        let word = paint(self.style.color, colour(status.into()), status.as_str());
         let counts: Vec<String> =
             counts(record).iter().map(|(outcome, count)| format!("{count} {}", plural(*outcome))).collect();
         let counts = if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") };
@@ -165,12 +169,9 @@ impl Lines<'_> {
             self.text(2, "needs human review")?;
         }
         for (mark, text) in [
-            (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
-            (Mark::LeftOut, "rests on a flag: a check was left out"),
-            (
-                Mark::AuthorsWord,
-                "rests on the author's word: a check was skipped, or passed by an evaluator's answer, because the submission says so",
-            ),
+            (Mark::Replayed, "the answers of models were replayed from a recording"),
+            (Mark::LeftOut, "a check was excluded by a flag"),
+            (Mark::AuthorsWord, "a check was skipped or satisfied because the submission says so"),
         ] {
             if record.marks.contains(&mark) {
                 self.text(2, text)?;
@@ -183,8 +184,7 @@ impl Lines<'_> {
             }
         }
         for relaxation in &gate.relaxed {
-            let text =
-                format!("rests on a relaxation: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
+            let text = format!("relaxed: {} was {} ({})", relaxation.member, relaxation.was, relaxation.by);
             self.text(2, &text)?;
         }
         Ok(())
@@ -204,7 +204,7 @@ fn asked(used: &ModelUse) -> String {
         text += &format!("; {input} tokens in, {output} out");
     }
     match (used.replayed, used.requests) {
-        (true, _) => text += "; recorded before",
+        (true, _) => text += "; replayed",
         (false, 0 | 1) => {}
         (false, requests) => text += &format!("; {requests} requests"),
     }
@@ -265,23 +265,19 @@ fn duration(duration: Duration) -> String {
     }
 }
 
-const RED: u8 = 31;
-const GREEN: u8 = 32;
-const YELLOW: u8 = 33;
-const CYAN: u8 = 36;
-const DIM: u8 = 2;
+const RED: anstyle::Style = AnsiColor::Red.on_default();
+const GREEN: anstyle::Style = AnsiColor::Green.on_default();
+const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default();
+const CYAN: anstyle::Style = AnsiColor::Cyan.on_default();
+const DIM: anstyle::Style = anstyle::Style::new().dimmed();
 
-fn colour(outcome: Outcome) -> u8 {
+fn colour(outcome: Outcome) -> anstyle::Style {
     match outcome {
         Outcome::Pass => GREEN,
         Outcome::Fail => RED,
         Outcome::Abstain | Outcome::Error => YELLOW,
         Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => DIM,
     }
-}
-
-fn paint(style: Style, colour: u8, text: &str) -> String {
-    if style.color { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use std::io::{self, Write};
 /// The most characters of one text in a record that is read again.
 const MAX_TEXT: usize = 100_000;
 
-/// Read a record that [`json`] wrote. Anybody may have written it, so every text in it is made safe to show.
+/// Reads a record that [`json`] wrote. Anybody may have written it, so every text in it is made safe to show.
 pub fn read(bytes: &[u8]) -> Result<Record, Error> {
-    let invalid = || Error::input("this is not the record of a run");
+    let invalid = || Error::input("this is not a run record");
     let mut document: Value = serde_json::from_slice(bytes).map_err(|error| invalid().because(error))?;
     match document.get("version").and_then(Value::as_u64) {
         Some(version) if version == u64::from(VERSION) => {}
@@ -35,13 +35,13 @@ fn clean_all(value: &mut Value) {
     }
 }
 
-/// Write the record.
+/// Writes the record.
 pub fn json(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, record)?;
     writeln!(out)
 }
 
-/// Write why there was no run.
+/// Writes why there was no run.
 pub fn mistake(out: &mut dyn Write, error: &Error) -> io::Result<()> {
     let exit = error.exit();
     let kind = serde_json::to_value(error.kind())?.as_str().unwrap_or_default().to_owned();

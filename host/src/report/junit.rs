@@ -7,7 +7,7 @@ use crate::record::Record;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn junit(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let mut cases = view::checks(record);
     // Gates that blocked without any of their checks: the suite must not be green.
@@ -65,7 +65,7 @@ fn case(out: &mut dyn Write, record: &Record, case: &Member<'_>) -> io::Result<(
         }
         _ => {
             let why = match &case.moot {
-                Some(why) => escape(&format!("{}, and does not decide: {why}", node.outcome.as_str())),
+                Some(why) => escape(&format!("{}, does not count: {why}", node.outcome.as_str())),
                 None => message,
             };
             writeln!(out, "{head}>\n      <skipped message=\"{why}\"/>")?;

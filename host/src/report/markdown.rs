@@ -14,7 +14,7 @@ const MAX_FINDINGS: usize = 200;
 /// Characters of one text.
 const MAX_TEXT: usize = 500;
 
-/// Write the report.
+/// Writes the report.
 pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     writeln!(out, "### gate {}: {}\n", code(&record.gate.name), record.status)?;
     let files = if record.files == 1 { "1 file".to_owned() } else { format!("{} files", record.files) };
@@ -34,7 +34,7 @@ pub fn markdown(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     for member in &members {
         let node = member.node;
         let moot = member.moot.as_ref().filter(|_| node.outcome != Outcome::Pass);
-        let moot = moot.map_or(String::new(), |why| format!(" (does not decide: {})", code(why)));
+        let moot = moot.map_or(String::new(), |why| format!(" (does not count: {})", code(why)));
         let said = if node.outcome == Outcome::Pass && node.reason.is_empty() {
             node.verdict.as_ref().map(|verdict| verdict.summary.clone()).unwrap_or_default()
         } else {

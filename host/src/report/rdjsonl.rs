@@ -11,7 +11,7 @@ use crate::verdict::{Edit, Fix, Level, Place};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn rdjsonl(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     for member in view::checks(record) {
         for finding in member.findings() {

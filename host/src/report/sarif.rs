@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Write the report.
+/// Writes the report.
 pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let mut rules = Rules::default();
     let mut results = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn sarif(out: &mut dyn Write, record: &Record) -> io::Result<()> {
             "tool": { "driver": driver },
             "automationDetails": { "id": format!("gate/{}/{}", record.gate.name, record.run) },
             "columnKind": "unicodeCodePoints",
-            "originalUriBaseIds": { "SRCROOT": { "description": { "text": "The root of the work." } } },
+            "originalUriBaseIds": { "SRCROOT": { "description": { "text": "The root of the workspace." } } },
             "invocations": [invocation],
             "results": results,
             "properties": properties,
@@ -144,7 +144,7 @@ fn result(record: &Record, member: &Member<'_>, finding: &Finding, rules: &mut R
         result["partialFingerprints"] = json!({ "gatehost/v1": finding.fingerprint });
     }
     if let Some(why) = &member.moot {
-        let justification = format!("does not decide: {why}");
+        let justification = format!("does not count: {why}");
         result["suppressions"] = json!([{ "kind": "external", "justification": justification }]);
     }
     if let (Some(fix), Some(place)) = (&finding.fix, &finding.place) {

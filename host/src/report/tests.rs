@@ -59,7 +59,7 @@ fn records() -> Vec<(&'static str, Record)> {
     }];
     let warned = check("python", "python-syntax", Verdict { findings: vec![warning], ..Verdict::of(Status::Pass) });
     let silent = check("tests", "command", Verdict { summary: "exit code 1".to_owned(), ..Verdict::of(Status::Fail) });
-    let failure = Failure::new(ErrorKind::LimitTime, "no answer within 10s").hint("raise `limits.time`");
+    let failure = Failure::new(ErrorKind::LimitTime, "timed out after 10s").hint("raise `limits.time`");
     let broken = check("slow", "./slow.wasm", failure.into());
     let mut skipped = Node::new("yaml", NodeKind::Check, Outcome::Skipped);
     skipped.reason = "not due".to_owned();

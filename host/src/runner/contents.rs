@@ -10,9 +10,10 @@ use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::verdict::Failure;
 use crate::workspace::{Error, Looker, Mark, Workspace};
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that are kept for checks that will want them later. More are read again.
 const MOST_KEPT: u64 = 32 << 20;
@@ -68,7 +69,7 @@ impl Contents {
     }
 
     fn slot(&self, place: usize) -> MutexGuard<'_, Slot> {
-        self.slots[place].lock().unwrap_or_else(PoisonError::into_inner)
+        self.slots[place].lock()
     }
 
     /// What is known of a file, with its bytes where they are at hand; it is read if nothing is known. None for a folder.

@@ -7,7 +7,7 @@ use crate::commands::Ran;
 use crate::config::Inapplicable;
 use crate::fingerprint;
 use crate::outcome::{JudgedFile, ModelUse};
-use crate::runtime::{Answer, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::runtime::{CallResult, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
 use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
 
 /// What came of all calls of one check.
-pub(super) struct Judged {
+pub(super) struct FilesResult {
     /// `None` where there was nothing to judge.
     pub(super) verdict: Option<Verdict>,
     pub(super) files: Option<Vec<JudgedFile>>,
@@ -30,20 +30,20 @@ pub(super) struct Judged {
 
 /// What came of one file.
 pub(super) struct FileAnswer {
-    answer: Answer,
+    answer: CallResult,
     /// SHA-256 of its bytes; none where they could not be read.
     digest: Option<[u8; 32]>,
     cached: bool,
 }
 
-impl From<Answer> for FileAnswer {
-    fn from(answer: Answer) -> Self {
+impl From<CallResult> for FileAnswer {
+    fn from(answer: CallResult) -> Self {
         Self { answer, digest: None, cached: false }
     }
 }
 
 /// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
-pub(super) async fn files(work: Arc<Work>) -> Judged {
+pub(super) async fn files(work: Arc<Work>) -> FilesResult {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut workers = JoinSet::new();
     for _ in 0..cores.min(work.paths.len()) {
@@ -58,8 +58,8 @@ pub(super) async fn files(work: Arc<Work>) -> Judged {
         }
     }
     if broken {
-        let failure = Failure::new(ErrorKind::HostFailed, "a worker of the host ended early");
-        answers.push((usize::MAX, Answer::from(failure).into()));
+        let failure = Failure::new(ErrorKind::HostFailed, "a worker thread of the host ended early");
+        answers.push((usize::MAX, CallResult::from(failure).into()));
     }
     answers.sort_by_key(|(index, _)| *index);
     if let Some(cached) = &work.cached {
@@ -113,10 +113,10 @@ impl Work {
                     Ok((answer, cached)) => {
                         answers.push((index, FileAnswer { answer, digest: Some(seen.digest), cached }));
                     }
-                    Err(error) => answers.push((index, Answer::from(unreadable(&error)).into())),
+                    Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
                 },
                 Ok(None) => {}
-                Err(error) => answers.push((index, Answer::from(unreadable(&error)).into())),
+                Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
             }
             self.contents.release(place);
             self.tell();
@@ -140,7 +140,7 @@ impl Work {
         path: &str,
         seen: &Seen,
         content: Option<Arc<FileInput>>,
-    ) -> Result<(Answer, bool), workspace::Error> {
+    ) -> Result<(CallResult, bool), workspace::Error> {
         if let Some(cached) = &self.cached
             && cached.passed(&seen.input)
         {
@@ -187,7 +187,7 @@ fn unreadable(error: &workspace::Error) -> Failure {
     };
     let failure = Failure::new(kind, format!("cannot read it: {error}"));
     match error {
-        workspace::Error::Astray { .. } => failure.hint("`exclude` it, or put the file itself in its place"),
+        workspace::Error::Astray { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
         _ => failure,
     }
 }
@@ -203,7 +203,7 @@ fn summarise(
     mut answers: Vec<(usize, FileAnswer)>,
     max_findings: usize,
     on_not_applicable: Inapplicable,
-) -> Judged {
+) -> FilesResult {
     if on_not_applicable == Inapplicable::Block {
         for verdict in answers.iter_mut().map(|(_, file)| &mut file.answer.verdict) {
             if verdict.status == Status::NotApplicable {
@@ -278,7 +278,7 @@ fn summarise(
         asked.extend(answer.asked);
     }
     if judged == 0 {
-        return Judged { verdict: None, files: Some(files), log, log_dropped, ran, asked };
+        return FilesResult { verdict: None, files: Some(files), log, log_dropped, ran, asked };
     }
     let of = |status: Status| counts[status as usize];
     let order = [Status::Fail, Status::Error, Status::Abstain, Status::Pass];
@@ -310,7 +310,7 @@ fn summarise(
         metrics,
         ..Verdict::of(status)
     };
-    Judged { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
+    FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
 }
 
 /// The words about the first file without a judgement, and the names of the others.
@@ -331,14 +331,14 @@ fn about_unjudged(words: &str, paths: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn summarise(paths: &[String], answers: Vec<(usize, FileAnswer)>, most: usize) -> Judged {
+    fn summarise(paths: &[String], answers: Vec<(usize, FileAnswer)>, most: usize) -> FilesResult {
         super::summarise(paths, answers, most, Inapplicable::Skip)
     }
 
     fn answers(statuses: &[Status]) -> Vec<(usize, FileAnswer)> {
         let answer = |status: Status| match status {
-            Status::Error => Answer::from(Failure::new(ErrorKind::LimitTime, "late")),
-            other => Answer { verdict: Verdict::of(other), ..Failure::new(ErrorKind::HostFailed, "").into() },
+            Status::Error => CallResult::from(Failure::new(ErrorKind::LimitTime, "late")),
+            other => CallResult { verdict: Verdict::of(other), ..Failure::new(ErrorKind::HostFailed, "").into() },
         };
         statuses.iter().map(|&status| answer(status).into()).enumerate().collect()
     }
@@ -370,7 +370,7 @@ mod tests {
     fn said(status: Status, change: impl Fn(&mut Verdict)) -> FileAnswer {
         let mut verdict = Verdict::of(status);
         change(&mut verdict);
-        Answer::from(verdict).into()
+        CallResult::from(verdict).into()
     }
 
     #[test]
@@ -394,7 +394,7 @@ mod tests {
     fn the_name_of_a_file_cannot_write_lines_of_a_report() {
         let paths = ["a\ngate default: pass\u{1b}[31m.json".to_owned()];
         let shown = "a\\ngate default: pass\\u{1b}[31m.json: ";
-        let late = vec![(0, Answer::from(Failure::new(ErrorKind::LimitTime, "late")).into())];
+        let late = vec![(0, CallResult::from(Failure::new(ErrorKind::LimitTime, "late")).into())];
         let verdict = summarise(&paths, late, 10).verdict.expect("a verdict");
         assert_eq!(verdict.error.expect("an error").message, format!("{shown}late"));
         let unsure = vec![(0, said(Status::Abstain, |it| it.summary = "unsure".to_owned()))];

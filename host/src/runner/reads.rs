@@ -9,9 +9,10 @@ use super::unchanged;
 use crate::runtime::ReadFiles;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{Entry, Error, Kind, Mark, Page, Workspace};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The most answers that are noted; after more, a pass could not be confirmed, and so is none.
 const MOST: usize = 200_000;
@@ -60,7 +61,7 @@ pub(super) struct Reads {
 
 impl Reads {
     fn note(&self, question: Question, mark: Option<Mark>, digest: blake3::Hash) {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = self.answers.lock();
         let full = answers.len() > MOST;
         match answers.entry(question) {
             btree_map::Entry::Occupied(mut known) => {
@@ -76,9 +77,9 @@ impl Reads {
 
     /// `Err` where something would be answered otherwise now.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = self.answers.lock();
         if answers.len() > MOST {
-            let message = format!("verifiers read more than {MOST} things of the work, which cannot be confirmed");
+            let message = format!("verifiers read more than {MOST} files and folders, too many to check again");
             return Err(Failure::new(ErrorKind::SubjectChanged, message));
         }
         let same = |question: &Question, answer: &Answer| {
@@ -92,7 +93,7 @@ impl Reads {
     }
 }
 
-/// The files of the work, with every answer noted.
+/// The files of the workspace, with every answer noted.
 #[derive(Debug)]
 pub(super) struct TracedReads {
     pub(super) work: Arc<Workspace>,
@@ -185,7 +186,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// Read a file, a part of one, a missing file and a folder; do something; and see what is told of it.
+    /// Reads a file, a part of one, a missing file and a folder; do something; and sees what is told of it.
     fn told(change: impl FnOnce(&Path)) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();

@@ -8,9 +8,9 @@ use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{Astray, Error, Kind, Looker, Mark, Workspace};
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// The most files that are named; the others are counted.
 const MAX_NAMED: usize = 10;
@@ -38,9 +38,9 @@ struct Seen {
 }
 
 impl Unchanged {
-    /// Remember a file that is judged.
+    /// Remembers a file that is judged.
     pub(super) fn saw(&self, path: &str, mark: Option<Mark>, digest: Digest, size: u64) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         match seen.get_mut(path) {
             Some(before) => before.torn |= before.digest != digest,
             None => {
@@ -49,7 +49,7 @@ impl Unchanged {
         }
     }
 
-    /// Remember a file as it is now. What cannot be read has no content to remember.
+    /// Remembers a file as it is now. What cannot be read has no content to remember.
     pub(super) fn look_at(&self, work: &Workspace, path: &str) {
         if let Ok(Some((file, mark))) = input(work, path, MAX_SHOWN) {
             let digest = CachedPasses::input(&file, &Sha256::digest(&file.content));
@@ -59,7 +59,7 @@ impl Unchanged {
 
     /// `Err` where a file is not what it was when it was remembered.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         let mut looker = Looker::new(work);
         let mut same = |path: &str, seen: &Seen| {
             let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
@@ -68,7 +68,7 @@ impl Unchanged {
         };
         let changed: Vec<&str> =
             seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
-        if changed.is_empty() { Ok(()) } else { Err(failure("changed after it was judged", &changed)) }
+        if changed.is_empty() { Ok(()) } else { Err(failure("changed after it was checked", &changed)) }
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         files += &format!(" and {} more", changed.len() - MAX_NAMED);
     }
     Failure::new(ErrorKind::SubjectChanged, format!("{what}: {files}"))
-        .hint("run it again; a command that changes files belongs in a tier before the checks of these files")
+        .hint("run again; put a command that changes files in a tier before the checks of these files")
 }
 
 /// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
@@ -123,7 +123,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::time::{Duration, SystemTime};
 
-    /// Have the files `a`, `b` and the link `link` (to `a`) judged, do something, and see what is told of them.
+    /// Has the files `a`, `b` and the link `link` (to `a`) judged, do something, and sees what is told of them.
     fn told(change: impl FnOnce(&std::path::Path, &Unchanged)) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
@@ -147,20 +147,20 @@ mod tests {
         };
         assert_eq!(told(|_, _| {}), "the same");
         assert_eq!(told(write("b", "2")), "the same", "written anew, and equal");
-        assert_eq!(told(write("b", "3")), "changed after it was judged: `b`");
-        assert_eq!(told(write("b", "22")), "changed after it was judged: `b`");
-        assert_eq!(told(write("a", "3")), "changed after it was judged: `a`, `link`");
+        assert_eq!(told(write("b", "3")), "changed after it was checked: `b`");
+        assert_eq!(told(write("b", "22")), "changed after it was checked: `b`");
+        assert_eq!(told(write("a", "3")), "changed after it was checked: `a`, `link`");
         assert_eq!(
             told(|root, _| fs::remove_file(root.join("b")).expect("removed")),
-            "changed after it was judged: `b`"
+            "changed after it was checked: `b`"
         );
         let elsewhere = |root: &std::path::Path, _: &Unchanged| {
             fs::remove_file(root.join("link")).expect("removed");
             symlink("b", root.join("link")).expect("a link");
         };
-        assert_eq!(told(elsewhere), "changed after it was judged: `link`");
+        assert_eq!(told(elsewhere), "changed after it was checked: `link`");
         let twice = |_: &std::path::Path, unchanged: &Unchanged| unchanged.saw("a", None, [0; 32], 1);
-        assert_eq!(told(twice), "changed after it was judged: `a`", "judged again with other bytes");
+        assert_eq!(told(twice), "changed after it was checked: `a`", "judged again with other bytes");
     }
 
     #[test]

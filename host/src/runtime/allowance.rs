@@ -1,7 +1,8 @@
 //! The time that a guest has for itself. It stands still while a command or a model that it was granted is at work: that
 //! has a limit of its own, and so has the whole check.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a guest may still run.
@@ -35,7 +36,7 @@ impl Allowance {
 
     /// What is left of it.
     pub(super) fn left(&self) -> Duration {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).left()
+        self.0.lock().left()
     }
 
     /// It stands still until the guard is dropped.
@@ -57,7 +58,7 @@ impl Allowance {
     }
 
     fn set(&self, change: impl FnOnce(State) -> State) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         *state = change(*state);
     }
 }

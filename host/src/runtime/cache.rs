@@ -27,7 +27,7 @@ impl Cache {
         component
     }
 
-    /// Keep a compiled component, and tell whether it is kept. A failure costs time and nothing else.
+    /// Keeps a compiled component, and tells whether it is kept. A failure costs time and nothing else.
     pub(super) fn put(&self, engine: &Engine, digest: &str, component: &Component) -> bool {
         component.serialize().is_ok_and(|code| self.0.put(Kind::Compiled, &key(engine, digest), &code).is_ok())
     }
@@ -38,7 +38,7 @@ impl Cache {
         serde_json::from_slice(&said).ok()
     }
 
-    /// Keep what a component said of itself.
+    /// Keeps what a component said of itself.
     pub(super) fn put_description(&self, digest: &str, about: &Description) {
         if let Ok(said) = serde_json::to_vec(about) {
             let _ = self.0.put(Kind::Description, &blake3::hash(digest.as_bytes()), &said);

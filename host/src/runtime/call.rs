@@ -44,15 +44,15 @@ impl<'a> Terms<'a> {
 /// A file that is judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileInput {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     pub path: String,
     /// The content.
     pub content: Vec<u8>,
     /// Whether it may be executed.
     pub executable: bool,
-    /// Where the path is a symbolic link: its target, as it is stored.
+    /// Where the path is a symlink: its target, as it is stored.
     pub link_target: Option<String>,
-    /// Whether there is no content, since the path is a link that leads nowhere.
+    /// Whether there is no content, since the path is a dangling symlink.
     pub missing: bool,
 }
 
@@ -82,7 +82,7 @@ fn rule(rule: about::Rule) -> Rule {
 
 /// What came of one call.
 #[derive(Debug)]
-pub struct Answer {
+pub struct CallResult {
     /// The verdict; an error is one too.
     pub verdict: Verdict,
     /// What the guest logged.
@@ -106,13 +106,13 @@ pub struct Used {
     pub instructions: Option<u64>,
 }
 
-impl From<Verdict> for Answer {
+impl From<Verdict> for CallResult {
     fn from(verdict: Verdict) -> Self {
         Self { verdict, log: Vec::new(), log_dropped: 0, ran: Vec::new(), asked: Vec::new(), used: Used::default() }
     }
 }
 
-impl From<Failure> for Answer {
+impl From<Failure> for CallResult {
     fn from(failure: Failure) -> Self {
         Verdict::from(failure).into()
     }
@@ -155,18 +155,18 @@ impl Runtime {
         Ok(about)
     }
 
-    /// Have one file judged.
-    pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, file: FileInput) -> Answer {
+    /// Has one file judged.
+    pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, file: FileInput) -> CallResult {
         self.check_file_keeping(verifier, terms, file).await.0
     }
 
-    /// Have one file judged, and return its content besides.
+    /// Has one file judged, and return its content besides.
     pub(crate) async fn check_file_keeping(
         &self,
         verifier: &Verifier,
         terms: &Terms<'_>,
         file: FileInput,
-    ) -> (Answer, Vec<u8>) {
+    ) -> (CallResult, Vec<u8>) {
         if file.content.len() as u64 > terms.limits.input {
             return (too_large(file.content.len() as u64, terms.limits).into(), file.content);
         }
@@ -194,7 +194,8 @@ impl Runtime {
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &file, terms.settings).await
             })
             .await;
-        let answer = answered(sandbox, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, Some(path))));
+        let answer =
+            answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, Some(path))));
         let content = match file.content {
             Content::Text(text) => text.into_bytes(),
             Content::Binary(bytes) => bytes,
@@ -203,16 +204,16 @@ impl Runtime {
         (answer, content)
     }
 
-    /// Have a submission judged.
-    pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: &Submission) -> Answer {
+    /// Has a submission judged.
+    pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: Submission) -> CallResult {
         match Prepared::new(submission, &[]) {
             Ok(prepared) => self.check_prepared(verifier, terms, &prepared).await,
             Err(failure) => failure.into(),
         }
     }
 
-    /// Have a submission judged that was prepared for several checks.
-    pub async fn check_prepared(&self, verifier: &Verifier, terms: &Terms<'_>, prepared: &Prepared) -> Answer {
+    /// Has a submission judged that was prepared for several checks.
+    pub async fn check_prepared(&self, verifier: &Verifier, terms: &Terms<'_>, prepared: &Prepared) -> CallResult {
         if prepared.size > terms.limits.input {
             return too_large(prepared.size, terms.limits).into();
         }
@@ -220,6 +221,11 @@ impl Runtime {
             Check::Submission(indices) => indices,
             Check::Program(run) => {
                 let input = program::about_submission(terms.settings, &prepared.submission);
+                let fits = |input: &Vec<u8>| input.len() as u64 <= terms.limits.input;
+                let input = match input {
+                    Ok(input) if !fits(&input) => Err(too_large(input.len() as u64, terms.limits)),
+                    input => input,
+                };
                 return self.run_program(verifier, run, terms, input, None).await;
             }
             Check::File(_) => {
@@ -234,10 +240,10 @@ impl Runtime {
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, submission, terms.settings).await
             })
             .await;
-        answered(sandbox, answer.and_then(|verdict| convert::verdict(verdict, terms.limits, None)))
+        answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, None)))
     }
 
-    /// Have a program judge: `input` is what it reads, `only` the one path that it may name.
+    /// Has a program judge: `input` is what it reads, `only` the one path that it may name.
     async fn run_program(
         &self,
         verifier: &Verifier,
@@ -245,7 +251,7 @@ impl Runtime {
         terms: &Terms<'_>,
         input: Result<Vec<u8>, Failure>,
         only: Option<&str>,
-    ) -> Answer {
+    ) -> CallResult {
         let input = match input {
             Ok(input) => input,
             Err(failure) => return failure.into(),
@@ -260,7 +266,7 @@ impl Runtime {
             })
             .await;
         let verdict = ended.and_then(|code| program::verdict(code, &sandbox.wasi.output()));
-        answered(sandbox, verdict.and_then(|verdict| convert::verdict(verdict, terms.limits, only)))
+        answered(sandbox, verdict.and_then(|verdict| convert::checked(verdict, terms.limits, only)))
     }
 
     fn store(&self, verifier: &Verifier, terms: &Terms<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
@@ -279,7 +285,7 @@ impl Runtime {
         store
     }
 
-    /// Run a guest to its end, and no longer than its time.
+    /// Runs a guest to its end, and no longer than its time.
     ///
     /// Epochs stop a guest that computes; the timer stops one that waits in a host call. Either way its store is
     /// never used for another call.
@@ -298,7 +304,7 @@ impl Runtime {
             Ok(_) => tokio::select! {
                 biased;
                 answer = guest(&mut store) => answer,
-                () = time.used_up() => Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time")),
+                () = time.used_up() => Err(Ended::error(ErrorKind::LimitTime, "the call timed out")),
             },
             Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
         };
@@ -321,10 +327,10 @@ fn content(bytes: Vec<u8>) -> Content {
 }
 
 fn too_large(size: u64, limits: &Limits) -> Failure {
-    Failure::new(ErrorKind::InputLimit, format!("the input has {size} bytes; at most {} are judged", limits.input))
+    Failure::new(ErrorKind::InputLimit, format!("the input has {size} bytes; the limit is {}", limits.input))
 }
 
-fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
+fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> CallResult {
     let used = sandbox.used();
     let Sandbox { mut log, wasi, commands, models, .. } = sandbox;
     wasi.log_printed(&mut log);
@@ -333,7 +339,7 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> Answer {
     // Whatever a guest makes of it: a question without an answer decides nothing, not even a failure, which a `not`
     // would turn into a pass.
     let verdict = verdict.and_then(|verdict| unanswered.map_or(Ok(verdict), Err));
-    Answer {
+    CallResult {
         verdict: verdict.unwrap_or_else(Verdict::from),
         log,
         log_dropped,

@@ -9,7 +9,7 @@ pub(super) mod models;
 
 use crate::commands::{Commands, NoResult, Ran};
 use crate::config::Grant;
-use crate::models::{Answer, Models, NoAnswer, Question};
+use crate::models::{ModelAnswer, ModelQuestion, Models, NoAnswer};
 use crate::outcome::ModelUse;
 use crate::verdict::{ErrorKind, Failure};
 use crate::workspace::{self, Workspace};
@@ -31,7 +31,7 @@ impl Grants {
         Self { granted: BTreeSet::new(), everything: true }
     }
 
-    /// Whether the files of the work may be read.
+    /// Whether the files of the workspace may be read.
     pub fn workspace(&self) -> bool {
         Capability::Workspace.is_granted(self)
     }
@@ -56,21 +56,21 @@ impl FromIterator<Grant> for Grants {
 /// What stands behind a future that a trait returns.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Reads the files of the work: the `workspace` interface.
+/// Reads the files of the workspace: the `workspace` interface.
 pub trait ReadFiles: fmt::Debug + Send + Sync {
-    /// Read a file whole, if it has at most `max` bytes.
+    /// Reads a file whole, if it has at most `max` bytes.
     fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::Error>;
-    /// Read at most `length` bytes from `offset`.
+    /// Reads at most `length` bytes from `offset`.
     fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::Error>;
-    /// Say what is at a path.
+    /// Says what is at a path.
     fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::Error>;
-    /// List a directory, from the entry after `after`.
+    /// Lists a directory, from the entry after `after`.
     fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::Error>;
 }
 
 /// Runs commands by name: the `commands` interface.
 pub trait RunCommands: fmt::Debug + Send + Sync {
-    /// Run a command to its end, perhaps several times.
+    /// Runs a command to its end, perhaps several times.
     fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>>;
 }
 
@@ -78,8 +78,12 @@ pub trait RunCommands: fmt::Debug + Send + Sync {
 pub trait AskModels: fmt::Debug + Send + Sync {
     /// An unguessable word for one call of a verifier. `None` where there is no randomness.
     fn nonce(&self) -> Option<String>;
-    /// Ask a model, and say what that took.
-    fn ask<'a>(&'a self, name: &'a str, question: Question) -> Pending<'a, (ModelUse, Result<Answer, NoAnswer>)>;
+    /// Asks a model, and says what that took.
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        question: ModelQuestion,
+    ) -> Pending<'a, (ModelUse, Result<ModelAnswer, NoAnswer>)>;
 }
 
 impl ReadFiles for Workspace {
@@ -111,7 +115,11 @@ impl AskModels for Models {
         Self::nonce(self)
     }
 
-    fn ask<'a>(&'a self, name: &'a str, question: Question) -> Pending<'a, (ModelUse, Result<Answer, NoAnswer>)> {
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        question: ModelQuestion,
+    ) -> Pending<'a, (ModelUse, Result<ModelAnswer, NoAnswer>)> {
         Box::pin(Self::ask(self, name, question))
     }
 }
@@ -119,7 +127,7 @@ impl AskModels for Models {
 /// What a check was granted, and what stands behind it.
 #[derive(Clone, Debug, Default)]
 pub struct Capabilities {
-    /// The files of the work.
+    /// The files of the workspace.
     pub workspace: Option<Arc<dyn ReadFiles>>,
     /// Commands.
     pub commands: Option<Granted<dyn RunCommands>>,
@@ -174,13 +182,13 @@ impl Capability {
             })
     }
 
-    /// Refuse the import of this capability where it is not granted.
+    /// Refuses the import of this capability where it is not granted.
     pub(super) fn permit(self, import: &str, grants: &Grants) -> Result<(), Failure> {
         let needs = self.needs();
         if !self.is_granted(grants) {
             return Err(Failure::new(
                 ErrorKind::LinkCapabilityDenied,
-                format!("the component imports `{import}`, and its check has no grant `{needs}`"),
+                format!("the component imports `{import}`, but its check has no grant `{needs}`"),
             )
             .hint(format!("if you trust it with that, {}", self.how_to_grant())));
         }

@@ -55,7 +55,7 @@ impl ComponentType {
         Self { imports: sorted(imports), exports: sorted(exports) }
     }
 
-    /// Read the names off the bytes, without compiling them. `None` where they are no component, or one that cannot be
+    /// Reads the names off the bytes, without compiling them. `None` where they are no component, or one that cannot be
     /// read to its end: of half of the names, nobody should conclude anything.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if !Parser::is_component(bytes) {
@@ -137,9 +137,9 @@ impl ComponentType {
         } else if let Some(bare) =
             names().find(|name| name.package.is_empty() && matches!(name.interface, "check" | "describe"))
         {
-            format!("it exports `{}` by itself, and the contract has it in an interface; ", bare.interface)
+            format!("it exports `{}` as a plain function, but the contract has it in an interface; ", bare.interface)
         } else if let Some(other) = names().find(|name| name.package != PACKAGE && ours(name)) {
-            format!("it exports `{}/{}`, which is of another package; ", other.package, other.interface)
+            format!("it exports `{}/{}`, which is from another package; ", other.package, other.interface)
         } else {
             let exports: Vec<String> = self.exports.iter().take(5).map(|name| format!("`{name}`")).collect();
             format!("it exports {}; ", exports.join(", "))
@@ -176,7 +176,7 @@ impl ComponentType {
         self.imports.iter().any(|name| name.starts_with("wasi:random/"))
     }
 
-    /// Refuse a component that wants what is not there, or what its check was not granted.
+    /// Refuses a component that wants what is not there, or what its check was not granted.
     pub fn permit(&self, grants: &Grants) -> Result<(), Failure> {
         self.imports.iter().try_for_each(|import| permit(import, grants))
     }
@@ -210,15 +210,15 @@ fn version(found: Option<&str>) -> Failure {
     let found = found.unwrap_or("none");
     Failure::new(
         ErrorKind::LinkVersion,
-        format!("the component was built for version {found} of the contract; this host has {CONTRACT} and fits {COMPATIBLE}x"),
+        format!("the component was built for version {found} of the contract; this host has {CONTRACT} and accepts {COMPATIBLE}x"),
     )
-    .hint("build the component against a version of the contract that fits, or use another version of gate")
+    .hint("build the component for a supported version of the contract, or use another version of `gate`")
 }
 
 fn unknown(import: &str) -> Failure {
     let failure = Failure::new(
         ErrorKind::LinkUnknownImport,
-        format!("the component imports `{import}`, which verifiers do not get"),
+        format!("the component imports `{import}`, which is not available to verifiers"),
     );
     match Name::new(import).package {
         "wasi:http" | "wasi:sockets" => failure.hint(

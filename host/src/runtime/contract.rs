@@ -46,7 +46,7 @@ pub(super) struct Differs {
 }
 
 impl Contract {
-    /// Read it. It is part of this program, and a test reads it: should it ever not be readable, it says nothing.
+    /// Reads it. It is part of this program, and a test reads it: should it ever not be readable, it says nothing.
     pub(super) fn read() -> Self {
         Self::try_read().unwrap_or_default()
     }

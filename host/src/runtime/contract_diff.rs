@@ -37,7 +37,7 @@ pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc,
         // Wasmtime sees more than the structure.
         None => Failure::new(
             ErrorKind::LinkWorldMismatch,
-            format!("`{function}` of `{interface}` has another type than the contract's: {why:#}"),
+            format!("the type of `{function}` in `{interface}` differs from the contract: {why:#}"),
         ),
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn import(engine: &Engine, component: &Component) -> Option<Failure> 
 fn mismatch(interface: &str, function: &str, Differs { what, expected, found }: &Differs) -> Failure {
     Failure::new(
         ErrorKind::LinkWorldMismatch,
-        format!("`{function}` of `{interface}` has another type than the contract's: {what}"),
+        format!("the type of `{function}` in `{interface}` differs from the contract: {what}"),
     )
     .hint(format!("expected `{expected}`, found `{found}`"))
 }
@@ -108,11 +108,11 @@ fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<F
         for (function, found) in functions(engine, item.ty) {
             let refused = |what: String| Failure::new(ErrorKind::LinkUnknownImport, what);
             if !known.contains(&&*function) {
-                let what = format!("the component imports `{function}` of `{name}`, which has no such function");
+                let what = format!("the component imports `{function}` from `{name}`, which has no such function");
                 differences.push(refused(what).hint(format!("it has {}", list(&known))));
             } else if let Some(differs) = contract.differs(interface, &function, &found) {
                 let Differs { what, expected, found } = differs;
-                let what = format!("the component imports `{function}` of `{name}` with another type: {what}");
+                let what = format!("the component imports `{function}` from `{name}` with a different type: {what}");
                 differences.push(refused(what).hint(format!("expected `{expected}`, found `{found}`")));
             }
         }

@@ -1,4 +1,4 @@
-//! Between the contract's types and the host's: inputs go in as they are, answers come out bounded and checked.
+//! Converts between the types of the contract and those of the host, and checks every verdict that a guest returns.
 
 use super::bindings::exports::gatehost::verifier::submission_verifier as into;
 use super::bindings::gatehost::verifier::{submission as wit, types};
@@ -15,9 +15,9 @@ const MAX_METRICS: usize = 100;
 /// The most characters of all replacements of one fix.
 const MAX_REPLACEMENT: usize = 64 << 10;
 
-/// Check an answer and make it ours. `only` is the one path that a file verifier may name.
-pub(super) fn verdict(answer: types::Verdict, limits: &Limits, only: Option<&str>) -> Result<Verdict, Failure> {
-    if let Some(confidence) = answer.confidence
+/// Checks and bounds a verdict from a guest. `only` is the one path that a file verifier may report places in.
+pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>) -> Result<Verdict, Failure> {
+    if let Some(confidence) = verdict.confidence
         && !(0.0..=1.0).contains(&confidence)
     {
         return Err(Failure::new(
@@ -26,100 +26,65 @@ pub(super) fn verdict(answer: types::Verdict, limits: &Limits, only: Option<&str
         ));
     }
     // Looked at before any are dropped: a pass must not hide an error behind a thousand notes.
-    let has_error = answer.findings.iter().any(|finding| finding.level == types::Level::Error);
-    let status = match answer.status {
-        types::Status::Pass | types::Status::NotApplicable if has_error => Status::Fail,
-        types::Status::Pass if answer.needs_person => Status::Abstain,
-        types::Status::Pass => Status::Pass,
-        types::Status::Fail => Status::Fail,
-        // Who asks for a person says that there is something to decide.
-        types::Status::NotApplicable if answer.needs_person => Status::Abstain,
-        types::Status::Abstain => Status::Abstain,
-        types::Status::NotApplicable => Status::NotApplicable,
+    let has_error = verdict.findings.iter().any(|finding| finding.level == Level::Error);
+    verdict.status = match verdict.status {
+        Status::Pass | Status::NotApplicable if has_error => Status::Fail,
+        // A verifier that needs human review has something to decide.
+        Status::Pass | Status::NotApplicable if verdict.needs_person => Status::Abstain,
+        status => status,
     };
-    if let Some(metric) = answer.metrics.iter().find(|metric| !metric.value.is_finite()) {
+    if let Some(metric) = verdict.metrics.iter().find(|metric| !metric.value.is_finite()) {
         let name = clean_line(&metric.name, MAX_CODE);
         let message = format!("the guest gave {} for the metric `{name}`; expected a finite number", metric.value);
         return Err(Failure::new(ErrorKind::AbiRange, message));
     }
-    let metric = |metric: types::Metric| Metric { name: clean_line(&metric.name, MAX_CODE), value: metric.value };
-    let found = answer.findings.len();
-    let mut findings = answer.findings;
+    verdict.metrics.truncate(MAX_METRICS);
+    for metric in &mut verdict.metrics {
+        metric.name = clean_line(&metric.name, MAX_CODE);
+    }
+    let found = verdict.findings.len();
     if found > limits.findings {
         // The worst are kept.
-        findings.sort_by_key(|finding| finding.level as u8);
-        findings.truncate(limits.findings);
+        verdict.findings.sort_by_key(|finding| finding.level);
+        verdict.findings.truncate(limits.findings);
     }
-    let findings = findings.into_iter().map(|finding| self::finding(finding, only)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Verdict {
-        status,
-        confidence: answer.confidence,
-        summary: clean_line(&answer.summary, MAX_LINE),
-        class: answer.class.map(class),
-        needs_person: answer.needs_person,
-        metrics: answer.metrics.into_iter().take(MAX_METRICS).map(metric).collect(),
-        error: None,
-        findings_omitted: (found - findings.len()) as u64,
-        findings,
-    })
+    verdict.findings_omitted = (found - verdict.findings.len()) as u64;
+    for finding in &mut verdict.findings {
+        check_finding(finding, only)?;
+    }
+    verdict.summary = clean_line(&verdict.summary, MAX_LINE);
+    verdict.class = verdict.class.map(check_class);
+    verdict.error = None;
+    Ok(verdict)
 }
 
-fn class(class: types::FailureClass) -> Class {
-    match class {
-        types::FailureClass::ExecutionFailure => Class::ExecutionFailure,
-        types::FailureClass::VerifyFailure => Class::VerifyFailure,
-        types::FailureClass::ReviewRejection => Class::ReviewRejection,
-        types::FailureClass::Blocked => Class::Blocked,
-        types::FailureClass::Timeout => Class::Timeout,
-        types::FailureClass::Malformed => Class::Malformed,
-        // A word that has a case of its own is that case.
-        types::FailureClass::Other(word) => match Class::from(clean_line(&word, MAX_CODE)) {
-            // That a verifier broke is for the host to say.
-            Class::Infra => Class::Other("other".to_owned()),
-            class => class,
-        },
+fn check_class(class: Class) -> Class {
+    // A word that has a case of its own is that case.
+    match Class::from(clean_line(class.as_str(), MAX_CODE)) {
+        // Only the host says that a verifier broke.
+        Class::Infra => Class::Other("other".to_owned()),
+        class => class,
     }
 }
 
-pub(super) fn handed_over_class(class: Class) -> types::FailureClass {
-    match class {
-        Class::ExecutionFailure => types::FailureClass::ExecutionFailure,
-        Class::VerifyFailure => types::FailureClass::VerifyFailure,
-        Class::ReviewRejection => types::FailureClass::ReviewRejection,
-        Class::Blocked => types::FailureClass::Blocked,
-        Class::Timeout => types::FailureClass::Timeout,
-        Class::Malformed => types::FailureClass::Malformed,
-        Class::Infra => types::FailureClass::Other("infra".to_owned()),
-        Class::Other(word) => types::FailureClass::Other(word),
+fn check_finding(finding: &mut Finding, only: Option<&str>) -> Result<(), Failure> {
+    if let Some(fix) = &mut finding.fix {
+        check_fix(fix, finding.place.is_some())?;
     }
+    if let Some(place) = &mut finding.place {
+        check_place(place, only)?;
+    }
+    finding.code = clean_line(&finding.code, MAX_CODE);
+    finding.message = clean(&finding.message, MAX_TEXT);
+    finding.hint = finding.hint.take().map(|hint| clean(&hint, MAX_TEXT));
+    finding.key = finding.key.take().map(|key| clean_line(&key, MAX_LINE));
+    finding.url = finding.url.take().map(|url| clean_line(&url, MAX_LINE));
+    finding.fingerprint = String::new();
+    Ok(())
 }
 
-fn finding(finding: types::Finding, only: Option<&str>) -> Result<Finding, Failure> {
-    let has_place = finding.place.is_some();
-    Ok(Finding {
-        code: clean_line(&finding.code, MAX_CODE),
-        level: match finding.level {
-            types::Level::Error => Level::Error,
-            types::Level::Warning => Level::Warning,
-            types::Level::Note => Level::Note,
-        },
-        message: clean(&finding.message, MAX_TEXT),
-        place: finding.place.map(|place| self::place(place, only)).transpose()?,
-        hint: finding.hint.map(|hint| clean(&hint, MAX_TEXT)),
-        category: match finding.category {
-            types::Category::Work => Category::Work,
-            types::Category::Specification => Category::Specification,
-            types::Category::Manual => Category::Manual,
-        },
-        key: finding.key.map(|key| clean_line(&key, MAX_LINE)),
-        url: finding.url.map(|url| clean_line(&url, MAX_LINE)),
-        fix: finding.fix.map(|fix| self::fix(fix, has_place)).transpose()?,
-        fingerprint: String::new(),
-    })
-}
-
-/// A repair, of which the replacements stay as they are: they are the content of a file, and never shown uncleaned.
-fn fix(fix: types::Fix, has_place: bool) -> Result<Fix, Failure> {
+/// The replacements stay as they are: they are the content of a file, and never shown uncleaned.
+fn check_fix(fix: &mut Fix, has_place: bool) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
     if !has_place {
         return refused("the guest gave a fix for a finding without a place");
@@ -130,8 +95,8 @@ fn fix(fix: types::Fix, has_place: bool) -> Result<Fix, Failure> {
             format!("the guest gave a fix of more than {MAX_REPLACEMENT} bytes"),
         ));
     }
-    let start = |edit: &types::Edit| (edit.start_line, edit.start_column);
-    let end = |edit: &types::Edit| (edit.end_line, edit.end_column);
+    let start = |edit: &Edit| (edit.start_line, edit.start_column);
+    let end = |edit: &Edit| (edit.end_line, edit.end_column);
     for (index, edit) in fix.edits.iter().enumerate() {
         if [edit.start_line, edit.start_column, edit.end_line, edit.end_column].contains(&0) {
             return refused("the guest gave an edit with a line or column 0; they count from 1");
@@ -143,33 +108,110 @@ fn fix(fix: types::Fix, has_place: bool) -> Result<Fix, Failure> {
             return refused("the guest gave edits that overlap or are not in the order of the file");
         }
     }
-    let edit = |edit: types::Edit| Edit {
-        start_line: edit.start_line,
-        start_column: edit.start_column,
-        end_line: edit.end_line,
-        end_column: edit.end_column,
-        replacement: edit.replacement,
-    };
-    Ok(Fix { description: clean_line(&fix.description, MAX_LINE), edits: fix.edits.into_iter().map(edit).collect() })
+    fix.description = clean_line(&fix.description, MAX_LINE);
+    Ok(())
 }
 
-fn place(place: types::Place, only: Option<&str>) -> Result<Place, Failure> {
+fn check_place(place: &mut Place, only: Option<&str>) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
     match only {
-        Some(path) if place.path != path => return refused("the guest named another file than it was given"),
-        None if !workspace::is_inside(&place.path) => return refused("the guest named a path outside the work"),
+        Some(path) if place.path != path => return refused("the verifier reported a place in another file"),
+        None if !workspace::is_inside(&place.path) => {
+            return refused("the verifier reported a path outside the workspace");
+        }
         _ => {}
     }
     if [place.line, place.column, place.end_line, place.end_column].contains(&Some(0)) {
         return refused("the guest gave a line or column 0; they count from 1");
     }
-    Ok(Place {
-        path: clean_line(&place.path, MAX_LINE),
-        line: place.line,
-        column: place.line.and(place.column),
-        end_line: place.line.and(place.end_line),
-        end_column: place.line.and(place.end_column),
-    })
+    place.path = clean_line(&place.path, MAX_LINE);
+    place.column = place.line.and(place.column);
+    place.end_line = place.line.and(place.end_line);
+    place.end_column = place.line.and(place.end_column);
+    Ok(())
+}
+
+/// Takes over the verdict of a component, as it said it: nothing in it is checked yet.
+pub(super) fn received(verdict: types::Verdict) -> Verdict {
+    Verdict {
+        status: match verdict.status {
+            types::Status::Fail => Status::Fail,
+            types::Status::Pass => Status::Pass,
+            types::Status::Abstain => Status::Abstain,
+            types::Status::NotApplicable => Status::NotApplicable,
+        },
+        confidence: verdict.confidence,
+        summary: verdict.summary,
+        class: verdict.class.map(|class| match class {
+            types::FailureClass::ExecutionFailure => Class::ExecutionFailure,
+            types::FailureClass::VerifyFailure => Class::VerifyFailure,
+            types::FailureClass::ReviewRejection => Class::ReviewRejection,
+            types::FailureClass::Blocked => Class::Blocked,
+            types::FailureClass::Timeout => Class::Timeout,
+            types::FailureClass::Malformed => Class::Malformed,
+            types::FailureClass::Other(word) => Class::Other(word),
+        }),
+        needs_person: verdict.needs_person,
+        metrics: verdict.metrics.into_iter().map(|it| Metric { name: it.name, value: it.value }).collect(),
+        error: None,
+        findings: verdict.findings.into_iter().map(received_finding).collect(),
+        findings_omitted: 0,
+    }
+}
+
+fn received_finding(finding: types::Finding) -> Finding {
+    Finding {
+        code: finding.code,
+        level: match finding.level {
+            types::Level::Error => Level::Error,
+            types::Level::Warning => Level::Warning,
+            types::Level::Note => Level::Note,
+        },
+        message: finding.message,
+        place: finding.place.map(|place| Place {
+            path: place.path,
+            line: place.line,
+            column: place.column,
+            end_line: place.end_line,
+            end_column: place.end_column,
+        }),
+        hint: finding.hint,
+        category: match finding.category {
+            types::Category::Work => Category::Work,
+            types::Category::Specification => Category::Specification,
+            types::Category::Manual => Category::Manual,
+        },
+        key: finding.key,
+        url: finding.url,
+        fix: finding.fix.map(|fix| Fix {
+            description: fix.description,
+            edits: fix
+                .edits
+                .into_iter()
+                .map(|edit| Edit {
+                    start_line: edit.start_line,
+                    start_column: edit.start_column,
+                    end_line: edit.end_line,
+                    end_column: edit.end_column,
+                    replacement: edit.replacement,
+                })
+                .collect(),
+        }),
+        fingerprint: String::new(),
+    }
+}
+
+fn class(class: Class) -> types::FailureClass {
+    match class {
+        Class::ExecutionFailure => types::FailureClass::ExecutionFailure,
+        Class::VerifyFailure => types::FailureClass::VerifyFailure,
+        Class::ReviewRejection => types::FailureClass::ReviewRejection,
+        Class::Blocked => types::FailureClass::Blocked,
+        Class::Timeout => types::FailureClass::Timeout,
+        Class::Malformed => types::FailureClass::Malformed,
+        Class::Infra => types::FailureClass::Other("infra".to_owned()),
+        Class::Other(word) => types::FailureClass::Other(word),
+    }
 }
 
 /// What a submission verifier is given.
@@ -236,7 +278,7 @@ pub(super) fn submission(submission: host::Submission) -> into::Submission {
                 attempt: prior.attempt,
                 check: prior.check,
                 fingerprint: prior.finding.fingerprint.clone(),
-                finding: handed_over(prior.finding),
+                finding: finding(prior.finding),
             })
             .collect(),
         evidence: submission.evidence.into_iter().map(evidence).collect(),
@@ -327,16 +369,16 @@ fn evidence(evidence: host::Evidence) -> wit::Evidence {
             Status::NotApplicable => wit::Outcome::NotApplicable,
         },
         summary: evidence.summary,
-        findings: evidence.findings.into_iter().map(handed_over).collect(),
+        findings: evidence.findings.into_iter().map(finding).collect(),
         commands: commands.collect(),
         digest: evidence.digest,
-        class: evidence.class.map(handed_over_class),
+        class: evidence.class.map(class),
         confidence: evidence.confidence,
         models: models.collect(),
     }
 }
 
-pub(super) fn handed_over(finding: Finding) -> types::Finding {
+fn finding(finding: Finding) -> types::Finding {
     types::Finding {
         code: finding.code,
         level: match finding.level {
@@ -360,14 +402,13 @@ pub(super) fn handed_over(finding: Finding) -> types::Finding {
         },
         key: finding.key,
         url: finding.url,
-        fix: finding.fix.map(|fix| types::Fix {
-            description: fix.description,
-            edits: fix.edits.into_iter().map(handed_over_edit).collect(),
-        }),
+        fix: finding
+            .fix
+            .map(|fix| types::Fix { description: fix.description, edits: fix.edits.into_iter().map(edit).collect() }),
     }
 }
 
-pub(super) fn handed_over_edit(edit: Edit) -> types::Edit {
+fn edit(edit: Edit) -> types::Edit {
     types::Edit {
         start_line: edit.start_line,
         start_column: edit.start_column,

@@ -47,7 +47,7 @@ pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
     }
 }
 
-/// Name what happened.
+/// Names what happened.
 pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     let (kind, message) = classify(error);
     let failure = Failure::new(kind, text::clean_line(&message, 500));
@@ -64,20 +64,18 @@ pub(super) fn failure(error: &wasmtime::Error) -> Failure {
 fn advice(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::LimitTime => {
-            "does it loop, or wait for the clock, which stands still? `limits.time` of its check gives it more"
+            "check for an endless loop, or for waiting on the clock, which does not advance; to allow more time, raise `limits.time` of its check"
         }
-        ErrorKind::LimitMemory => "`limits.memory` of its check gives it more",
-        ErrorKind::LimitTransfer => {
-            "an answer is for people: fewer and shorter findings; `limits.transfer` of its check allows more"
-        }
+        ErrorKind::LimitMemory => "to allow more memory, raise `limits.memory` of its check",
+        ErrorKind::LimitTransfer => "report fewer and shorter findings, or raise `limits.transfer` of its check",
         ErrorKind::GuestExited => "a verifier returns its verdict; it never calls `exit`",
-        ErrorKind::AbiUtf8 => "a string must be UTF-8: replace what is not before it is handed over",
-        ErrorKind::AbiDiscriminant => "were its bindings made from this version of the contract?",
+        ErrorKind::AbiUtf8 => "strings must be UTF-8: replace invalid bytes before returning them",
+        ErrorKind::AbiDiscriminant => "generate its bindings from this version of the contract",
         _ => return None,
     })
 }
 
-/// Name why the engine would not take a component that is valid.
+/// Names why the engine would not take a component that is valid.
 pub(super) fn refusal(error: &wasmtime::Error) -> Failure {
     let kind = kind_of(&error.root_cause().to_string(), REFUSALS).unwrap_or(ErrorKind::LoadMalformed);
     Failure::new(kind, text::clean_line(&format!("cannot compile the component: {error:#}"), 500))

@@ -7,7 +7,7 @@ use wasmtime::{Config, Engine, EngineWeak};
 /// How often running guests look whether their time is over.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Make an engine with a pool, or without one where the address space is too small for it. A metered one counts
+/// Makes an engine with a pool, or without one where the address space is too small for it. A metered one counts
 /// instructions, which costs time.
 pub(super) fn start(metered: bool) -> wasmtime::Result<Engine> {
     let engine = Engine::new(&config::pooled(settings(metered)?)).or_else(|_| Engine::new(&settings(metered)?))?;

@@ -12,7 +12,7 @@ use super::{Runtime, contract_diff, program, wasi};
 use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
+
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, ComponentNamedList, HasSelf, InstancePre, Lift, Linker, Lower};
 use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
@@ -70,7 +70,7 @@ pub enum Code {
     Cached,
     /// It was compiled just now.
     Compiled,
-    /// It was compiled just now, and could not be kept: the next run has to do it again.
+    /// It was compiled just now, but not cached: the next run has to do it again.
     Unkept,
 }
 
@@ -80,7 +80,7 @@ impl Runtime {
         if source.as_bundled().is_some() {
             return false;
         }
-        let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut components = self.components.lock();
         if components.contains_key(source.digest()) {
             return false;
         }
@@ -99,7 +99,7 @@ impl Runtime {
         }
     }
 
-    /// Compile a component ahead, so that no run needs to.
+    /// Compiles a component ahead, so that no run needs to.
     pub fn compile(&self, source: &Source) -> Result<Code, Failure> {
         self.code(source).map(|(_, code)| code)
     }
@@ -109,7 +109,7 @@ impl Runtime {
     }
 
     fn code(&self, source: &Source) -> Result<(Component, Code), Failure> {
-        let components = || self.components.lock().unwrap_or_else(PoisonError::into_inner);
+        let components = || self.components.lock();
         if let Some(component) = components().get(source.digest()) {
             return Ok((component.clone(), Code::Cached));
         }
@@ -155,7 +155,7 @@ impl Runtime {
         self.link(source, &component, component_type, linker)
     }
 
-    /// Make a component ready to describe itself, which it does without grants: a capability that it imports is there,
+    /// Makes a component ready to describe itself, which it does without grants: a capability that it imports is there,
     /// and calling it ends the guest.
     pub(super) fn prepare_to_describe(&self, source: &Source) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
@@ -182,7 +182,10 @@ impl Runtime {
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let pre = linker.instantiate_pre(component).map_err(|error| {
             contract_diff::import(&self.engine, component).unwrap_or_else(|| {
-                Failure::new(ErrorKind::LinkUnknownImport, format!("the host does not have what it imports: {error:#}"))
+                Failure::new(
+                    ErrorKind::LinkUnknownImport,
+                    format!("the host lacks an import of the component: {error:#}"),
+                )
             })
         })?;
         let (about, check) = match shape {
@@ -192,7 +195,7 @@ impl Runtime {
         Ok(Verifier { digest: source.digest().to_owned(), component_type, pre, about, check })
     }
 
-    /// Link what the component imports, and nothing else: `permit` has already refused what it may not have.
+    /// Links what the component imports, and nothing else: `permit` has already refused what it may not have.
     fn linker(&self, component_type: &ComponentType) -> wasmtime::Result<Linker<Sandbox>> {
         let mut linker = Linker::new(&self.engine);
         imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
@@ -235,7 +238,7 @@ fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::G
     Ok((about::GuestIndices::new(pre).map_err(mismatch)?, check))
 }
 
-/// Refuse an export of another type, before anything of the component runs: the generated bindings look at types only
+/// Refuses an export of another type, before anything of the component runs: the generated bindings look at types only
 /// when there is an instance.
 fn fits<Params, Results>(pre: &InstancePre<Sandbox>, interface: &str, function: &str) -> Result<(), Failure>
 where

@@ -66,7 +66,7 @@ impl Log {
         }
     }
 
-    /// Count lines that were not kept until now.
+    /// Counts lines that were not kept until now.
     pub(super) fn drop_lines(&mut self, lines: u64) {
         self.dropped += lines;
     }

@@ -26,8 +26,7 @@ impl std::fmt::Debug for Prepared {
 
 impl Prepared {
     /// The submission with what earlier checks established besides.
-    pub fn new(submission: &Submission, evidence: &[Evidence]) -> Result<Self, Failure> {
-        let mut submission = submission.clone();
+    pub fn new(mut submission: Submission, evidence: &[Evidence]) -> Result<Self, Failure> {
         submission.evidence.extend_from_slice(evidence);
         let mut measure = Measure { size: 0, digest: blake3::Hasher::new() };
         let broken = |error: serde_json::Error| Failure::new(ErrorKind::HostFailed, error.to_string());

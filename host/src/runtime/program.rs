@@ -4,12 +4,13 @@
 //! It is called in the same sandbox, within the same limits, and its answer is held to the same rules as that of any
 //! other verifier. Ending with code 0 is never a pass by itself: without a verdict there is none.
 
-use super::bindings::gatehost::verifier::types;
 use super::call::FileInput;
-use super::{Description, Rule, convert, scan};
+use super::{Description, Rule, scan};
 use crate::submission::Submission;
 use crate::text::clean_line;
-use crate::verdict::{Class, ErrorKind, Failure, Finding, Level, Metric};
+use crate::verdict::{Class, ErrorKind, Failure, Finding, Level, Metric, Status, Verdict};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,9 +40,9 @@ pub struct ProgramInput<'a> {
 /// A file that a program judges.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProgramFile<'a> {
-    /// The path relative to the root of the work.
+    /// The path relative to the root of the workspace.
     path: &'a str,
-    /// The content, where it is UTF-8. Neither this nor `base64` is there for a link that leads nowhere.
+    /// The content, where it is UTF-8. Neither this nor `base64` is there for a dangling symlink.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     /// The content in base64, where it is not.
@@ -49,7 +50,7 @@ pub struct ProgramFile<'a> {
     base64: Option<String>,
     /// Whether the file may be executed.
     executable: bool,
-    /// Where the path is a symbolic link: its target, as it is stored.
+    /// Where the path is a symlink: its target, as it is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     link_target: Option<&'a str>,
 }
@@ -90,7 +91,7 @@ enum ProgramStatus {
     Pass,
     /// The program should judge and cannot.
     Abstain,
-    /// The input is none of the program's business.
+    /// The input is not for it.
     NotApplicable,
 }
 
@@ -120,7 +121,7 @@ pub(super) fn description() -> Description {
 /// The document for a file.
 pub(super) fn about_file(settings: &str, file: &FileInput) -> Result<Vec<u8>, Failure> {
     let text = simdutf8::basic::from_utf8(&file.content).ok().filter(|_| !file.missing);
-    let base64 = if text.is_none() && !file.missing { Some(base64(&file.content)) } else { None };
+    let base64 = if text.is_none() && !file.missing { Some(STANDARD.encode(&file.content)) } else { None };
     let (executable, link_target) = (file.executable, file.link_target.as_deref());
     document(settings, Some(ProgramFile { path: &file.path, text, base64, executable, link_target }), None)
 }
@@ -140,15 +141,15 @@ fn document(
     serde_json::to_vec(&ProgramInput { contract: CONTRACT, settings, file, submission }).map_err(broken)
 }
 
-/// The verdict that a program ended with.
-pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<types::Verdict, Failure> {
+/// Returns the verdict that a program printed, as it said it: nothing in it is checked yet.
+pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
     if code != 0 {
         // Of the code, WASI keeps only whether it was 0.
         return Err(Failure::new(
             ErrorKind::GuestExited,
-            "the program did not exit with code 0, so nothing it said counts",
+            "the program did not exit with code 0, so its output is ignored",
         )
-        .hint("print {\"status\": \"fail\"} and exit with 0 to say that the work is not acceptable"));
+        .hint("to reject the work, print {\"status\": \"fail\"} and exit with 0"));
     }
     let malformed = |message: String| {
         Failure::new(ErrorKind::GuestMalformed, message)
@@ -159,21 +160,23 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<types::Verdict, Failu
     }
     let output: ProgramOutput = serde_json::from_slice(printed).map_err(|error| {
         let start = clean_line(&String::from_utf8_lossy(&printed[..printed.len().min(60)]), 40);
-        malformed(format!("what the program printed is not a verdict: {error}; it begins `{start}`"))
+        malformed(format!("the output of the program is not a verdict: {error}; it starts with `{start}`"))
     })?;
-    Ok(types::Verdict {
+    Ok(Verdict {
         status: match output.status {
-            ProgramStatus::Fail => types::Status::Fail,
-            ProgramStatus::Pass => types::Status::Pass,
-            ProgramStatus::Abstain => types::Status::Abstain,
-            ProgramStatus::NotApplicable => types::Status::NotApplicable,
+            ProgramStatus::Fail => Status::Fail,
+            ProgramStatus::Pass => Status::Pass,
+            ProgramStatus::Abstain => Status::Abstain,
+            ProgramStatus::NotApplicable => Status::NotApplicable,
         },
         confidence: output.confidence,
         summary: output.summary,
-        findings: output.findings.into_iter().map(convert::handed_over).collect(),
-        class: output.class.map(convert::handed_over_class),
+        findings: output.findings,
+        class: output.class,
         needs_person: output.needs_person,
-        metrics: output.metrics.into_iter().map(|it| types::Metric { name: it.name, value: it.value }).collect(),
+        metrics: output.metrics,
+        error: None,
+        findings_omitted: 0,
     })
 }
 
@@ -184,13 +187,13 @@ pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
     }
     scan::scan_module(bytes)?;
     let refused = |why: &str| {
-        let message = format!("this is a core WebAssembly module that cannot be made a component: {why}");
+        let message = format!("this core WebAssembly module cannot be converted to a component: {why}");
         Failure::new(ErrorKind::LoadNotComponent, clean_line(&message, 500))
             .hint("a program may import `wasi_snapshot_preview1` and nothing else: build it for `wasm32-wasi`")
     };
     // What the encoder makes of these is bounded by nobody, and a program that needs nothing but WASI has none.
     if has_metadata(bytes) {
-        return Err(refused("it carries a description of component types; pack it with the tool that wrote that"));
+        return Err(refused("it already contains component types; convert it with the tool that built it"));
     }
     let encode = || {
         ComponentEncoder::default()
@@ -227,36 +230,9 @@ pub(super) fn exports(module: &[u8]) -> Vec<String> {
     names
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_written_in_base64() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("\u{ff}\u{fe}", "w7/Dvg=="),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
-    }
 
     #[test]
     fn only_a_verdict_is_a_verdict() {

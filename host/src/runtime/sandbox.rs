@@ -3,7 +3,7 @@
 //! A sandbox is made for one call and dropped after it. By default a guest
 //! - has no more time, memory, handles, host calls or transferred bytes than its [`Limits`];
 //! - can write log lines, bounded, and nothing else;
-//! - reads the files of the work only if it was granted `workspace`;
+//! - reads the files of the workspace only if it was granted `workspace`;
 //! - sees of WASI: a clock that stands still, random numbers seeded from the call's inputs, an empty environment, no
 //!   arguments, no preopened folder, a closed standard input, and outputs that become log lines; only a program, which
 //!   has nothing but these to answer with, reads its question there and prints its verdict.
@@ -36,7 +36,7 @@ pub(super) struct Sandbox {
     pub(super) models: Option<Asker>,
 }
 
-/// Make the store for one call, with every limit on.
+/// Makes the store for one call, with every limit on.
 pub(super) fn store(
     engine: &Engine,
     limits: &Limits,
@@ -63,7 +63,7 @@ pub(super) fn store(
     // Time is compared and not counted in ticks: under load, ticks stretch.
     store.epoch_deadline_callback(|store| {
         if store.data().time.left().is_zero() {
-            Err(Ended::error(ErrorKind::LimitTime, "the call ran out of time"))
+            Err(Ended::error(ErrorKind::LimitTime, "the call timed out"))
         } else {
             Ok(UpdateDeadline::Yield(1))
         }

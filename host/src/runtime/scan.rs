@@ -37,7 +37,7 @@ fn features() -> WasmFeatures {
     all.difference(WasmFeatures::GC_TYPES)
 }
 
-/// Look whether these bytes are a component that may be compiled.
+/// Looks whether these bytes are a component that may be compiled.
 pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     recognise(bytes)?;
     let mut work = bound(bytes)?;
@@ -45,7 +45,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     work.add(adapters::micros(bytes, Validator::new_with_features(features())))
 }
 
-/// Look whether these bytes are a core module that may be made a component.
+/// Looks whether these bytes are a core module that may be made a component.
 pub(super) fn scan_module(bytes: &[u8]) -> Result<(), Failure> {
     bound(bytes)?;
     validate(bytes)
@@ -55,9 +55,9 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
     if wasmtime::Engine::detect_precompiled(bytes).is_some() {
         return Err(Failure::new(
             ErrorKind::LoadPrecompiledRefused,
-            "this is precompiled machine code, which is never loaded from outside",
+            "this is precompiled machine code, which `gate` never loads from a file",
         )
-        .hint("use the component (.wasm) that it was made from"));
+        .hint("use the component (.wasm) that it was compiled from"));
     }
     if Parser::is_component(bytes) {
         return Ok(());
@@ -67,8 +67,8 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
         let for_contract = program::exports(bytes).iter().any(|name| name.starts_with("gatehost:verifier/"));
         return if for_contract {
             not_component(
-                "this is a core WebAssembly module; expected the component that is made of it",
-                "it has the contract's functions and needs to be packed: `gate build`, or `wasm-tools component new`",
+                "this is a core WebAssembly module; expected a component",
+                "convert it to a component with `gate build`, or with `wasm-tools component new`",
             )
         } else {
             not_component(
@@ -82,13 +82,13 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
     if first.is_some_and(|line| line.starts_with(b"(")) {
         return not_component(
             "this is WebAssembly text; expected a binary component",
-            "turn it into a binary with `wasm-tools parse`",
+            "convert it with `wasm-tools parse`",
         );
     }
     Err(Failure::new(ErrorKind::LoadMalformed, "this is not WebAssembly"))
 }
 
-/// Count before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
+/// Counts before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
 fn bound(bytes: &[u8]) -> Result<Work, Failure> {
     let mut parts = Parts { bytes, ..Parts::default() };
     for payload in Parser::new(0).parse_all(bytes) {

@@ -32,7 +32,7 @@ impl Source {
         Self { digest: bundled.digest.to_owned(), bytes: Bytes::Bundled(bundled) }
     }
 
-    /// Read a component from a file. One that is too large is not read.
+    /// Reads a component from a file. One that is too large is not read.
     pub fn from_file(path: &Path) -> Result<Self, Failure> {
         Self::from_file_called(path, &path.display().to_string())
     }
@@ -46,7 +46,7 @@ impl Source {
         let (folder, name) = real
             .parent()
             .zip(real.file_name().and_then(|name| name.to_str()))
-            .ok_or_else(|| unreadable(&"not the path of a file"))?;
+            .ok_or_else(|| unreadable(&"not a file"))?;
         let folder = Workspace::open(folder).map_err(|error| unreadable(&error))?;
         match folder.read(name, MAX_COMPONENT_BYTES) {
             Ok(bytes) => Ok(Self::from_bytes(bytes)),
@@ -84,7 +84,7 @@ impl Source {
         self.as_bundled().is_some()
     }
 
-    /// Refuse any bytes but these.
+    /// Refuses any bytes but these.
     pub fn must_be(&self, digest: &str) -> Result<(), Failure> {
         if self.digest.eq_ignore_ascii_case(digest) {
             return Ok(());
@@ -94,7 +94,7 @@ impl Source {
             ErrorKind::TrustDigestMismatch,
             format!("the component's digest is {found}; expected {digest}"),
         )
-        .hint("do not use it before you know why it changed"))
+        .hint("find out why it changed before you use it"))
     }
 
     /// The digest: `sha256:` and hexadecimal digits.

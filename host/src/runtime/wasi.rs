@@ -7,8 +7,9 @@ use super::log::{Log, Severity};
 use super::sandbox::Sandbox;
 use crate::verdict::ErrorKind;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::AsyncWrite;
@@ -81,14 +82,14 @@ impl Wasi {
 
     /// What a program wrote to its standard output.
     pub(super) fn output(&self) -> Vec<u8> {
-        let output = self.program.as_ref().map(|(_, output)| output.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let output = self.program.as_ref().map(|(_, output)| output.0.lock());
         output.map(|text| text.kept.clone()).unwrap_or_default()
     }
 
-    /// Put what the guest printed into its log.
+    /// Puts what the guest printed into its log.
     pub(super) fn log_printed(self, log: &mut Log) {
         let Some(parts) = self.parts else { return };
-        let printed = parts.printed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let printed = parts.printed.0.lock();
         for line in String::from_utf8_lossy(&printed.kept).lines() {
             log.write(Severity::Printed, line);
         }
@@ -132,7 +133,7 @@ impl WasiView for Sandbox {
     }
 }
 
-/// Link the offered interfaces.
+/// Links the offered interfaces.
 pub(super) fn add_to_linker(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()> {
     p2::add_to_linker_proxy_interfaces_async(linker)?;
     random::insecure::add_to_linker::<_, WasiRandom>(linker, |sandbox: &mut Sandbox| sandbox.ctx().ctx.random())?;
@@ -194,7 +195,7 @@ impl Printed {
     }
 
     fn keep(&self, bytes: &[u8]) -> wasmtime::Result<()> {
-        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.0.lock();
         let room = text.at_most.unwrap_or(Self::MAX) - text.kept.len();
         if let Some(most) = text.at_most.filter(|_| bytes.len() > room) {
             let message = format!("the program printed more than {most} bytes");

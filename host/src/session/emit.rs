@@ -5,7 +5,8 @@ use crate::gate;
 use crate::outcome::Node;
 use crate::plan::Plan;
 use crate::verdict::Status;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Numbers events, and hands them to the observer.
@@ -27,7 +28,7 @@ impl Emitter {
     }
 
     pub(super) fn emit(&self, what: What) {
-        let mut seq = self.seq.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seq = self.seq.lock();
         *seq += 1;
         let at_ms = milliseconds(self.start.elapsed());
         self.observer.event(&Event { seq: *seq, at_ms, run: self.run.clone(), of_loop: None, attempt: None, what });
@@ -42,12 +43,12 @@ impl Emitter {
         self.emit(What::RunEnded { status, duration_ms: milliseconds(self.start.elapsed()) });
     }
 
-    pub(super) fn gate_event(&self, event: gate::Event<'_>) {
+    pub(super) fn gate_event(&self, event: gate::GateEvent<'_>) {
         match event {
-            gate::Event::Started { path, node } => {
+            gate::GateEvent::Started { path, node } => {
                 self.emit(What::CheckStarted { path: path.to_owned(), kind: node.kind() });
             }
-            gate::Event::Finished { path, node } => self.finished(path, node),
+            gate::GateEvent::Finished { path, node } => self.finished(path, node),
         }
     }
 

@@ -6,15 +6,15 @@ use crate::ledger::{Ledger, Project};
 use crate::record::TaskRecord;
 use crate::submission::Submission;
 
-/// Refuse to run while a person is waited for.
+/// Refuses to run while a person is waited for.
 pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Result<(), Error> {
     let Some(halted) = history::halted(ledger, project)? else { return Ok(()) };
-    let why = format!("the project is halted since entry {}: {}", halted.entry.seq, halted.escalation.why);
-    let hint = "decide, and then `gate resume --retry`, `--skip` or `--investigate`";
+    let why = format!("the project has been halted since entry {}: {}", halted.entry.seq, halted.escalation.why);
+    let hint = "decide with `gate resume --retry`, `--skip` or `--investigate`";
     Err(Error::host(why).hint(hint.to_owned()))
 }
 
-/// Fill in what the ledger knows about the task: the attempt, and what was found wanting before.
+/// Fills in what the ledger knows about the task: the attempt, and what was found wanting before.
 ///
 /// A submission may say the number of the attempt itself. It must be that of the next one, or of the last one, which may be
 /// judged again; anything else contradicts the ledger.
@@ -29,7 +29,7 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
         0 => said.attempt = known.saturating_add(1),
         attempt if attempt == known.max(1) || attempt == known + 1 => {}
         attempt => {
-            let what = format!("attempt {attempt} at the task `{}`, and the ledger knows {known}", task.id);
+            let what = format!("attempt {attempt} of the task `{}`, but the ledger has {known}", task.id);
             return Err(mismatch(&what));
         }
     }
@@ -54,7 +54,7 @@ fn same(before: &[&TaskRecord], now: &TaskRecord) -> Result<(), Error> {
         if let (Some(before), Some(now)) = (before, part(now))
             && before != now
         {
-            return Err(mismatch(&format!("{what} `{now}`, and the ledger knows `{before}`")));
+            return Err(mismatch(&format!("{what} `{now}`, but the ledger has `{before}`")));
         }
     }
     Ok(())
@@ -62,7 +62,7 @@ fn same(before: &[&TaskRecord], now: &TaskRecord) -> Result<(), Error> {
 
 fn mismatch(what: &str) -> Error {
     Error::host(format_args!("the submission says {} (task.mismatch)", crate::text::clean_line(what, 500))).hint(
-        "leave out what the ledger knows, or give the task another `id`; `gate log --task ID` shows its runs"
+        "remove these fields from the submission, or give the task another `id`; `gate log --task ID` shows its runs"
             .to_owned(),
     )
 }

@@ -8,6 +8,7 @@ use crate::config::{self, Config, Grant};
 use crate::environment::Environment;
 use crate::error::{Error, Kind};
 use crate::record::PolicyRecord;
+use crate::regular_file::{self, Symlinks};
 use crate::runtime::BUNDLED;
 use crate::text::hex;
 use sha2::{Digest, Sha256};
@@ -93,7 +94,7 @@ impl Found {
     }
 }
 
-/// Find and read the configuration of a request.
+/// Finds and reads the configuration of a request.
 pub(super) fn find(request: &Request) -> Result<Found, Error> {
     match &request.policy {
         Policy::Nearest => nearest(&request.folder, &request.environment),
@@ -138,11 +139,9 @@ fn unreadable(name: &str) -> Error {
 }
 
 fn open(path: &Path, name: &str) -> Result<File, Error> {
-    config::open_regular(path).map_err(|error| match path.is_symlink() && !path.exists() {
-        true => {
-            Error::new(Kind::Configuration, format_args!("`{name}` is a link, and what it leads to cannot be read"))
-                .because(error)
-        }
+    regular_file::open(path, Symlinks::Follow).map_err(|error| match path.is_symlink() && !path.exists() {
+        true => Error::new(Kind::Configuration, format_args!("`{name}` is a symlink, and its target cannot be read"))
+            .because(error),
         false => unreadable(name).because(error),
     })
 }
@@ -155,7 +154,7 @@ fn read(file: File, name: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Read a file of a configuration. `name` is its name in messages.
+/// Reads a file of a configuration. `name` is its name in messages.
 pub(super) fn read_named(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     read(open(path, name)?, name)
 }
@@ -195,7 +194,7 @@ fn nearest_entry(folder: &Path) -> Result<Option<Entry>, Error> {
             Ok(entry) => return Ok(Some(Entry { path, above, owner: entry.uid() })),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                let what = format!("cannot tell whether there is a `{}`", path.display());
+                let what = format!("cannot check whether `{}` exists", path.display());
                 return Err(Error::new(Kind::Configuration, what).because(error));
             }
         }
@@ -206,10 +205,9 @@ fn nearest_entry(folder: &Path) -> Result<Option<Entry>, Error> {
         let mut above = above.filter(|(_, folder)| folder.join(FILE).symlink_metadata().is_ok());
         if let Some((above, _)) = above.next() {
             let name = format!("{}{FILE}", "../".repeat(above));
-            let hidden = format!(
-                "this folder is in a repository of its own, and has no {FILE}, but the project around it has `{name}`"
-            );
-            let hint = format!("name the one that counts: `-c {name}`; or remove the `.git` of `{}`", root.display());
+            let hidden =
+                format!("this folder is a nested repository without {FILE}, but the project around it has `{name}`");
+            let hint = format!("choose it with `-c {name}`, or remove the `.git` of `{}`", root.display());
             return Err(Error::new(Kind::Configuration, hidden).hint(hint));
         }
     }
@@ -223,8 +221,8 @@ fn must_be_ours(owner: u32, name: &str, environment: &Environment) -> Result<(),
     if is_trusted(owner, user, sudo) {
         return Ok(());
     }
-    let foreign = format!("`{name}` belongs to another user (its owner is {owner}, you are {user})");
-    let hint = format!("if you trust what it says, name it: `-c {name}`");
+    let foreign = format!("`{name}` belongs to another user (its owner is user {owner}, you are user {user})");
+    let hint = format!("if you trust it, choose it with `-c {name}`");
     Err(Error::new(Kind::Configuration, foreign).hint(hint))
 }
 
@@ -250,8 +248,8 @@ fn of_verifiers(
         return Err(Error::usage(format_args!("expected the settings to be a JSON object, found `{settings}`")));
     }
     if let Some(other) = grants.iter().find(|grant| **grant != Grant::Workspace) {
-        return Err(Error::usage(format_args!("`--grant {other}` names what only a gate.toml can declare"))
-            .hint("`--grant workspace` can be given here; for all others, declare it in a gate.toml".to_owned()));
+        return Err(Error::usage(format_args!("`--grant {other}` needs a declaration in gate.toml"))
+            .hint("only `--grant workspace` works without a gate.toml; declare other grants there".to_owned()));
     }
     Ok(Found {
         config: config::of_verifiers(verifiers, settings, grants),

@@ -8,7 +8,7 @@ use crate::ledger::body::{CutOff, Escalation, Process, Started};
 use crate::ledger::history::{facts, is_waiting};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
 use crate::record::Record;
-use crate::retry::{Decision, decide};
+use crate::retry::{RetryDecision, decide};
 use crate::submission::Submission;
 use crate::verdict::Status;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub enum LedgerUse {
 }
 
 impl LedgerUse {
-    /// Open the ledger, if there is to be one.
+    /// Opens the ledger, if there is to be one.
     pub fn open(&self, environment: &Environment) -> Result<Option<Arc<dyn Ledger>>, LedgerError> {
         let folder = match self {
             Self::Off => return Ok(None),
@@ -65,7 +65,7 @@ impl Recorder {
         Ok(Some(Self { ledger, project: Project::of(folder)?, session, open: None }))
     }
 
-    /// Fill in what the ledger knows about the task, unless the project waits for a person.
+    /// Fills in what the ledger knows about the task, unless the project waits for a person.
     pub(super) fn know(&self, said: &mut Submission) -> Result<(), Error> {
         history::refuse_while_halted(&*self.ledger, &self.project)?;
         history::apply(&*self.ledger, &self.project, said)
@@ -81,8 +81,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Store the record, and with it that a person is needed, where that is so. Only when this returns may anybody be told
-    /// what the run came to.
+    /// Stores the record, and with it that human review is needed, where that is so. Only when this returns may anybody be told
+    /// the result of the run.
     pub(super) fn end(&mut self, record: &Record, config: &Config) -> Result<(), Error> {
         let run = NewEntry::run(record, &self.session)?;
         let labels = run.labels.clone();
@@ -93,13 +93,13 @@ impl Recorder {
         Ok(())
     }
 
-    /// An entry that says that a person is needed, if one is and nobody was told yet.
+    /// An entry that says that human review is needed, if one is and nobody was told yet.
     fn escalation(&self, record: &Record, labels: Labels, config: &Config) -> Result<Option<NewEntry>, Error> {
         if record.status == Status::Pass && !record.gate.escalated {
             return Ok(None);
         }
         let facts = facts(&*self.ledger, &self.project, record)?;
-        let Decision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
+        let RetryDecision::Escalate { level, trigger, why } = decide(&config.retry, &config.escalation, &facts) else {
             return Ok(None);
         };
         // Work without a task has no history: each of its runs stands alone.

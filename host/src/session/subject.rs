@@ -103,7 +103,7 @@ pub(super) fn unjudged(gate: &Node, paths: &[String]) -> Vec<Unjudged> {
             }
         }
     }
-    let unmatched = || Some("no check matches it".to_owned());
+    let unmatched = || Some("no check selects it".to_owned());
     let of = |path: &String| {
         let reason = reasons.get(path.as_str()).cloned().unwrap_or_else(unmatched)?;
         Some(Unjudged { path: path.clone(), reason })

@@ -2,7 +2,7 @@
 //!
 //! gate.toml, the texts that it names as settings and the components that it names by their paths are read as the commit has
 //! them. Work that touches any of them, or a path that the configuration protects, is judged by the old configuration and
-//! never passes by itself: a person is needed (`policy.touched`).
+//! never passes by itself: human review is needed (`policy.touched`).
 
 use super::policy::{Found, PolicyOrigin, written};
 use crate::changes::{self, Selection, Stored};
@@ -34,12 +34,12 @@ pub(super) struct Trusted {
     folder: String,
 }
 
-/// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
+/// Finds and reads the configuration as a commit has it: that of the folder, or else the nearest above it.
 pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
     let real = folder
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
-    let no_repository = || Error::usage("a configuration can be taken from a commit only in a git repository");
+    let no_repository = || Error::usage("`--policy-from` needs a git repository");
     let root = changes::repository(&real)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
     let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
     let folders: Vec<String> =
@@ -53,7 +53,7 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
             Kind::Configuration,
             format_args!("the commit `{shown}` has no {FILE} for this folder"),
         )
-        .hint("commit one first, by a person, or run without `--policy-from`".to_owned()));
+        .hint("commit a gate.toml first, or run without `--policy-from`".to_owned()));
     };
     let file = join(within, FILE);
     let title = format!("{file} of `{shown}`");
@@ -124,7 +124,7 @@ impl Found {
     }
 }
 
-/// Note what of the policy the work touches. A pass becomes an abstention that asks for a person.
+/// Notes what of the policy the work touches. A pass becomes an abstention that needs human review.
 pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     if touched.is_empty() {
         return;
@@ -132,8 +132,8 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     let finding = |path: &String| Finding {
         place: Some(Place { path: path.clone(), line: None, column: None, end_line: None, end_column: None }),
         category: Category::Manual,
-        hint: Some("have a person look at it: `gate skip` records the decision".to_owned()),
-        ..Finding::new("policy.touched", Level::Error, "the change touches what it is judged by")
+        hint: Some("have a person review it; `gate skip` records the decision".to_owned()),
+        ..Finding::new("policy.touched", Level::Error, "the change touches the policy")
     };
     let mut findings: Vec<Finding> = touched.iter().take(MOST).map(finding).collect();
     fingerprint::assign(CHECK, &mut findings, |_, _| None);
@@ -141,7 +141,7 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
     node.escalated = true;
     node.severity = Some(Severity::Inconclusive);
     node.verdict = Some(Verdict {
-        summary: "the change touches the policy, and was judged by the old one".to_owned(),
+        summary: "the change touches the policy, so the old policy was used".to_owned(),
         needs_person: true,
         findings,
         findings_omitted: touched.len().saturating_sub(MOST) as u64,

@@ -19,7 +19,7 @@ const TIMES: u64 = 4;
 /// What makes a part of a schema a document of its own, or a reference that cannot be followed by looking.
 const ELSEWHERE: [&str; 4] = ["$id", "$schema", "$dynamicRef", "$recursiveRef"];
 
-/// Refuse a schema that is too much for a validator, and say why.
+/// Refuses a schema that is too much for a validator, and says why.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
     let patterns = patterns(schema);
     if patterns > MOST_PATTERNS {
@@ -87,7 +87,7 @@ impl<'s> Survey<'s> {
             match value {
                 Value::String(reference) if key == "$ref" => extent.add(self.target(reference, depth)?),
                 Value::String(_) if ELSEWHERE.contains(&key.as_str()) && !allowed.contains(&key.as_str()) => {
-                    return Err(format!("it has a `{key}` inside, which is not followed"));
+                    return Err(format!("it contains `{key}`, which is not supported"));
                 }
                 _ => {}
             }

@@ -41,7 +41,7 @@ const VAGUE: [&str; 14] = [
 /// Programs that end with 0 whatever the work is.
 const VACUOUS: [&str; 9] = ["echo", "printf", "true", ":", "cat", "ls", "pwd", "sleep", "head"];
 
-/// Look for what is wrong with the tasks of a plan.
+/// Looks for what is wrong with the tasks of a plan.
 pub fn check(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
     let mut problems = Vec::new();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn cycle(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
                     if seen.insert(members) {
                         let names: Vec<String> =
                             path.iter().chain([next]).map(|name| format!("`{}`", shown(name))).collect();
-                        let message = format!("expected tasks that can begin, found a cycle: {}", names.join(" → "));
+                        let message = format!("the tasks form a cycle: {}", names.join(" → "));
                         let task = planned.task.id.clone();
                         problems.push(PlanProblem {
                             line: planned.line,

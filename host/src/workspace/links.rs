@@ -23,9 +23,9 @@ pub enum Astray {
 impl fmt::Display for Astray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Outside => "out of the work",
-            Self::Nowhere => "nowhere",
-            Self::Circle => "in a circle",
+            Self::Outside => "leads out of the workspace",
+            Self::Nowhere => "does not exist",
+            Self::Circle => "leads in a circle",
         })
     }
 }
@@ -43,7 +43,7 @@ impl Workspace {
 
     /// The path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
     ///
-    /// An absolute link leads out of the work, wherever that is today.
+    /// An absolute link leads out of the workspace, wherever that is today.
     pub fn follow(&self, path: &str) -> Result<String, Error> {
         let mut ahead: Vec<String> = parts(path)?.into_iter().rev().map(str::to_owned).collect();
         let mut reached: Vec<String> = Vec::new();
@@ -69,7 +69,7 @@ impl Workspace {
         Ok(reached.join("/"))
     }
 
-    /// Go one part further. Where a link is there, stay, and return what it says.
+    /// Goes one part further. At a symlink, stays and returns its target.
     fn step(&self, reached: &mut Vec<String>, part: String, ahead: &[String]) -> Result<Option<String>, Error> {
         match part.as_str() {
             "" | "." => return Ok(None),
@@ -146,14 +146,14 @@ mod tests {
             ("through", Ok("src/a")),
             ("folder", Ok("src")),
             ("root", Ok("")),
-            ("out", Err("a link to `../outside`, which leads out of the work")),
-            ("back", Err("a link to `../work/src/a`, which leads out of the work")),
-            ("absolute", Err("a link to `/etc/passwd`, which leads out of the work")),
-            ("later", Err("a link to `out`, which leads out of the work")),
-            ("git", Err("a link to `.git/config`, which leads out of the work")),
-            ("dangling", Err("a link to `src/b`, which leads nowhere")),
-            ("file-as-folder", Err("a link to `src/a/b`, which leads nowhere")),
-            ("loop", Err("a link to `pool`, which leads in a circle")),
+            ("out", Err("a symlink to `../outside`, which leads out of the workspace")),
+            ("back", Err("a symlink to `../work/src/a`, which leads out of the workspace")),
+            ("absolute", Err("a symlink to `/etc/passwd`, which leads out of the workspace")),
+            ("later", Err("a symlink to `out`, which leads out of the workspace")),
+            ("git", Err("a symlink to `.git/config`, which leads out of the workspace")),
+            ("dangling", Err("a symlink to `src/b`, which does not exist")),
+            ("file-as-folder", Err("a symlink to `src/a/b`, which does not exist")),
+            ("loop", Err("a symlink to `pool`, which leads in a circle")),
             ("missing", Err("not found")),
         ] {
             let found = work.follow(path).map_err(|error| error.to_string());

@@ -23,13 +23,13 @@ fn odd_files(files: &[FileInput]) -> Vec<(String, Given)> {
     let lines = content.split_inclusive(|&byte| byte == b'\n');
     let contents: Vec<(&str, Vec<u8>)> = vec![
         ("an empty file", Vec::new()),
-        ("a line break and nothing else", b"\n".to_vec()),
-        ("half of a file", content[..content.len() / 2].to_vec()),
+        ("a single newline", b"\n".to_vec()),
+        ("a truncated file", content[..content.len() / 2].to_vec()),
         ("a file of 8 MiB", repeated(b"the same line again\n", HUGE)),
         ("a line of 8 MiB", vec![b'x'; HUGE]),
-        ("a file with Windows' line ends", lines.flat_map(windows_line).collect()),
+        ("a file with CRLF line endings", lines.flat_map(windows_line).collect()),
         ("a file with a byte order mark", [b"\xef\xbb\xbf", &content[..]].concat()),
-        ("a file with NUL", [&content[..], b"\0\0\0"].concat()),
+        ("a file with NUL bytes", [&content[..], b"\0\0\0"].concat()),
         ("a binary file", (0..=255).cycle().take(64 << 10).collect()),
         ("text in UTF-16", "text in UTF-16\n".encode_utf16().flat_map(u16::to_le_bytes).collect()),
         ("unusual characters", UNUSUAL.as_bytes().to_vec()),
@@ -46,9 +46,9 @@ fn odd_files(files: &[FileInput]) -> Vec<(String, Given)> {
     odd.push(("an executable file".to_owned(), Given::Files(vec![run])));
     let link = FileInput { link_target: Some("elsewhere".to_owned()), ..FileInput::new(path, Vec::new()) };
     let broken = FileInput { missing: true, ..link.clone() };
-    odd.push(("a link that leads nowhere".to_owned(), Given::Files(vec![broken])));
+    odd.push(("a dangling symlink".to_owned(), Given::Files(vec![broken])));
     let link = FileInput { content: content.clone(), ..link };
-    odd.push(("a link to a file".to_owned(), Given::Files(vec![link])));
+    odd.push(("a symlink to a file".to_owned(), Given::Files(vec![link])));
     odd
 }
 

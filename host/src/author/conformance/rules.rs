@@ -1,7 +1,7 @@
 //! What a verifier declares that it can report, held against what it reports.
 
 use super::{Promise, is_kebab};
-use crate::author::trial::Judged;
+use crate::author::trial::TrialRun;
 use crate::runtime::Description;
 use crate::text::clean_line;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ impl<'a> Undeclared<'a> {
         Self { about, codes: BTreeMap::new() }
     }
 
-    /// Look at what was reported for this input.
-    pub(super) fn look(&mut self, judged: &Judged, input: &str) {
+    /// Looks at what was reported for this input.
+    pub(super) fn look(&mut self, judged: &TrialRun, input: &str) {
         let findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
         for finding in findings.filter(|finding| self.about.rule(&finding.code).is_none()) {
             self.codes.entry(finding.code.clone()).or_insert_with(|| input.to_owned());
@@ -27,7 +27,7 @@ impl<'a> Undeclared<'a> {
 
     /// Whether every code is declared.
     pub(super) fn promise(self) -> Promise {
-        let name = "declares every kind of finding that it reports";
+        let name = "declares every code that it reports";
         let declared: Vec<&str> = self.about.rules.iter().map(|rule| &*rule.code).collect();
         if self.codes.is_empty() {
             let seen = if declared.is_empty() { "none, and reports none".to_owned() } else { declared.join(", ") };
@@ -35,7 +35,7 @@ impl<'a> Undeclared<'a> {
         }
         let shown: Vec<String> = self.codes.keys().map(|code| format!("`{}`", clean_line(code, 60))).collect();
         let reported: Vec<String> =
-            self.codes.iter().map(|(code, input)| format!("`{}` for {input}", clean_line(code, 60))).collect();
+            self.codes.iter().map(|(code, input)| format!("`{}` on {input}", clean_line(code, 60))).collect();
         let rules = if shown.len() == 1 { "a rule with the code" } else { "rules with the codes" };
         let hint = format!("add {rules} {} to `rules` of what `describe` returns", shown.join(", "));
         Promise::broken(name, format!("it reports {}", reported.join(", ")), hint)
@@ -52,7 +52,7 @@ pub(super) fn well_formed(about: &Description) -> Promise {
         } else if rule.summary.trim().is_empty() {
             Some(format!("the rule `{code}` has no summary; expected what it means, in one line"))
         } else if !codes.insert(&rule.code) {
-            Some(format!("the rule `{code}` is there twice"))
+            Some(format!("the rule `{code}` is declared twice"))
         } else {
             None
         }

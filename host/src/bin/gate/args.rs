@@ -382,7 +382,7 @@ pub(crate) struct CheckPlan {
     pub(crate) format: Format,
 }
 
-/// How to print what a loop came to.
+/// How to print the result of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopFormat {
     /// For people.

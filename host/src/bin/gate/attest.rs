@@ -1,4 +1,4 @@
-//! `gate attest`: a signed statement of what a run came to.
+//! `gate attest`: a signed statement of the result of a run.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
@@ -19,9 +19,9 @@ Examples:
   gate attest --key gate.key > attestation.json
   gate attest 01hx")]
 pub(crate) struct Attest {
-    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
-    /// The file of the key
+    /// The key file
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
 }

@@ -46,7 +46,7 @@ fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Err
     let functions: Vec<_> =
         component_type.imports.iter().filter(|import| !ComponentType::is_types_only(import)).collect();
     match functions.as_slice() {
-        [] => writeln!(out, "imports nothing but types: it can compute, and nothing else")?,
+        [] => writeln!(out, "imports only types: it can compute, and nothing else")?,
         imports => {
             for import in imports {
                 writeln!(out, "imports {import}")?;
@@ -75,7 +75,7 @@ impl Builder<'_> {
         self.project.folder.join(path)
     }
 
-    /// Make the bindings that are not there any more.
+    /// Makes the bindings that are not there any more.
     fn bindings(&self) -> Result<(), Error> {
         let language = self.project.language;
         let there = match language {
@@ -97,12 +97,12 @@ impl Builder<'_> {
         Contract::read(&self.path("wit")).map_err(Error::mistake)
     }
 
-    /// Run a tool in the project. What it prints is no part of the report.
+    /// Runs a tool in the project. What it prints is no part of the report.
     fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Error> {
         self.printed(tool, arguments).map(|_| ())
     }
 
-    /// Run a tool in the project for what it prints.
+    /// Runs a tool in the project for what it prints.
     fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let mut command = tool.map_err(|missing| {
             Error::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
@@ -121,10 +121,10 @@ impl Builder<'_> {
         }
         // Where it cannot be shown, it has failed all the same.
         let _ = std::io::stderr().write_all(&[output.stdout, output.stderr].concat());
-        Err(Error::mistake(anyhow!("`{shown}` ended with {}", output.status)))
+        Err(Error::mistake(anyhow!("`{shown}` failed: {}", output.status)))
     }
 
-    /// Make the component of a core module.
+    /// Makes the component of a core module.
     fn pack(&self, module: &str) -> Result<(), Error> {
         let path = self.path(module);
         let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()));
@@ -141,7 +141,7 @@ impl Builder<'_> {
     fn build_folder(&self) -> Result<(), Error> {
         let folder = self.path("build");
         fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make `{}`", folder.display()))
+            .with_context(|| format!("cannot create `{}`", folder.display()))
             .map_err(Error::mistake)
     }
 

@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Error> {
             Ok(_) if global.quiet => {}
             Ok(what) => writeln!(out, "{name}: {what}")?,
             Err(error) => {
-                let error = error.context(&format!("cannot compile `{name}` ahead"));
+                let error = error.context(&format!("cannot compile `{name}`"));
                 error.print(terminal::color(global.color, &std::io::stderr()));
                 worst = worst.max(error.exit());
             }
@@ -55,7 +55,7 @@ fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<St
         Code::Bundled => Ok("bundled, already compiled".to_owned()),
         Code::Cached => Ok("already compiled".to_owned()),
         Code::Compiled => Ok(format!("compiled in {} ms", start.elapsed().as_millis())),
-        Code::Unkept => Err(Error::broken(anyhow!("its code could not be kept"))
-            .hint("see that the cache folder can be written and the disk is not full".to_owned())),
+        Code::Unkept => Err(Error::broken(anyhow!("the compiled code could not be cached"))
+            .hint("check that the cache folder is writable and the disk is not full".to_owned())),
     }
 }

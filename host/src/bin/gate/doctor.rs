@@ -4,12 +4,14 @@ use crate::args::{Doctor, Global};
 use crate::error::Error;
 use crate::install::{program, root};
 use crate::{Exit, setup, terminal};
+use anstyle::AnsiColor;
 use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
 use gatehost::install::{self, Handler, Target, Trust, git};
 use gatehost::ledger::SqliteLedger;
 use gatehost::search_path;
 use gatehost::session::{Policy, Request};
+use gatehost::text;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -66,14 +68,14 @@ pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
     }
     let mut out = std::io::stdout().lock();
     let color = terminal::color(global.color, &out);
-    let paint = |word: &str, code: u8| if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
+    let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
     for line in &lines {
         let word = match line.works {
             Some(true) if global.quiet => continue,
-            Some(true) => paint("ok  ", 32),
-            Some(false) => paint("fail", 31),
+            Some(true) => paint("ok  ", AnsiColor::Green),
+            Some(false) => paint("fail", AnsiColor::Red),
             None if global.quiet => continue,
-            None => paint("note", 36),
+            None => paint("note", AnsiColor::Cyan),
         };
         writeln!(out, "{word}  {}: {}", line.what, line.detail)?;
         if let Some(fix) = &line.fix {
@@ -107,7 +109,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
         Err(error) => Line::bad(
             "cache",
             format!("{error:#}"),
-            "set `GATE_CACHE_DIR` to a folder of yours; gates work without it, slower",
+            "set `GATE_CACHE_DIR` to a folder that you own; without a cache, gates are slower",
         ),
     });
     lines.push(sandbox(global));
@@ -143,7 +145,7 @@ fn host_lines(host: Host, root: &Path) -> Vec<Line> {
     let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
     let Ok(text) = fs::read_to_string(&file) else {
         let unused = !target.is_used(root);
-        let detail = format!("it is used here, and `gate` is not installed in it; `gate install {}`", host.as_str());
+        let detail = format!("it is used here, but `gate` is not installed there; `gate install {}`", host.as_str());
         return if unused { Vec::new() } else { vec![Line::note(host.as_str(), detail)] };
     };
     let Some(settings) = install::settings_value(&text) else {
@@ -152,12 +154,13 @@ fn host_lines(host: Host, root: &Path) -> Vec<Line> {
     };
     let handlers = install::handlers(host, &settings);
     if handlers.is_empty() {
-        let detail = format!("`gate` is not installed in it; `gate install {}`", host.as_str());
+        let detail = format!("`gate` is not installed there; `gate install {}`", host.as_str());
         return vec![Line::note(host.as_str(), detail)];
     }
     let mut lines = Vec::new();
     if !handlers.iter().any(|handler| handler.event == install::stop_event(host)) {
-        let detail = format!("no hook of `{}` calls `gate`, so the agent stops as it likes", install::stop_event(host));
+        let detail =
+            format!("no hook in `{}` calls `gate`, so the agent can stop at any time", install::stop_event(host));
         lines.push(Line::bad(host.as_str(), detail, again.clone()).of(target));
     }
     for handler in handlers.iter().filter(|handler| ends_something(&handler.event)) {
@@ -168,7 +171,7 @@ fn host_lines(host: Host, root: &Path) -> Vec<Line> {
         });
         let (waits, takes) = (install::timeout(host, handler), install::deadline(host, &handler.command));
         if takes >= waits {
-            let detail = format!("the host waits {waits} s and the hook answers within {takes} s: too late");
+            let detail = format!("the host waits {waits} s, but the hook may take {takes} s");
             lines.push(Line::bad(&what, detail, again.clone()).of(target));
         }
         if host == Host::Codex {
@@ -196,7 +199,7 @@ fn trust(what: &str, file: &Path, handler: &Handler) -> Line {
     }
 }
 
-/// Send the sample through a hook as the host would.
+/// Sends the sample through a hook as the host would.
 fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;
@@ -216,7 +219,7 @@ fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     sample::proves(host, &Answer { stdout: text(&output.stdout), stderr: text(&output.stderr), exit })
 }
 
-/// Run a command to its end, for at most as long as is reasonable.
+/// Runs a command to its end, for at most as long as is reasonable.
 fn finish(mut command: Command, input: &[u8]) -> Result<Output, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot start a shell: {error}"))?;
@@ -228,12 +231,12 @@ fn finish(mut command: Command, input: &[u8]) -> Result<Output, String> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(child.wait_with_output()));
     match told.recv_timeout(PATIENCE) {
-        Ok(output) => output.map_err(|error| format!("it could not be waited for: {error}")),
+        Ok(output) => output.map_err(|error| format!("cannot wait for it: {error}")),
         Err(_) => {
             if let Some(id) = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw) {
                 let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
             }
-            Err(format!("it gave no answer within {} s", PATIENCE.as_secs()))
+            Err(format!("it timed out after {} s", PATIENCE.as_secs()))
         }
     }
 }
@@ -263,7 +266,7 @@ fn git_lines(root: &Path) -> Vec<Line> {
     lines
 }
 
-/// Have the last line of our script judge a repository with the sample in its index.
+/// Has the last line of our script judge a repository with the sample in its index.
 fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
     let line = script.lines().last().unwrap_or_default();
     let line = line.rsplit(" | ").next().unwrap_or_default();
@@ -284,7 +287,7 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
         return if there {
             Ok("is installed")
         } else {
-            Err(format!("`{program}` is not there, so git refuses everything"))
+            Err(format!("`{program}` does not exist, so git refuses every commit"))
         };
     }
     let mut shell = Command::new("/bin/sh");
@@ -297,7 +300,7 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
     match output.status.code() {
         Some(1) if said.contains(sample::CODE) => Ok("refuses the sample"),
         Some(0) => Err("it let the sample through".to_owned()),
-        _ => Err(format!("{}, and it said `{}`", output.status, gatehost::text::clean_line(said.trim(), 300))),
+        _ => Err(format!("{}, and printed `{}`", output.status, gatehost::text::clean_line(said.trim(), 300))),
     }
 }
 
@@ -316,7 +319,7 @@ fn ledger() -> Line {
     }
 }
 
-/// Run a command that does nothing, to see how far it is confined.
+/// Runs a command that does nothing, to see how far it is confined.
 fn sandbox(global: &Global) -> Line {
     const GATE: &str = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:c\"]\n\
                         [command.c]\nrun = [\"true\"]\n";
@@ -337,6 +340,8 @@ fn sandbox(global: &Global) -> Line {
             "allow unprivileged user namespaces, or use a kernel with Landlock",
         ),
         Some(other) => Line::note("commands", format!("are confined by {other} only")),
-        None => Line::bad("commands", "cannot be run in a sandbox here", "`gate run -v` with a command says why"),
+        None => {
+            Line::bad("commands", "cannot run in a sandbox on this machine", "`gate run -v` with a command says why")
+        }
     }
 }

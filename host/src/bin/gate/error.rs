@@ -1,7 +1,9 @@
 //! How the program says that it cannot go on: what happened, why, and what to do.
 
 use crate::terminal::say;
+use anstyle::AnsiColor;
 pub(crate) use gatehost::error::Error;
+use gatehost::text;
 
 /// Makes errors of what the program's own parts report.
 pub(crate) trait Make {
@@ -9,7 +11,7 @@ pub(crate) trait Make {
     fn mistake(error: impl Into<anyhow::Error>) -> Self;
     /// The program could not do its work.
     fn broken(error: impl Into<anyhow::Error>) -> Self;
-    /// Tell a person, on standard error.
+    /// Tells a person, on standard error.
     fn print(&self, color: bool);
 }
 
@@ -27,14 +29,14 @@ impl Make for Error {
     }
 
     fn print(&self, color: bool) {
-        let paint = |word: &str, code: u8| if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() };
+        let paint = |word: &str, colour: AnsiColor| text::paint(color, colour.on_default(), word);
         for (message, causes, hint) in self.problems() {
-            say(format_args!("{} {message}", paint("error:", 31)));
+            say(format_args!("{} {message}", paint("error:", AnsiColor::Red)));
             for cause in causes {
-                say(format_args!("{} {cause}", paint("caused by:", 33)));
+                say(format_args!("{} {cause}", paint("caused by:", AnsiColor::Yellow)));
             }
             if let Some(hint) = hint {
-                say(format_args!("{} {hint}", paint("hint:", 36)));
+                say(format_args!("{} {hint}", paint("hint:", AnsiColor::Cyan)));
             }
         }
     }

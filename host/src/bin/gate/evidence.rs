@@ -11,7 +11,7 @@ pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
     let folder = Environment::of_process().state_folder().ok_or(LedgerError::NoFolder)?;
     let ledger = SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
         let message = format!("there is no ledger in `{}` yet", folder.display());
-        Error::usage(message).hint("`gate run` begins one".to_owned())
+        Error::usage(message).hint("`gate run` creates one".to_owned())
     })?;
     Ok((ledger, Project::of(&global.directory)?))
 }
@@ -22,7 +22,7 @@ pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -
     let Some(name) = name.filter(|name| *name != "last") else {
         let last = ledger.entries(&Filter { last: Some(1), ..runs })?.pop();
         return last.ok_or_else(|| {
-            Error::usage("no run of this project is in the ledger").hint("`gate run` records one".to_owned())
+            Error::usage("the ledger has no run of this project").hint("`gate run` records one".to_owned())
         });
     };
     let exact = ledger.entries(&Filter { run: Some(name.to_owned()), ..Filter::default().kinds(&[EntryKind::Run]) })?;
@@ -34,9 +34,9 @@ pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -
     let mut found: Vec<Entry> = ledger.entries(&runs)?.into_iter().filter(matches).collect();
     match (found.pop(), found.is_empty()) {
         (Some(entry), true) => Ok(entry),
-        (None, _) => Err(Error::usage(format_args!("there is no run `{name}` of this project in the ledger"))
+        (None, _) => Err(Error::usage(format_args!("the ledger has no run `{name}` of this project"))
             .hint("`gate log` lists them".to_owned())),
-        (Some(_), false) => Err(Error::usage(format_args!("`{name}` is the beginning of more than one run"))),
+        (Some(_), false) => Err(Error::usage(format_args!("`{name}` matches more than one run"))),
     }
 }
 

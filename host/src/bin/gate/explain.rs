@@ -16,12 +16,12 @@ use std::io::{self, Write};
 #[command(after_help = "\
 Examples:
   gate explain            the last run of this project
-  gate explain 01hx       the run whose identifier begins so
+  gate explain 01hx       the run whose identifier starts with this
   gate explain '#12'      the run of entry 12")]
 pub(crate) struct Explain {
-    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -100,16 +100,16 @@ fn check(out: &mut impl Write, node: &Node, earlier: &[Record]) -> io::Result<()
     if let Some(files) = node.files.as_ref().filter(|files| !files.is_empty()) {
         let (cached, all) = (node.cached(), terminal::count(files.len(), "file"));
         match cached {
-            0 => writeln!(out, "  judged {all}; no verdict was reused: no pass of the same bytes was cached")?,
+            0 => writeln!(out, "  checked {all}; no cached verdict was used")?,
             _ => writeln!(
                 out,
-                "  judged {all}; {} reused: the same verifier passed the same bytes with the same settings",
+                "  checked {all}; {} from the cache: the same verifier passed the same bytes with the same settings",
                 terminal::count(cached, "verdict")
             )?,
         }
         for file in files.iter().filter(|file| file.cached) {
             let run = established(node, file, earlier).unwrap_or("a run that is not in the ledger of this project");
-            writeln!(out, "    {}: established by {run}", clean_line(&file.path, 200))?;
+            writeln!(out, "    {}: first passed in {run}", clean_line(&file.path, 200))?;
         }
     }
     for command in &node.commands {

@@ -60,7 +60,8 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
 
 /// The message of a commit, without the comments that git drops.
 fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
-    let path = command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the file of the message")))?;
+    let path =
+        command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the path of the commit message")))?;
     let mut text = String::new();
     let read = File::open(global.directory.join(path)).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
     read.with_context(|| format!("cannot read the message `{path}`")).map_err(Error::mistake)?;
@@ -72,7 +73,7 @@ fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
 fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
     let mut text = String::new();
     let read = io::stdin().take(MAX_BYTES).read_to_string(&mut text);
-    read.context("cannot read what git pushes").map_err(Error::mistake)?;
+    read.context("cannot read the refs from git").map_err(Error::mistake)?;
     let mut selections = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split(' ').collect();

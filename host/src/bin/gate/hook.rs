@@ -44,7 +44,7 @@ fn answer(global: &Global, command: &Hook) -> Answer {
     let _ = io::copy(&mut stdin, &mut io::sink());
     let Some(call) = Call::read(&bytes, command.host) else {
         return Answer::refuse(
-            "error: this is not the message of a host that is known, so nothing is verified\nhint: name it with `--host`",
+            "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`",
         );
     };
     drop(bytes);
@@ -55,7 +55,7 @@ fn answer(global: &Global, command: &Hook) -> Answer {
     call.answer(&decide(&global.directory, &call, deadline))
 }
 
-/// Run the gate, and decide what the agent is told.
+/// Runs the gate, and decides what the agent is told.
 fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
     let here = call.folder.as_deref().filter(|folder| folder.is_dir()).unwrap_or(directory);
     let folder = root(here);
@@ -87,7 +87,7 @@ fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
         let _ = evidence::record(&environment, &root, &key, gate.as_deref(), &session, &decision, bounces);
         return decision;
     }
-    // Nobody could count the bounces. The host's own word is all there is, so that the agent is not sent back for ever.
+    // Nobody could count the bounces. The host's own word is all there is, so that the agent is not sent back forever.
     match decision {
         Decision::Block(reason) if call.active && call.event != Event::Tool => Decision::Release(format!(
             "verification_failed: the state folder cannot be written, so bounces cannot be counted\n{reason}"
@@ -141,19 +141,20 @@ fn conclude(session: &mut Session, call: &Call, done: Result<Done, String>) -> (
     }
 }
 
-/// Have the child do the job.
+/// Has the child do the job.
 fn ask(job: &Job, deadline: Duration) -> Result<Done, String> {
-    let program = std::env::current_exe().map_err(|error| format!("cannot tell where `gate` is: {error}"))?;
-    let line = serde_json::to_vec(job).map_err(|error| format!("cannot tell the child what to do: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find the path of `gate`: {error}"))?;
+    let line =
+        serde_json::to_vec(job).map_err(|error| format!("cannot send the request to the child process: {error}"))?;
     let mut command = Command::new(program);
     command.arg("hook-run");
     match supervise(command, &line, deadline) {
         Ok(Ended::Answered(bytes)) => {
-            serde_json::from_slice(&bytes).map_err(|_| "what the run answered cannot be read".to_owned())
+            serde_json::from_slice(&bytes).map_err(|_| "cannot read the result of the run".to_owned())
         }
         Ok(Ended::Died(why)) => Err(format!("the run ended early: {why}")),
         Ok(Ended::Late) => Err(format!(
-            "the run was not done within {} s; a gate for hooks must be faster, or the host must wait longer",
+            "the run did not finish within {} s; use a faster gate for hooks, or raise the timeout of the host",
             deadline.as_secs()
         )),
         Err(error) => Err(format!("cannot start the run: {error}")),

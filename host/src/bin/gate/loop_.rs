@@ -66,7 +66,7 @@ fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec
         planned.iter().filter(|planned| wanted(planned)).map(|planned| planned.task.clone()).collect();
     match (tasks.len(), id) {
         (1, _) | (2.., None) => Ok(tasks),
-        (0, None) => Err(Error::mistake(anyhow!("every task of the plan `{}` is checked", plan.display()))),
+        (0, None) => Err(Error::mistake(anyhow!("every task of the plan `{}` is done", plan.display()))),
         (count, Some(id)) => {
             let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
             let message =
@@ -193,7 +193,7 @@ fn line(event: &Event) -> Option<String> {
         }
         What::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 200)),
         What::Escalation { trigger, why, .. } => {
-            format!("[loop] a person is needed ({trigger}): {}", clean_line(why, 500))
+            format!("[loop] needs human review ({trigger}): {}", clean_line(why, 500))
         }
         _ => return None,
     })

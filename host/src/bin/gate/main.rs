@@ -99,7 +99,7 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Tell a person why the program cannot go on.
+/// Tells a person why the program cannot go on.
 fn told(global: &args::Global, error: &Error) -> Exit {
     error.print(terminal::color(global.color, &std::io::stderr()));
     error.exit()

@@ -48,7 +48,7 @@ fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Bindings that `gate build` makes anew when they are gone: written now, so that an editor knows them.
+/// Bindings that `gate build` makes again when they are gone: written now, so that an editor knows them.
 pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let made = Contract::of_this_host().and_then(|contract| in_language(&contract, language, shape));
     made.map_err(Error::broken)
@@ -79,15 +79,15 @@ fn valid(name: &str) -> Result<(), Error> {
     if name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('-').all(word) {
         return Ok(());
     }
-    Err(Error::mistake(anyhow!("`{name}` is not a name for a verifier; expected lower-case words joined by `-`"))
-        .hint("such as `no-todo`; the folder is chosen with `-C`".to_owned()))
+    Err(Error::mistake(anyhow!("`{name}` is not a valid name; expected lower-case words joined by `-`"))
+        .hint("for example `no-todo`; choose the parent folder with `-C`".to_owned()))
 }
 
-/// Refuse a folder in which something would be overwritten.
+/// Refuses a folder in which something would be overwritten.
 fn empty(folder: &Path) -> Result<(), Error> {
     let shown = terminal::path(folder);
     match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
-        Ok(true) => Err(Error::mistake(anyhow!("`{shown}` is there already, and is not empty"))
+        Ok(true) => Err(Error::mistake(anyhow!("`{shown}` exists and is not empty"))
             .hint("choose another name, or remove it".to_owned())),
         Ok(false) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

@@ -18,7 +18,7 @@ pub(crate) fn name() -> String {
     clean_line(&name.map_or_else(|| format!("user {user}"), |name| format!("{name} (user {user})")), 200)
 }
 
-/// Ask for a word, and whether it was given.
+/// Asks for a word, and whether it was given.
 pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{question}\nType `{word}` to confirm: ")?;

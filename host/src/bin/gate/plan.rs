@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Print a plan.
+/// Prints a plan.
 pub(crate) fn show(plan: &plan::Plan, format: Format) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {
@@ -74,11 +74,11 @@ fn rule(rule: &Rule, members: usize) -> String {
                 Threshold::AtLeast(number) => number.to_string(),
             };
             let missing = if vote.gone_are_missing {
-                format!("{} may be missing or not apply", vote.absences)
+                format!("{} may be absent or skipped", vote.absences)
             } else {
-                "of those that apply none may be missing".to_owned()
+                "no member that applies may be absent".to_owned()
             };
-            format!("vote of {members}, {threshold} must be for it, {missing}")
+            format!("vote of {members}, {threshold} must be in favour, {missing}")
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::interrupt;
 use gatehost::event::What;
 use gatehost::outcome::{NodeKind, Outcome};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 /// The most steps that are listed; more would fill the terminal.
@@ -46,7 +46,7 @@ impl Progress {
         if !self.watched {
             return;
         }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         match (what, shown.as_mut()) {
             (What::RunStarted { gate, members, .. }, _) => *shown = Some(self.begin(gate, members)),
             (What::RunEnded { .. }, Some(shown)) => shown.bar.finish_and_clear(),
@@ -83,7 +83,7 @@ impl Progress {
 
     /// Shows nothing any more, until another run begins.
     pub(crate) fn finish(&self) {
-        if let Some(shown) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(shown) = self.shown.lock().take() {
             shown.bar.finish_and_clear();
             shown.steps.iter().for_each(|step| self.lines.remove(&step.line));
             self.lines.remove(&shown.bar);

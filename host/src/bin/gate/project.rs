@@ -2,24 +2,13 @@
 
 use crate::error::{Error, Make as _};
 use crate::languages::Language;
-use crate::terminal;
 use anyhow::{Context, anyhow};
+use clap::ValueEnum;
+use gatehost::author::{MANIFEST, Manifest};
 use gatehost::plan::Shape;
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-const FILE: &str = "gate-verifier.toml";
-
-/// What `gate-verifier.toml` says.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    lang: Language,
-    component: PathBuf,
-    #[serde(default)]
-    world: Option<String>,
-}
 
 /// A project that can be built.
 #[derive(Debug)]
@@ -28,32 +17,31 @@ pub(crate) struct Project {
     pub(crate) folder: PathBuf,
     /// What it is written in.
     pub(crate) language: Language,
-    component: PathBuf,
-    world: Option<String>,
+    manifest: Manifest,
 }
 
 impl Project {
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join(FILE);
-        let shown = terminal::path(&path);
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{shown}`")).map_err(|error| {
-            Error::mistake(error).hint("`gate new NAME --lang LANG` makes a project that has one".to_owned())
-        })?;
-        let written: Written =
-            toml::from_str(&text).map_err(|error| Error::mistake(anyhow!("{shown}: {}", error.message())))?;
-        let folder = folder.canonicalize().map_err(Error::mistake)?;
-        Ok(Self { folder, language: written.lang, component: written.component, world: written.world })
+        let manifest = Manifest::read(folder, folder)?;
+        let language = manifest.lang.as_deref().and_then(|lang| Language::from_str(lang, false).ok());
+        let Some(language) = language else {
+            return Err(Error::mistake(anyhow!(
+                "`{MANIFEST}` has no `lang`, so `gate build` cannot build this project"
+            ))
+            .hint("for example `lang = \"rust\"`".to_owned()));
+        };
+        Ok(Self { folder: folder.canonicalize().map_err(Error::mistake)?, language, manifest })
     }
 
     /// Where the component is put.
     pub(crate) fn component(&self) -> PathBuf {
-        self.folder.join(&self.component)
+        self.folder.join(&self.manifest.component)
     }
 
     /// The world that it is built for, for tools that must be told.
     pub(crate) fn world(&self) -> Result<String, Error> {
-        self.world.clone().ok_or_else(|| {
-            Error::mistake(anyhow!("`{FILE}` does not say the `world`; expected one of `wit/worlds.wit`"))
+        self.manifest.world.clone().ok_or_else(|| {
+            Error::mistake(anyhow!("`{MANIFEST}` has no `world`; expected one of `wit/worlds.wit`"))
                 .hint("such as `world = \"file\"`".to_owned())
         })
     }

@@ -57,7 +57,7 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Write the files that were asked for, and print a record unless there is no format.
+/// Writes the files that were asked for, and prints a record unless there is no format.
 pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo], record: &Record) -> Result<(), Error> {
     for output in files {
         let path = global.directory.join(&output.path);
@@ -80,7 +80,7 @@ pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo],
     Ok(())
 }
 
-/// Append the report to the summary of the job, where GitHub Actions names a file for it.
+/// Appends the report to the summary of the job, where GitHub Actions names a file for it.
 fn summarize(record: &Record) -> Result<(), Error> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
     let written = File::options().create(true).append(true).open(&path).map(BufWriter::new).and_then(|mut file| {

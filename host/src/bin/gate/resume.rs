@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-While a project is halted, every gate of it ends with exit code 3. `--retry` and `--skip` end that; with `--investigate`, \
+While a project is halted, every gate exits with 3. `--retry` and `--skip` end the halt; with `--investigate`, \
 somebody looks at it, and it stays halted.
 
 Examples:
@@ -19,19 +19,19 @@ Examples:
   gate resume --skip --reason 'task t7 is no longer needed'")]
 #[group(skip)]
 pub(crate) struct Resume {
-    /// Try again: attempts are counted anew
+    /// Try again; the count of attempts starts over
     #[arg(long, required_unless_present_any = ["skip", "investigate"], conflicts_with_all = ["skip", "investigate"])]
     retry: bool,
-    /// Go on without it; the task stays without a pass
+    /// Continue without the task; it stays without a pass
     #[arg(long, conflicts_with = "investigate")]
     skip: bool,
-    /// Look into it; the project stays as it is
+    /// Note that you are investigating; the state does not change
     #[arg(long)]
     investigate: bool,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
-    /// The number of the entry of the escalation; without it, all that wait
+    /// The entry number of the escalation [default: all open ones]
     #[arg(long, value_name = "N")]
     entry: Option<u64>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
     let mut waiting = history::waiting(&ledger, &project)?;
     waiting.retain(|waiting| command.entry.is_none_or(|entry| entry == waiting.entry.seq));
     if waiting.is_empty() {
-        return Err(Error::usage("nothing waits for a person in this project"));
+        return Err(Error::usage("no escalation is open in this project"));
     }
     let choice = match (command.retry, command.skip) {
         (true, _) => "retry",
@@ -62,11 +62,11 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
             by: person::name(),
             reason: command.reason.clone(),
         };
-        // Looking into something answers nothing, and does not count attempts anew.
+        // Looking into something answers nothing, and does not count attempts again.
         let kind = if choice == "investigate" { EntryKind::Note } else { EntryKind::Resume };
         let entry = match kind {
             EntryKind::Note => {
-                let text = format!("{} looks into the escalation of entry {seq}: {}", answer.by, answer.reason);
+                let text = format!("{} is investigating the escalation of entry {seq}: {}", answer.by, answer.reason);
                 NewEntry::new(kind, labels, &gatehost::ledger::body::Note { text, ..Default::default() })?
             }
             _ => NewEntry::new(kind, labels, &answer)?,

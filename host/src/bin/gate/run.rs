@@ -117,12 +117,12 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     Ok(settings)
 }
 
-/// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+/// Tells where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
 pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {
         _ if global.quiet => {}
-        "above" => say(format_args!("note: this {verb} the gate of `{name}`")),
+        "above" => say(format_args!("note: using `{name}`")),
         "default" => say(format_args!(
             "note: there is no gate.toml, so this {verb} the default gate; `gate init` writes one to start from"
         )),
@@ -183,7 +183,9 @@ impl Observer for Watcher {
         match &event.what {
             What::Compiling { verifier, bytes } if self.watched => {
                 let size = bytes / 1024;
-                say(format_args!("compiling {verifier} ({size} KiB), this once; `gate compile` does it ahead"));
+                say(format_args!(
+                    "compiling {verifier} ({size} KiB); the result is cached, and `gate compile` does it ahead of time"
+                ));
             }
             What::Logged { check, severity, message } if self.verbose => {
                 self.progress.finish();

@@ -38,13 +38,13 @@ fn uncached(global: &Global, why: &str) {
     }
 }
 
-/// Wait for a host, which computes on threads of its own.
+/// Waits for a host, which computes on threads of its own.
 pub(crate) fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let tokio = tokio::runtime::Builder::new_current_thread().build().map_err(Error::broken)?;
     tokio.block_on(future)
 }
 
-/// Run a future to its end on several threads. What it left behind is not waited for.
+/// Runs a future to its end on several threads. What it left behind is not waited for.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Error> {
     // Guests that compute keep every worker busy, and yield only from tick to tick: after each of them the timers are
     // looked at, and not, as usual, after every sixty-first.

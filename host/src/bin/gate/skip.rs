@@ -17,17 +17,17 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It holds for what the last run of the task judged, and for what that run found; any other change needs another decision. \
-The task is reported as `complete (unverified)`, never as a pass. Slow tests and \"looks good\" are no reasons.
+The override covers the files and the findings of the task's last run; any other change needs a new decision. \
+The task is reported as `complete (unverified)`, never as a pass. Slow tests and \"looks good\" are not accepted as reasons.
 
-Without a terminal, a signature is needed of a key that `[overrides] signers` lists:
+Without a terminal, sign the request with a key that `[overrides] signers` lists:
   gate skip --task t7 --condition user-risk --reason '…' --until 1790000000 --request > request
   ssh-keygen -Y sign -n gatehost-override -f ~/.ssh/id_ed25519 request
   gate skip --task t7 --condition user-risk --reason '…' --until 1790000000 --signature request.sig")]
 pub(crate) struct Skip {
     #[command(flatten)]
     common: Common,
-    /// Why the gate may be skipped
+    /// The kind of reason
     #[arg(long, value_enum)]
     condition: ConditionOf,
 }
@@ -46,22 +46,22 @@ struct Common {
     /// The task
     #[arg(long, value_name = "ID", required_unless_present = "run")]
     task: Option<String>,
-    /// The run that did not pass, instead of the last one of the task
+    /// The run to override [default: the last run of the task]
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Why, in words
+    /// The reason, in words
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// For how long it holds, such as `8h`
+    /// How long the override lasts, such as `8h`
     #[arg(long = "for", value_name = "TIME", value_parser = log::age, default_value = "8h", conflicts_with = "until")]
     holds: Duration,
-    /// Until when it holds, in seconds since 1970
+    /// When the override expires, in seconds since 1970
     #[arg(long, value_name = "SECONDS")]
     until: Option<u64>,
-    /// Print what is to be signed, and record nothing
+    /// Print the request to sign, and record nothing
     #[arg(long, requires = "until")]
     request: bool,
-    /// A signature of that by a key that the configuration lists
+    /// The signature of the request
     #[arg(long, value_name = "FILE", requires = "until", conflicts_with = "request")]
     signature: Option<PathBuf>,
 }
@@ -69,11 +69,11 @@ struct Common {
 /// Why a gate may be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ConditionOf {
-    /// What verifies is not available, such as a service that is down
+    /// A check cannot run, for example because a service is down
     VerifyUnavailable,
-    /// The check is wrong, and not the work
+    /// The check is wrong, not the work
     KnownFalseNegative,
-    /// You take the risk
+    /// You accept the risk
     UserRisk,
 }
 
@@ -112,7 +112,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
             let task = task.as_deref().unwrap_or_default();
             ledger.entries(&filter)?.pop().ok_or_else(|| {
                 Error::usage(format_args!("no run of the task `{}` is in the ledger", clean_line(task, 200)))
-                    .hint("an override is bound to what a run judged: `gate run` first".to_owned())
+                    .hint("an override covers the files of a run: `gate run` first".to_owned())
             })?
         }
     };
@@ -147,8 +147,8 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
         None => {
             let question = format!("This bypasses quality checks.\n\n{}", granted.request());
             if !person::confirms(&question, what.word)? {
-                person::note_refusal(&ledger, &project, what.kind, "it was not confirmed")?;
-                return Err(Error::usage("it was not confirmed, so nothing was let through"));
+                person::note_refusal(&ledger, &project, what.kind, "not confirmed")?;
+                return Err(Error::usage("not confirmed; nothing was recorded"));
             }
             (person::name(), "terminal".to_owned())
         }

@@ -13,10 +13,10 @@ use std::io::{self, Write};
 #[derive(Debug, Args)]
 #[command(name = "stats")]
 pub(crate) struct Command {
-    /// Print a digest of everything but times, by which a CI job can tell whether something changed
+    /// Print a digest of the statistics without times, so that a CI job can detect changes
     #[arg(long, conflicts_with = "format")]
     fingerprint: bool,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }

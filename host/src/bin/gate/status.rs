@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use gatehost::ledger::history::{self, Waiting};
 use gatehost::ledger::stats::Stats;
-use gatehost::ledger::status::{self, State, TaskStatus};
+use gatehost::ledger::status::{self, TaskState, TaskStatus};
 use gatehost::text::clean_line;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -20,17 +20,17 @@ const END: &str = "<!-- gate status: end -->";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What `--write` puts into the file is between two marks; the rest of the file stays. It is never read back: the ledger \
+`--write` changes only the text between its two marks. The file is never read back: the ledger \
 alone decides.
 
 Examples:
   gate status
   gate status --write STATE.md")]
 pub(crate) struct Status {
-    /// Write it into this file, between marks, instead of printing it
+    /// Write the status into this file, between two marks, instead of printing it
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     write: Option<PathBuf>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -77,7 +77,7 @@ fn human(tasks: &[TaskStatus], waiting: &[Waiting]) -> String {
         let said = &waiting.escalation;
         let _ = writeln!(
             text,
-            "\nwaiting for a person since entry {}: {} ({})",
+            "\nneeds human review since entry {}: {} ({})",
             waiting.entry.seq,
             clean_line(&said.why, 300),
             said.level
@@ -99,8 +99,8 @@ fn name(task: &TaskStatus) -> String {
 /// The progress of a task, as the gate protocol draws it.
 fn bar(task: &TaskStatus) -> String {
     let done = match task.gate_status {
-        State::Pending => 0,
-        State::Approved => 8,
+        TaskState::Pending => 0,
+        TaskState::Approved => 8,
         _ => usize::from(task.gate_step) * 8 / 3 - 1,
     };
     let mark = |status: &str| match status {
@@ -192,7 +192,7 @@ fn quoted(text: &str) -> String {
     json!(clean_line(text, 300)).to_string()
 }
 
-/// Put the text between the marks, or at the end. The file is replaced as a whole or not at all.
+/// Puts the text between the marks, or at the end. The file is replaced as a whole or not at all.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let before = match std::fs::read_to_string(path) {
         Ok(before) => before,

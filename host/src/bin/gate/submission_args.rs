@@ -18,7 +18,7 @@ pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, E
     };
     if let Some(path) = &command.evaluator {
         if said.evaluator.is_some() {
-            let twice = anyhow!("the submission has an `evaluator` already, and `--evaluator` names another");
+            let twice = anyhow!("the submission already has an `evaluator`, so `--evaluator` cannot be used");
             return Err(Error::mistake(twice));
         }
         let evaluator = input::transcript(&read(global, path, "transcript")?);
@@ -36,8 +36,8 @@ fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, E
         .map_err(|error| Error::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned()))?;
     match selection(command) {
         (Some(flag), _) if !said.changes.is_empty() => {
-            let twice = anyhow!("`{flag}` chooses what is judged, and so do the `changes` of the submission");
-            Err(Error::mistake(twice).hint(format!("drop `{flag}`, or take `changes` out of the document")))
+            let twice = anyhow!("`{flag}` and the `changes` of the submission both choose the files");
+            Err(Error::mistake(twice).hint(format!("remove `{flag}`, or remove `changes` from the submission")))
         }
         _ => Ok(said),
     }

@@ -178,7 +178,7 @@ fn manifest(language: Language, shape: Shape, name: &str) -> String {
     )
 }
 
-/// Put the verifier's name where a text has a place for it.
+/// Puts the verifier's name where a text has a place for it.
 fn named(content: &[u8], name: &str) -> Vec<u8> {
     match str::from_utf8(content) {
         Ok(text) => text.replace("{{name}}", name).into_bytes(),

@@ -43,7 +43,7 @@ pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorC
     choice
 }
 
-/// Tell a person something, on standard error. Where that cannot be written, there is nobody to tell.
+/// Tells a person something, on standard error. Where that cannot be written, there is nobody to tell.
 pub(crate) fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

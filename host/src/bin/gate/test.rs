@@ -3,8 +3,10 @@
 use crate::args::{Format, Global, Test};
 use crate::error::Error;
 use crate::{Exit, setup, terminal};
+use anstyle::AnsiColor;
 use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
 use gatehost::runtime::{LogLine, Source};
+use gatehost::text;
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -67,8 +69,8 @@ impl TriedCase {
         let (word, detail) = match &self.outcome {
             Outcome::Pass => ("pass", String::new()),
             Outcome::Blessed => ("blessed", "expected.json was written".to_owned()),
-            Outcome::Differs(_) => ("fail", "another verdict than expected".to_owned()),
-            Outcome::Unexpected => ("fail", "it has no expected.json; `--bless` writes one".to_owned()),
+            Outcome::Differs(_) => ("fail", "the verdict differs from expected.json".to_owned()),
+            Outcome::Unexpected => ("fail", "no expected.json; `--bless` writes one".to_owned()),
             Outcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
         };
         line(out, color, word, &format!("{:width$}  {detail}", self.name))?;
@@ -88,7 +90,7 @@ impl TriedCase {
         match &self.outcome {
             Outcome::Differs(difference) => case["difference"] = json!(difference),
             Outcome::Error(failure) => case["error"] = json!(failure),
-            Outcome::Unexpected => case["error"] = json!({ "message": "it has no expected.json" }),
+            Outcome::Unexpected => case["error"] = json!({ "message": "no expected.json" }),
             Outcome::Pass | Outcome::Blessed => {}
         }
         case
@@ -164,10 +166,10 @@ fn indented(out: &mut impl Write, text: &str) -> std::io::Result<()> {
 }
 
 fn paint(color: bool, word: &str) -> String {
-    let code = match word {
-        "pass" | "kept" | "blessed" => 32,
-        "fail" | "broken" => 31,
-        _ => 35,
+    let colour = match word {
+        "pass" | "kept" | "blessed" => AnsiColor::Green,
+        "fail" | "broken" => AnsiColor::Red,
+        _ => AnsiColor::Magenta,
     };
-    if color { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() }
+    text::paint(color, colour.on_default(), word)
 }

@@ -7,7 +7,7 @@ use crate::{Exit, evidence, setup};
 use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::ledger::{Head, Ledger, Survey};
-use gatehost::proof::{self, Answer, Question};
+use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
 use std::io::{self, Write};
@@ -15,30 +15,30 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without REV, what differs from the last commit is looked up; where nothing does, the last commit. It exits with 0 only if a \
+Looks up the uncommitted changes; without any, the last commit. The exit code is 0 only if a \
 run of the same gate passed the same change on the same base, and the chain of the ledger is intact. `gate log --verify` \
 reads every content besides.
 
 Examples:
   gate verify                     may this be committed?
-  gate verify HEAD                was the last commit passed?
-  gate verify --anchor 12:ab…     and is the ledger the one that was anchored?")]
+  gate verify HEAD                did the last commit pass?
+  gate verify --anchor 12:ab…     and is the ledger unaltered since the anchor?")]
 pub(crate) struct Verify {
-    /// The commit
+    /// The commit to look up
     rev: Option<String>,
-    /// The gate that must have passed it; chosen as `gate run` does
+    /// The gate that must have passed [default: as for `gate run`]
     #[arg(long, value_name = "GATE")]
     gate: Option<String>,
-    /// Use this configuration instead of the gate.toml that `gate run` would take
+    /// Use this configuration file instead of the nearest gate.toml
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Use the configuration of this commit, as `gate run --policy-from` does
     #[arg(long, value_name = "REF", conflicts_with = "config")]
     policy_from: Option<String>,
-    /// What `gate log --head` printed earlier, which must be part of the chain
+    /// An earlier output of `gate log --head`, which must be part of the chain
     #[arg(long, value_name = "HEAD")]
     anchor: Option<Head>,
-    /// How to print the answer
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Verify {
 pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     let (ledger, _) = evidence::open(global)?;
     let (tree, base) = subject(global, command)?;
-    let tree = tree.ok_or_else(|| Error::input("what is to be looked up cannot be read in full"))?;
+    let tree = tree.ok_or_else(|| Error::input("cannot read all files of the change"))?;
     let Survey { damages, entries } = ledger.survey(command.anchor, &tree)?;
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     };
     let host = setup::host(global, &request.environment)?;
     let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
-    let question = Question {
+    let question = VerificationRequest {
         tree: tree.clone(),
         base: base.clone(),
         plan: planned.plan.digest(),
@@ -79,18 +79,18 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     };
     let answer = proof::answer(&entries, &question)?;
     let (verified, line, entry) = match &answer {
-        Answer::Passed(entry) => {
-            (true, format!("verified: run {} passed it (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
+        Verification::Passed(entry) => {
+            (true, format!("verified: passed in run {} (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
         }
-        Answer::Overridden(entry, granted) => {
+        Verification::Overridden(entry, granted) => {
             (true, format!("{}: let through by {} (entry {})", granted.word(), granted.by, entry.seq), Some(entry.seq))
         }
-        Answer::NotPassed { why, nearest } => {
+        Verification::NotPassed { why, nearest } => {
             (false, format!("not verified: {why}"), nearest.as_ref().map(|entry| entry.seq))
         }
     };
     if command.format == Format::Json {
-        let overridden = matches!(answer, Answer::Overridden(..));
+        let overridden = matches!(answer, Verification::Overridden(..));
         writeln!(
             out,
             "{:#}",

@@ -24,7 +24,7 @@ pub(super) fn attend<T: Send>(
 ) -> io::Result<Said<T>> {
     let (Some(stdin), Some(stdout), Some(mut stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(io::Error::other("it has no pipes"));
+        return Err(io::Error::other("its pipes are missing"));
     };
     let (sender, ends) = mpsc::channel();
     let (spoken, heard) = (sender.clone(), sender.clone());
@@ -62,7 +62,7 @@ pub(super) fn attend<T: Send>(
         let stdout = listening.join().map_err(|_| ended_early())?;
         let stderr = complaints.join().map_err(|_| ended_early())?;
         if is_late {
-            return Err(io::Error::other(format!("it did not answer within {} s, and was ended", patience.as_secs())));
+            return Err(io::Error::other(format!("timed out after {} s and was killed", patience.as_secs())));
         }
         Ok(Said { status, stdout: stdout?, stderr })
     })
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn who_does_not_answer_is_ended() {
         let late = attend(shell("exec sleep 600"), Duration::from_millis(20), |_| Ok(()), whole);
-        assert!(late.expect_err("too late").to_string().contains("did not answer"));
+        assert!(late.expect_err("too late").to_string().contains("timed out"));
     }
 
     #[test]

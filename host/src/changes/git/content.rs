@@ -14,11 +14,11 @@ use super::tree::{Entry, Mode};
 use super::walk::Present;
 use crate::changes::{Error, shown_text};
 use crate::workspace::{self, Kind, Mark, Workspace};
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 const PIECE: usize = 128 << 10;
@@ -57,7 +57,7 @@ pub(super) fn digests<'p>(
     let work_on = || {
         while let Some(&number) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) {
             let result = file(work, format, paths[number]);
-            hashed.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+            hashed.lock().push((number, result));
         }
     };
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(unknown.len().div_ceil(16));
@@ -67,7 +67,7 @@ pub(super) fn digests<'p>(
         }
         work_on();
     });
-    let mut hashed = hashed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut hashed = hashed.into_inner();
     hashed.sort_unstable_by_key(|(number, _)| *number);
     for (number, result) in hashed {
         match result {

@@ -67,7 +67,7 @@ impl<'g> Ignored<'g> {
             self.talk = Some(Talk::start(self.git)?);
             self.refuse_unbounded()?;
         }
-        self.talk.as_mut().ok_or_else(|| failed(QUESTION, "it was not asked"))
+        self.talk.as_mut().ok_or_else(|| failed(QUESTION, "the process is not running"))
     }
 
     /// The file of patterns that the configuration names. Those of the work are seen on the way through its folders.
@@ -83,15 +83,15 @@ impl<'g> Ignored<'g> {
     }
 
     fn answer(&mut self, path: &[u8]) -> Result<bool, Error> {
-        let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "it was not asked")) };
+        let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
         let why = match talk.answers.recv_timeout(PATIENCE) {
             Ok((about, is_ignored)) if about.strip_prefix(START) == Some(path) => return Ok(is_ignored),
-            Ok(_) => "it answered out of order".to_owned(),
+            Ok(_) => "it sent an unexpected answer".to_owned(),
             Err(RecvTimeoutError::Timeout) => {
-                format!("it did not answer within {} s, and was ended", PATIENCE.as_secs())
+                format!("timed out after {} s and was killed", PATIENCE.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => match talk.child.wait() {
-                Ok(status) => format!("it ended before it answered ({status})"),
+                Ok(status) => format!("it exited before it answered ({status})"),
                 Err(error) => error.to_string(),
             },
         };
@@ -104,7 +104,7 @@ impl Talk {
     fn start(git: &Git) -> Result<Self, Error> {
         let mut child = git.spawn(QUESTION)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(QUESTION, "it has no pipes"));
+            return Err(failed(QUESTION, "its pipes are missing"));
         };
         // Warnings are about patterns that cannot be read: then more is listed, not less. They are not waited for.
         if let Some(mut stderr) = child.stderr.take() {

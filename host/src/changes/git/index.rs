@@ -8,7 +8,7 @@ use super::listing;
 use super::program::Git;
 use super::tree::{Entry, Folder, Mode};
 use crate::changes::{Error, shown_text};
-use crate::config::open_regular;
+use crate::regular_file::{self, Symlinks};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Index {
     /// Reads the index file at `path`; git is asked only where a part of it is in another file.
     pub(super) fn read(git: &Git, path: &Path) -> Result<Self, Error> {
         let mut bytes = Vec::new();
-        match open_regular(path) {
+        match regular_file::open(path, Symlinks::Follow) {
             Ok(file) => {
                 let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
                 read.map_err(|error| broken(&error.to_string()))?;

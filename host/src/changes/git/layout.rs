@@ -1,7 +1,7 @@
 //! Where the files of a repository are, and that those which git reads whole are ones that can be read.
 
 use crate::changes::{Error, shown};
-use crate::config::open_regular;
+use crate::regular_file::{self, Symlinks};
 use std::env;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -57,7 +57,7 @@ impl Layout {
         Self { common: common.unwrap_or_else(|| folder.clone()), folder, index }
     }
 
-    /// Refuses a repository in which git would wait for a pipe, or read a file that has no end.
+    /// Refuses a repository in which git would wait for a pipe, or reads a file that has no end.
     pub(super) fn refuse_unbounded(&self) -> Result<(), Error> {
         let folders = if self.common == self.folder { vec![&self.folder] } else { vec![&self.folder, &self.common] };
         for folder in folders {
@@ -108,7 +108,7 @@ fn refuse_longer(path: &Path, most: u64) -> Result<(), Error> {
 /// What a little file says, behind `start`.
 fn pointer(path: &Path, start: &[u8]) -> Option<PathBuf> {
     let mut text = Vec::new();
-    open_regular(path).ok()?.take(16 << 10).read_to_end(&mut text).ok()?;
+    regular_file::open(path, Symlinks::Follow).ok()?.take(16 << 10).read_to_end(&mut text).ok()?;
     let target = text.strip_prefix(start)?.trim_ascii_end();
     Some(PathBuf::from(OsStr::from_bytes(target)))
 }

@@ -8,7 +8,7 @@ use super::program::{Git, failed};
 use crate::changes::{Error, shown_text};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
-use std::sync::PoisonError;
+
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub(super) struct Object {
 
 impl<'g> Objects<'g> {
     pub(super) fn new(git: &'g Git) -> Self {
-        Self { git, talk: git.reader.lock().unwrap_or_else(PoisonError::into_inner).take() }
+        Self { git, talk: git.reader.lock().take() }
     }
 
     /// The process that reads, for whoever reads next. It has answered everything that it was asked.
@@ -160,7 +160,7 @@ impl<'g> Objects<'g> {
     fn header(&mut self, question: &str) -> Result<Option<(Id, ObjectKind, u64)>, Error> {
         let line = match self.next()? {
             Piece::Line(line) => line,
-            Piece::Bytes(_) => return Err(failed(QUESTION, "it answered out of order")),
+            Piece::Bytes(_) => return Err(failed(QUESTION, "it sent an unexpected answer")),
         };
         if line.ends_with(b" missing") {
             return Ok(None);
@@ -187,7 +187,9 @@ impl<'g> Objects<'g> {
         let mut hasher = Hasher::new(Format::of(id), kind, size);
         let mut left = size;
         while left > 0 {
-            let Piece::Bytes(bytes) = self.next()? else { return Err(failed(QUESTION, "it answered out of order")) };
+            let Piece::Bytes(bytes) = self.next()? else {
+                return Err(failed(QUESTION, "it sent an unexpected answer"));
+            };
             hasher.update(&bytes);
             to(&bytes).map_err(|error| Error::Snapshot(error.to_string()))?;
             left = left.saturating_sub(bytes.len() as u64);
@@ -196,12 +198,12 @@ impl<'g> Objects<'g> {
     }
 
     fn next(&mut self) -> Result<Piece, Error> {
-        let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "it was not asked")) };
+        let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
         let why = match talk.pieces.recv_timeout(PATIENCE) {
             Ok(Ok(piece)) => return Ok(piece),
             Ok(Err(error)) => error.to_string(),
             Err(RecvTimeoutError::Timeout) => {
-                format!("it did not answer within {} s, and was ended", PATIENCE.as_secs())
+                format!("timed out after {} s and was killed", PATIENCE.as_secs())
             }
             Err(RecvTimeoutError::Disconnected) => talk.last_words(),
         };
@@ -224,7 +226,7 @@ impl Talk {
         let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(failed(QUESTION, "it has no pipes"));
+            return Err(failed(QUESTION, "its pipes are missing"));
         };
         let (sender, pieces) = sync_channel(WINDOW);
         thread::spawn(move || {
@@ -247,7 +249,7 @@ impl Talk {
         let complaint = self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         match (complaint.is_empty(), status) {
             (false, _) => complaint,
-            (true, Ok(status)) => format!("it ended without a word ({status})"),
+            (true, Ok(status)) => format!("it exited without output ({status})"),
             (true, Err(error)) => error.to_string(),
         }
     }

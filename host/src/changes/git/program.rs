@@ -5,7 +5,7 @@
 //! ignored. Git runs nothing that the repository configures, and asks nobody on the network:
 //!
 //! - git is told where the repository and its working tree are, so that no setting leads it elsewhere;
-//! - the program is the first `git` in `PATH` that is outside the work, found once;
+//! - the program is the first `git` in `PATH` that is outside the workspace, found once;
 //! - nothing that is asked of git uses a filter, an attribute, a hook, an external program, a signature, an alias or a
 //!   pager. File system monitors are switched off besides;
 //! - the network: nothing is fetched later (`GIT_NO_LAZY_FETCH`), and no protocol is allowed, so neither
@@ -20,16 +20,16 @@ use super::layout::Layout;
 use super::objects::{Object, Objects, Talk};
 use crate::changes::{Error, shown};
 use crate::{search_path, text};
+use parking_lot::Mutex;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
 
-/// For an answer of git's. A large repository on a cold disk takes a while; a pipe in place of a file, for ever.
+/// For an answer of git's. A large repository on a cold disk takes a while; a pipe in place of a file, forever.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const SETTINGS: &[&str] = &[
@@ -189,7 +189,7 @@ impl Git {
         self.converse(arguments, PATIENCE, |_| Ok(()), listen)
     }
 
-    /// Talk with git: `speak` into its standard input while `listen` reads its standard output.
+    /// Talks with git: `speak` into its standard input while `listen` reads its standard output.
     pub(super) fn converse<T: Send>(
         &self,
         arguments: &[&str],
@@ -202,7 +202,7 @@ impl Git {
         Ok(said)
     }
 
-    /// Start git, with pipes to talk through.
+    /// Starts git, with pipes to talk through.
     pub(super) fn spawn(&self, arguments: &[&str]) -> Result<Child, Error> {
         self.command(arguments).spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::NoGit,
@@ -249,7 +249,7 @@ impl<T> Said<T> {
             (true, _) => Ok(self.stdout),
             (false, false) => Err(failed(question, &self.stderr)),
             // Killed, for one.
-            (false, true) => Err(failed(question, &format!("it ended without a word ({})", self.status))),
+            (false, true) => Err(failed(question, &format!("it exited without output ({})", self.status))),
         }
     }
 }

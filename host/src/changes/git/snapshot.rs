@@ -21,7 +21,7 @@ pub(in crate::changes) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Write files to a folder of their own. Each is hashed on the way.
+    /// Writes files to a folder of their own. Each is hashed on the way.
     pub(super) fn of(objects: &mut Objects<'_>, files: &BTreeMap<Vec<u8>, Entry>) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::Snapshot(error.to_string());
         let folder = Temporary::new(Purpose::Snapshot).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The ids of files that were hashed before and have not changed since, kept outside the work.
+//! The ids of files that were hashed before and have not changed since, kept outside the workspace.
 //!
 //! Git keeps the same in its index, which belongs to the author of the change. These are in the user's own store, each
 //! under the mark that the file had before it was hashed.

@@ -98,7 +98,7 @@ fn file(connection: &Connection) -> Vec<Damage> {
         .unwrap_or_else(|error| vec![Damage::new(None, DamageKind::File, format!("the file cannot be read: {error}"))])
 }
 
-/// Go from entry to entry. The last one that is there is returned.
+/// Goes from entry to entry. The last one that is there is returned.
 fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusqlite::Result<Head> {
     let sql = format!("SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq ORDER BY entry.seq");
     let mut statement = connection.prepare(&sql)?;

@@ -10,16 +10,16 @@ use std::path::Path;
 /// Written after each append that is durable, and not waited for: it may be behind, and is never ahead.
 const ANCHOR: &str = "ledger.head";
 
-/// Make the folder if it is not there, and the database, readable for its owner alone.
+/// Makes the folder if it is not there, and the database, readable for its owner alone.
 pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     let refused = |why: &str| LedgerError::Folder { folder: folder.to_owned(), why: why.to_owned() };
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.and_then(|()| fs::metadata(folder)).map_err(|error| refused(&error.to_string())).and_then(|found| {
         if found.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refused("it belongs to somebody else"));
+            return Err(refused("it belongs to another user"));
         }
         if found.mode() & 0o022 != 0 {
-            return Err(refused("others can write to it"));
+            return Err(refused("it is writable by other users"));
         }
         Ok(())
     })?;
@@ -36,7 +36,7 @@ pub(super) fn anchor(folder: &Path) -> Option<Head> {
     fs::read_to_string(folder.join(ANCHOR)).ok()?.parse().ok()
 }
 
-/// Note how far the ledger has come. A failure costs nothing but the knowledge.
+/// Notes how far the ledger has come. A failure costs nothing but the knowledge.
 pub(super) fn set_anchor(folder: &Path, head: Head) {
     let beside = folder.join(format!(".{ANCHOR}.{}", std::process::id()));
     let options = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);

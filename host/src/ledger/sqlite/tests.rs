@@ -89,7 +89,7 @@ fn a_folder_that_others_can_write_to_is_refused() {
     }
     fs::set_permissions(&state, fs::Permissions::from_mode(0o770)).expect("set");
     let error = SqliteLedger::open(&state).expect_err("refused").to_string();
-    assert!(error.contains("others can write to it"), "{error}");
+    assert!(error.contains("it is writable by other users"), "{error}");
 }
 
 #[test]

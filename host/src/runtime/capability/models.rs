@@ -1,7 +1,7 @@
 //! The `models` interface: questions to the models that a check is granted, by name.
 
 use super::{AskModels, Granted};
-use crate::models::{NoAnswer, Part, Question, Stop};
+use crate::models::{ModelQuestion, NoAnswer, Part, Stop};
 use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
 use crate::runtime::ending::Ended;
@@ -30,7 +30,7 @@ impl Asker {
     }
 
     fn nonce(&self) -> wasmtime::Result<String> {
-        let none = || Ended::error(ErrorKind::HostFailed, "the operating system gives no random numbers");
+        let none = || Ended::error(ErrorKind::HostFailed, "the operating system provides no random numbers");
         self.nonce.clone().ok_or_else(none)
     }
 }
@@ -57,7 +57,7 @@ impl wit::Host for Sandbox {
         let asker = self.asker()?;
         if !asker.granted.names.contains(&name) {
             let message = format!(
-                "the verifier asked the model `{}`, and its check has no grant for it",
+                "the verifier asked the model `{}`, but its check has no grant for it",
                 text::clean_line(&name, 60)
             );
             asker.unanswered.get_or_insert_with(|| Failure::new(ErrorKind::LinkCapabilityDenied, message));
@@ -88,12 +88,12 @@ impl wit::Host for Sandbox {
     }
 }
 
-fn question(request: wit::Request, nonce: String) -> Question {
+fn question(request: wit::Request, nonce: String) -> ModelQuestion {
     let part = |part| match part {
         wit::Part::Text(text) => Part::Text(text),
         wit::Part::Untrusted(wit::Untrusted { label, content }) => Part::Untrusted { label, content },
     };
-    Question {
+    ModelQuestion {
         system: request.system,
         prompt: request.prompt.into_iter().map(part).collect(),
         answer_schema: request.answer_schema,

@@ -20,7 +20,7 @@ pub(super) enum Counted {
     TooDeep,
 }
 
-/// Count what a section of component types declares. An error is one of the format.
+/// Counts what a section of component types declares. An error is one of the format.
 pub(super) fn count(section: &[u8], offset: usize) -> Result<Counted> {
     let mut reader = BinaryReader::new(section, offset);
     // How many declarations are still to be read of each type that has begun; the section itself is the outermost.

@@ -98,7 +98,7 @@ impl Work {
         self.types.extend(section.clone().into_iter().flatten());
     }
 
-    /// Add one function. What is not valid in it is left to the validator.
+    /// Adds one function. What is not valid in it is left to the validator.
     pub(super) fn body(&mut self, body: &FunctionBody<'_>) -> Result<(), Failure> {
         let limit = |message: String| Err(Failure::new(ErrorKind::CompileLimit, message));
         let size = body.range().len() as u64;
@@ -198,7 +198,7 @@ impl Work {
         self.add(micros)
     }
 
-    /// Add microseconds.
+    /// Adds microseconds.
     pub(super) fn add(&mut self, micros: u64) -> Result<(), Failure> {
         self.micros = self.micros.saturating_add(micros);
         if self.micros > MAX_WORK {

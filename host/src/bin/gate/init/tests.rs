@@ -67,7 +67,7 @@ pub(super) fn detect(work: &Workspace, paths: &[&str]) -> Option<Tests> {
 fn tests(way: &Way, reason: &str) -> Tests {
     let verifier = if way.report { "test-report" } else { "command" };
     let command = format!(
-        "\n# The tests pass. What they may see and do is in the README under \"Commands\".\n\
+        "\n# The tests pass. They run in a sandbox; the guide on commands explains what they see.\n\
          [check.tests]\nverifier = \"{verifier}\"\ngrants = [\"command:tests\"]\n\n[command.tests]\nrun = {:?}\n{}",
         way.run, way.rights
     );
