@@ -7,6 +7,7 @@
 
 use crate::cache_store::{CacheStore, Kind};
 use crate::limits::Limits;
+use crate::run_id;
 use crate::runtime::FileInput;
 use crate::verdict::{Status, Verdict};
 use parking_lot::Mutex;
@@ -23,22 +24,33 @@ pub(crate) struct CachedPasses {
     key: blake3::Hash,
     /// Records in order, as they were kept: searched in place, since most runs ask for few of many.
     before: Vec<u8>,
-    now: Mutex<Vec<Input>>,
+    now: Mutex<Vec<(Input, Run)>>,
+    /// This run.
+    run: Run,
 }
 
 /// The digest of a path and its bytes.
 type Input = [u8; blake3::OUT_LEN];
+/// The run that established a pass: the bits of its identifier. 0 stands for one without an identifier.
+type Run = [u8; size_of::<u128>()];
 
 const TIME: usize = size_of::<u32>();
-/// An input, and when it was seen last: in which of the runs that kept something. Big-endian, to be ordered as bytes.
-type Record = [u8; blake3::OUT_LEN + TIME];
+/// An input, the run that established its pass, and when it was seen last: in which of the runs that kept something.
+/// Big-endian, to be ordered as bytes.
+type Record = [u8; blake3::OUT_LEN + size_of::<Run>() + TIME];
 
-fn record(input: &Input, time: u32) -> Record {
+fn record((input, run): &(Input, Run), time: u32) -> Record {
     let mut record = [0; _];
-    let (of_input, of_time) = record.split_at_mut(blake3::OUT_LEN);
+    let (of_input, rest) = record.split_at_mut(blake3::OUT_LEN);
+    let (of_run, of_time) = rest.split_at_mut(size_of::<Run>());
     of_input.copy_from_slice(input);
+    of_run.copy_from_slice(run);
     of_time.copy_from_slice(&time.to_be_bytes());
     record
+}
+
+fn run_of(record: &Record) -> Run {
+    record[blake3::OUT_LEN..].first_chunk().copied().unwrap_or_default()
 }
 
 fn input_of(record: &Record) -> &[u8] {
@@ -50,15 +62,16 @@ fn time_of(record: &Record) -> u32 {
 }
 
 impl CachedPasses {
-    /// Recalls what the component with this digest passed before.
-    pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits) -> Self {
+    /// Recalls what the component with this digest passed before `run`.
+    pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits, run: &str) -> Self {
         let mut key = blake3::Hasher::new();
         for part in [component, settings, &format!("{limits:?}")] {
             add(&mut key, part.as_bytes());
         }
         let key = key.finalize();
         let before = store.get(Kind::Passes, &key).unwrap_or_default();
-        Self { store: Arc::clone(store), key, before, now: Mutex::default() }
+        let run = run_id::decode(run).unwrap_or_default().to_be_bytes();
+        Self { store: Arc::clone(store), key, before, now: Mutex::default(), run }
     }
 
     /// What is judged, in short: `content` is the digest of its bytes.
@@ -71,19 +84,17 @@ impl CachedPasses {
         *input.finalize().as_bytes()
     }
 
-    /// Whether it passed before.
-    pub(crate) fn passed(&self, input: &Input) -> bool {
-        let passed = self.contains(input);
-        if passed {
-            self.seen(*input);
-        }
-        passed
+    /// The run in which it passed, if it did.
+    pub(crate) fn established(&self, input: &Input) -> Option<String> {
+        let run = run_of(self.find(input)?);
+        self.seen(*input, run);
+        Some(run_id::encode(u128::from_be_bytes(run)))
     }
 
     /// Remembers a verdict, if it is one to remember.
     pub(crate) fn learn(&self, input: Input, verdict: &Verdict) {
         if *verdict == Verdict::of(Status::Pass) {
-            self.seen(input);
+            self.seen(input, self.run);
         }
     }
 
@@ -91,16 +102,16 @@ impl CachedPasses {
     pub(crate) fn keep(&self) {
         let mut now = std::mem::take(&mut *self.now.lock());
         now.sort_unstable();
-        now.dedup();
-        if now.iter().all(|input| self.contains(input)) {
+        now.dedup_by_key(|(input, _)| *input);
+        if now.iter().all(|(input, _)| self.find(input).is_some()) {
             return;
         }
         let time = self.records().iter().map(time_of).max().map_or(0, |last| last.saturating_add(1));
         let others = self
             .records()
             .iter()
-            .filter(|record| now.binary_search_by(|input| input.as_slice().cmp(input_of(record))).is_err());
-        let mut records: Vec<Record> = now.iter().map(|input| record(input, time)).chain(others.copied()).collect();
+            .filter(|record| now.binary_search_by(|(input, _)| input.as_slice().cmp(input_of(record))).is_err());
+        let mut records: Vec<Record> = now.iter().map(|passed| record(passed, time)).chain(others.copied()).collect();
         if records.len() > MOST {
             records.sort_unstable_by_key(|record| Reverse(time_of(record)));
             records.truncate(MOST);
@@ -113,12 +124,13 @@ impl CachedPasses {
         self.before.as_chunks().0
     }
 
-    fn contains(&self, input: &Input) -> bool {
-        self.records().binary_search_by(|record| input_of(record).cmp(input)).is_ok()
+    fn find(&self, input: &Input) -> Option<&Record> {
+        let records = self.records();
+        records.binary_search_by(|record| input_of(record).cmp(input)).ok().map(|index| &records[index])
     }
 
-    fn seen(&self, input: Input) {
-        self.now.lock().push(input);
+    fn seen(&self, input: Input, run: Run) {
+        self.now.lock().push((input, run));
     }
 }
 
@@ -147,26 +159,27 @@ mod tests {
         let (_folder, store) = store();
         let limits = Limits::default();
         let judged = input("a.json", b"[]");
-        let first = CachedPasses::of(&store, "sha256:1", "{}", &limits);
-        assert!(!first.passed(&judged));
+        let first = CachedPasses::of(&store, "sha256:1", "{}", &limits, &crate::run_id::encode(7));
+        assert!(first.established(&judged).is_none());
         first.learn(judged, &Verdict::of(Status::Pass));
         first.keep();
-        let recall = |component, settings, limits: &Limits| CachedPasses::of(&store, component, settings, limits);
-        assert!(recall("sha256:1", "{}", &limits).passed(&judged));
-        assert!(!recall("sha256:2", "{}", &limits).passed(&judged), "another component");
-        assert!(!recall("sha256:1", "{\"a\":1}", &limits).passed(&judged), "other settings");
+        let recall = |component, settings, limits: &Limits| CachedPasses::of(&store, component, settings, limits, "");
+        let run = crate::run_id::encode(7);
+        assert_eq!(recall("sha256:1", "{}", &limits).established(&judged), Some(run), "and the run is known");
+        assert!(recall("sha256:2", "{}", &limits).established(&judged).is_none(), "another component");
+        assert!(recall("sha256:1", "{\"a\":1}", &limits).established(&judged).is_none(), "other settings");
         let less = Limits { memory: 1 << 20, ..Limits::default() };
-        assert!(!recall("sha256:1", "{}", &less).passed(&judged), "other limits");
+        assert!(recall("sha256:1", "{}", &less).established(&judged).is_none(), "other limits");
         let again = recall("sha256:1", "{}", &limits);
-        assert!(!again.passed(&input("b.json", b"[]")), "another path");
-        assert!(!again.passed(&input("a.json", b"[ ]")), "other bytes");
-        assert!(!again.passed(&input("a.json[", b"]")), "another border between the two");
+        assert!(again.established(&input("b.json", b"[]")).is_none(), "another path");
+        assert!(again.established(&input("a.json", b"[ ]")).is_none(), "other bytes");
+        assert!(again.established(&input("a.json[", b"]")).is_none(), "another border between the two");
     }
 
     #[test]
     fn nothing_but_a_bare_pass_is_remembered() {
         let (_folder, store) = store();
-        let cached = CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
+        let cached = CachedPasses::of(&store, "sha256:1", "{}", &Limits::default(), "");
         let said = Verdict { summary: "all well".to_owned(), ..Verdict::of(Status::Pass) };
         let broken = Verdict::from(Failure::new(ErrorKind::LimitTime, "late"));
         let others = [Verdict::of(Status::Fail), Verdict::of(Status::Abstain), broken, said];
@@ -174,38 +187,41 @@ mod tests {
             cached.learn(input("a", &[n as u8]), verdict);
         }
         cached.keep();
-        let later = CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
+        let later = CachedPasses::of(&store, "sha256:1", "{}", &Limits::default(), "");
         assert!(later.records().is_empty());
     }
 
     #[test]
     fn what_was_seen_last_is_kept_longest() {
         let (_folder, store) = store();
-        let recall = || CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
+        let recall = || CachedPasses::of(&store, "sha256:1", "{}", &Limits::default(), "");
         let input = |n: usize| input("a", &n.to_le_bytes());
         let first = recall();
         (0..MOST).for_each(|n| first.learn(input(n), &Verdict::of(Status::Pass)));
         first.keep();
         let second = recall();
-        assert!(second.passed(&input(MOST - 1)));
+        assert!(second.established(&input(MOST - 1)).is_some());
         second.learn(input(MOST), &Verdict::of(Status::Pass));
         second.keep();
         let third = recall();
         assert_eq!(third.records().len(), MOST);
-        assert!(third.passed(&input(MOST)) && third.passed(&input(MOST - 1)), "seen last");
-        let gone = (0..MOST - 1).filter(|n| !third.contains(&input(*n))).count();
+        assert!(
+            third.established(&input(MOST)).is_some() && third.established(&input(MOST - 1)).is_some(),
+            "seen last"
+        );
+        let gone = (0..MOST - 1).filter(|n| third.find(&input(*n)).is_none()).count();
         assert_eq!(gone, 1, "one of those that were not seen since");
     }
 
     #[test]
     fn every_record_is_found_and_no_other() {
         let (_folder, store) = store();
-        let recall = || CachedPasses::of(&store, "sha256:1", "{}", &Limits::default());
+        let recall = || CachedPasses::of(&store, "sha256:1", "{}", &Limits::default(), "");
         let input = |n: usize| input("a", &n.to_le_bytes());
         for run in 0..10 {
             let cached = recall();
             for n in 0..200 {
-                assert_eq!(cached.passed(&input(n)), n < 20 * run, "{n} in run {run}");
+                assert_eq!(cached.established(&input(n)).is_some(), n < 20 * run, "{n} in run {run}");
             }
             (20 * run..20 * (run + 1)).for_each(|n| cached.learn(input(n), &Verdict::of(Status::Pass)));
             cached.keep();

@@ -12,7 +12,7 @@ use crate::cache_store::CacheStore;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
 use crate::workspace::{self, Kind, Sight, Workspace};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -260,6 +260,17 @@ impl Changes {
         self.snapshot.is_some()
     }
 
+    /// Changes that were found before, in a folder that holds the files.
+    pub(crate) fn again(
+        folder: &Path,
+        changes: Vec<Change>,
+        base: Option<String>,
+        from_git: bool,
+    ) -> Result<Self, Error> {
+        let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+        Ok(Self { changes, workspace: open(&folder)?, base, from_git, looks: HashMap::new(), snapshot: None })
+    }
+
     /// The paths of the files that are there to be judged.
     pub fn paths(&self) -> Vec<&str> {
         present(&self.changes).collect()
@@ -304,6 +315,17 @@ pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(git::Repository::find(folder)?.map(|repository| repository.root))
 }
 
+/// The paths of all files below a folder.
+pub fn below(folder: &Path) -> Result<Vec<String>, Error> {
+    Ok(folder::files(folder, "")?.into_iter().map(|change| change.path).collect())
+}
+
+/// The root of the repository that `folder` is in.
+pub fn root(folder: &Path) -> Result<Option<PathBuf>, Error> {
+    let real = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+    repository(&real)
+}
+
 /// Files of a commit, in a folder of their own that is deleted with this value.
 #[derive(Debug)]
 pub struct Stored {
@@ -330,6 +352,40 @@ pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>) -> Result<Store
     let repository = git::Repository::find(root)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.stored(commit, paths)?;
     Ok(Stored { snapshot, commit })
+}
+
+/// All files of a commit.
+pub fn checkout(root: &Path, commit: &str) -> Result<Stored, Error> {
+    let missing = || Error::NoRepository { path: root.to_owned(), asked: "`red_green`" };
+    let repository = git::Repository::find(root)?.ok_or_else(missing)?;
+    let (commit, snapshot) = repository.checkout(commit)?;
+    Ok(Stored { snapshot, commit })
+}
+
+/// The commit that a selection is relative to, where `folder` is in a repository that has one; the last one where the selection
+/// compares nothing.
+pub fn base(folder: &Path, selection: &Selection) -> Result<Option<String>, Error> {
+    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+    match git::Repository::find(&folder)? {
+        Some(repository) => repository.base(selection),
+        None => Ok(None),
+    }
+}
+
+/// Files of a commit, compared with the working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SameFiles {
+    /// The commit, in full.
+    pub commit: String,
+    /// The files that it has; and whether the working tree has the same bytes there.
+    pub same: BTreeMap<String, bool>,
+}
+
+/// The commit that a selection is relative to, if there is one, and those of these paths that it has: whether the working tree
+/// has the same file there, byte for byte. Paths are relative to `root`, the root of a repository.
+pub fn same_files(root: &Path, selection: &Selection, paths: &BTreeSet<String>) -> Result<Option<SameFiles>, Error> {
+    let missing = || Error::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
+    git::Repository::find(root)?.ok_or_else(missing)?.same_files(selection, paths)
 }
 
 /// The root of the outermost repository around the repository with the root `inner`, a real path. Those between may have

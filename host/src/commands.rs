@@ -67,6 +67,7 @@ pub struct Commands {
     root: PathBuf,
     configuration: Option<PathBuf>,
     cache: Option<PathBuf>,
+    state: Option<PathBuf>,
     environment: Environment,
     at_most: Sandbox,
     reserve: u64,
@@ -126,6 +127,8 @@ pub struct Ran {
     pub advice: Option<String>,
     /// Whether it was not run, and its result was recorded in another run.
     pub replayed: bool,
+    /// Whether it ran on the base, and not on the work.
+    pub on_base: bool,
 }
 
 impl Commands {
@@ -136,6 +139,7 @@ impl Commands {
             root,
             configuration: None,
             cache: None,
+            state: None,
             environment: Environment::default(),
             at_most: Sandbox::Namespaces,
             reserve: RESERVE,
@@ -159,9 +163,45 @@ impl Commands {
         Self { cache: Some(cache), ..self }
     }
 
-    /// The environment that commands inherit from, and that says where the folder of the cache is, which no command may see.
+    /// The environment that commands inherit from, and that says where the cache and the ledger are, which no command may see.
     pub fn with_environment(self, environment: Environment) -> Self {
-        Self { cache: self.cache.or_else(|| environment.cache_folder()), environment, ..self }
+        let cache = self.cache.or_else(|| environment.cache_folder());
+        Self { cache, state: environment.state_folder(), environment, ..self }
+    }
+
+    /// The folders that no command may see.
+    #[cfg(target_os = "linux")]
+    fn private(&self) -> Vec<mounts::Private> {
+        let folders =
+            [(&self.cache, "cache", "GATE_CACHE_DIR"), (&self.state, "state folder", "GATE_STATE_DIR")].into_iter();
+        let there = folders.filter_map(|(path, what, variable)| Some((path.clone()?, what, variable)));
+        there.map(|(path, what, variable)| mounts::Private { path, what, variable }).collect()
+    }
+
+    /// The command of this name.
+    pub(crate) fn declared(&self, name: &str) -> Option<&Command> {
+        self.declared.get(name)
+    }
+
+    /// Whether nothing is run, and what commands come to is taken from what was written down.
+    pub(crate) fn is_replayed(&self) -> bool {
+        self.script.is_some() || self.tape.as_ref().is_some_and(|tape| matches!(**tape, CommandTape::Replay(_)))
+    }
+
+    /// The same for other commands in another folder. What they come to is written down on the same tape.
+    pub(crate) fn elsewhere(&self, declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
+        Self {
+            declared,
+            root,
+            configuration: self.configuration.clone(),
+            cache: self.cache.clone(),
+            state: self.state.clone(),
+            environment: self.environment.clone(),
+            at_most: self.at_most,
+            reserve: self.reserve,
+            tape: self.tape.clone(),
+            script: None,
+        }
     }
 
     /// Writes down what commands come to, or takes it from what was written down.
@@ -197,7 +237,8 @@ impl Commands {
         let ran = run::run(self, name, command, stdin).await;
         #[cfg(not(target_os = "linux"))]
         let ran = {
-            let _ = (command, stdin, &self.root, &self.configuration, &self.cache, self.at_most, self.reserve);
+            let _ =
+                (command, stdin, &self.root, &self.configuration, &self.cache, &self.state, self.at_most, self.reserve);
             Err(NoResult::not_started("this version runs commands on Linux only".to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {
@@ -240,7 +281,7 @@ impl From<&Ran> for CommandEvidence {
             started: text::timestamp(ran.started),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
             sandbox: ran.sandbox.as_str().to_owned(),
-            on_base: false,
+            on_base: ran.on_base,
             replayed: ran.replayed,
         }
     }

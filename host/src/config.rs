@@ -81,6 +81,8 @@ pub struct Config {
     pub overrides: Overrides,
     /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
     pub protected: Vec<String>,
+    /// `[progress] file`: where reviews are logged, relative to the file.
+    pub progress: Option<String>,
     /// `[hook]`.
     pub hook: Hook,
     /// `[loop]`.
@@ -140,6 +142,7 @@ fn read(mut root: Table<'_>) -> Config {
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
     let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
+    let progress = one(&mut root, "progress", people::progress);
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
     let places = Places::default();
@@ -154,6 +157,7 @@ fn read(mut root: Table<'_>) -> Config {
         escalation,
         overrides,
         protected,
+        progress,
         hook,
         looping,
         places,

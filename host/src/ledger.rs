@@ -52,6 +52,8 @@ pub enum EntryKind {
     StepStarted,
     /// A step ended; the end of a gate's run is its `run` entry.
     StepEnded,
+    /// What a run passed was committed.
+    Commit,
     /// Older entries were dropped.
     Prune,
     /// Something else worth keeping.
@@ -60,7 +62,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Run,
         Self::Attempt,
         Self::Bounce,
@@ -70,6 +72,7 @@ impl EntryKind {
         Self::CutOff,
         Self::StepStarted,
         Self::StepEnded,
+        Self::Commit,
         Self::Prune,
         Self::Note,
     ];
@@ -86,6 +89,7 @@ impl EntryKind {
             Self::CutOff => "cut-off",
             Self::StepStarted => "step-started",
             Self::StepEnded => "step-ended",
+            Self::Commit => "commit",
             Self::Prune => "prune",
             Self::Note => "note",
         }
@@ -420,6 +424,11 @@ pub trait Ledger: Send + Sync + fmt::Debug {
 
     /// Drops every entry up to this number, and appends one that says so. The chain stays verifiable from there.
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError>;
+
+    /// The folder of this machine in which more about runs can be kept, where there is one.
+    fn folder(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// Appends one entry that survives a power loss.
     fn append_one(&self, project: &Project, entry: NewEntry) -> Result<Entry, LedgerError> {

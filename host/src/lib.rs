@@ -9,6 +9,7 @@ pub mod limits;
 pub mod environment;
 mod random;
 mod regular_file;
+mod run_id;
 pub mod search_path;
 mod temporary;
 pub mod cache_store;
@@ -53,6 +54,7 @@ pub mod proof;
 
 // One call that does it all.
 pub mod session;
+pub mod bundle;
 
 // An executor, run until its work passes.
 pub mod looping;

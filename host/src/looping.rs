@@ -22,7 +22,7 @@ use crate::config::Loop;
 use crate::error::Error;
 use crate::event::{Observer, What};
 use crate::record::TaskRecord;
-use crate::session::{Host, LedgerUse, Pinned, Request, Work, run_id};
+use crate::session::{self, Host, LedgerUse, Pinned, Request, Work, run_id};
 use crate::shutdown;
 use crate::text;
 use decide::{Next, Rules};
@@ -193,7 +193,11 @@ impl Driver<'_> {
             record.record = done.record.or(record.record.take());
             match next {
                 Next::End(ended) => {
-                    self.entries.escalation(&ended)?;
+                    if let Some((ledger, asked)) = self.entries.escalation(&ended)? {
+                        let root = asked.project.root().to_owned();
+                        let (config, environment) = (self.pinned.config(), &self.request.environment);
+                        wait(session::notify(config, environment, root, &*ledger, &asked))?;
+                    }
                     self.emitter.escalation(&ended);
                     return Ok(ended);
                 }

@@ -182,6 +182,9 @@ pub struct JudgedFile {
     /// Whether the verifier passed the same bytes in an earlier run, and was not called again.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cached: bool,
+    /// That run, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub established: Option<String>,
     /// Why it was not judged, where it was not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,

@@ -135,13 +135,24 @@ pub fn propose(
     })
 }
 
-/// The fingerprints of what keeps a run from passing.
+/// The fingerprints of what keeps a run from passing. A check that found nothing, and did not pass all the same, is named
+/// itself: an override of one check's silence is none of another's.
 pub fn faults(record: &Record) -> BTreeSet<String> {
-    let checks = record.gate.walk().filter(|node| {
-        node.kind == NodeKind::Check && !node.shadow && !matches!(node.outcome, Outcome::Pass | Outcome::NotApplicable)
-    });
-    let findings = checks.flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
-    findings.filter(|finding| finding.level == Level::Error).map(|finding| finding.fingerprint.clone()).collect()
+    let mut faults = BTreeSet::new();
+    let blocks = |node: &&crate::outcome::Node| {
+        let blocks = matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
+        node.kind == NodeKind::Check && !node.shadow && blocks
+    };
+    for check in record.gate.walk().filter(blocks) {
+        let findings = check.verdict.iter().flat_map(|verdict| &verdict.findings);
+        let errors = findings.filter(|finding| finding.level == Level::Error);
+        let before = faults.len();
+        faults.extend(errors.map(|finding| finding.fingerprint.clone()));
+        if faults.len() == before {
+            faults.insert(format!("check:{}:{}", check.name, check.outcome.as_str()));
+        }
+    }
+    faults
 }
 
 /// Whether an override lets this record through now: the same tree, on the same base, nothing found that it does not cover,

@@ -120,6 +120,7 @@ impl Node {
 }
 
 /// What a member is.
+#[expect(clippy::large_enum_variant, reason = "a plan has few members, and most of them are checks")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -212,8 +213,14 @@ pub struct Check {
     pub flaky: Option<Flaky>,
     /// How sure a pass must be, to be one.
     pub min_confidence: Option<f64>,
+    /// How sure a pass must be for nobody to be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_below: Option<f64>,
     /// What becomes of an input that the verifier says is not for it.
     pub on_not_applicable: Inapplicable,
+    /// Whether its commands must fail on the base.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub red_green: bool,
     /// Which parts of a submission it may look at. Follows from the digest.
     #[serde(skip)]
     pub reads: Reads,

@@ -59,9 +59,15 @@ pub struct Record {
     pub policy: PolicyRecord,
     /// The digest of the plan that decided the run.
     pub plan: String,
+    /// The digest of `[retry]` and `[escalation]`, which decide what happens next and not whether it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub retry: String,
     /// The task, in short.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskRecord>,
+    /// The tasks without a pass that this one depends on, where it is blocked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
     /// Which attempt it was, from 1.
     pub attempt: u32,
     /// How many attempts there may be.
@@ -161,6 +167,9 @@ pub struct PolicyRecord {
     /// SHA-256 of its bytes, where it is a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The commit that it is from, or that has the same one: the author of the change had no part in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// A task, in short.
@@ -175,6 +184,9 @@ pub struct TaskRecord {
     /// Its phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// The phase of the task before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_phase: Option<String>,
     /// Its group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -199,6 +211,7 @@ impl From<&Task> for TaskRecord {
             id: task.id.clone(),
             title: task.title.clone(),
             phase: task.phase.clone(),
+            previous_phase: task.previous_phase.clone(),
             group: task.group.clone(),
             index: task.index,
             total: task.total,
@@ -292,7 +305,9 @@ impl Record {
             tree: None,
             policy: PolicyRecord::default(),
             plan: String::new(),
+            retry: String::new(),
             task: None,
+            blocked_by: Vec::new(),
             attempt: 1,
             attempts_allowed: None,
             executor: Executor::default(),

@@ -4,6 +4,7 @@
 
 mod github;
 mod gitlab;
+mod html;
 mod human;
 mod json;
 mod junit;
@@ -14,6 +15,7 @@ mod sarif;
 mod tests;
 mod view;
 
+pub use html::{Page, PageRun, html};
 pub use human::{Style, human};
 pub use json::{json, mistake, read};
 pub use markdown::markdown;
@@ -46,6 +48,8 @@ pub enum Format {
     Rdjsonl,
     /// Markdown, for job summaries and comments.
     Markdown,
+    /// One self-contained page.
+    Html,
 }
 
 impl Format {
@@ -60,6 +64,7 @@ impl Format {
         ("gitlab", Self::Gitlab, "GitLab's code quality report"),
         ("rdjsonl", Self::Rdjsonl, "One diagnostic a line, for reviewdog"),
         ("markdown", Self::Markdown, "Markdown, for job summaries and comments"),
+        ("html", Self::Html, "One self-contained page"),
     ];
 
     /// Its name.
@@ -86,6 +91,7 @@ pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style)
         Format::Gitlab => gitlab::gitlab(out, record),
         Format::Rdjsonl => rdjsonl::rdjsonl(out, record),
         Format::Markdown => markdown(out, record),
+        Format::Html => html::of_record(out, record),
     }
 }
 

@@ -84,11 +84,14 @@ pub struct EscalationPolicy {
     pub timeouts: u32,
     /// So many tasks of a group failed: everything stops.
     pub group: u32,
+    /// The command that is run when a person is needed, as the configuration names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify: Option<String>,
 }
 
 impl Default for EscalationPolicy {
     fn default() -> Self {
-        Self { same_task: 3, rejections: 2, timeouts: 2, group: 3 }
+        Self { same_task: 3, rejections: 2, timeouts: 2, group: 3, notify: None }
     }
 }
 

@@ -4,6 +4,7 @@ mod contents;
 mod digests;
 mod files;
 mod reads;
+mod red_green;
 mod unchanged;
 
 use crate::cached_passes::CachedPasses;
@@ -19,13 +20,14 @@ use crate::runtime::{
     AskModels, CallResult, Capabilities, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands, Runtime,
 };
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Verdict};
+use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use crate::workspace::{Sight, Workspace};
 use contents::Contents;
 use digests::Digests;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
+pub use red_green::Base;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -88,6 +90,10 @@ pub struct CheckRunner<'a> {
     is_shared: bool,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     use_cache: bool,
+    /// The identifier of the run.
+    run: String,
+    /// What the work is relative to.
+    base: Option<Base>,
     /// Told how many files of a check are done.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
@@ -196,6 +202,8 @@ impl<'a> CheckRunner<'a> {
             is_shared,
             added: None,
             use_cache,
+            run: String::new(),
+            base: None,
             done: Arc::new(|_, _, _| {}),
             log: Mutex::default(),
             observer,
@@ -205,6 +213,16 @@ impl<'a> CheckRunner<'a> {
     /// Tells how many of how many files of a check are done.
     pub fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
+    }
+
+    /// Passes that are established now are those of this run.
+    pub fn in_run(self, run: &str) -> Self {
+        Self { run: run.to_owned(), ..self }
+    }
+
+    /// The repository and the commit that the work is relative to, for checks that run their commands there too.
+    pub fn relative_to(self, base: Option<Base>) -> Self {
+        Self { base, ..self }
     }
 
     /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
@@ -297,7 +315,7 @@ impl<'a> CheckRunner<'a> {
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
         let work = Arc::new(Work {
-            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits)),
+            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits, &self.run)),
             source,
             capabilities: self.capabilities(&grants),
             grants,
@@ -324,7 +342,14 @@ impl<'a> CheckRunner<'a> {
                 let told = self.told(evidence)?;
                 let verifier = work.verifier()?;
                 let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
-                let CallResult { mut verdict, log, log_dropped, ran, asked, .. } = answer;
+                let CallResult { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                if check.red_green && verdict.status == Status::Pass {
+                    let (commands, base) = (&self.services.commands, self.base.as_ref());
+                    let on_base;
+                    (on_base, verdict) =
+                        red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
+                    ran.extend(on_base);
+                }
                 self.fingerprint(check, &mut verdict);
                 FilesResult { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
             }

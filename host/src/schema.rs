@@ -125,8 +125,19 @@ pub fn gate_toml() -> Value {
             "escalation": escalation(),
             "overrides": overrides(),
             "protected": {
-                "description": "Files, such as tests, whose changes need human review; applies with `--policy-from`.",
+                "description": "Files, such as tests, whose changes need human review. In a repository, they are compared with the base commit.",
                 "$ref": "#/$defs/globs",
+            },
+            "progress": {
+                "description": "A log of reviews for people. Never read back.",
+                "type": "object",
+                "properties": {
+                    "file": {
+                        "description": "The file, relative to gate.toml. Reviews are appended to it.",
+                        "type": "string", "minLength": 1,
+                    },
+                },
+                "additionalProperties": false,
             },
             "hook": hook(),
             "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
@@ -195,6 +206,10 @@ fn escalation() -> Value {
             "rejections": number("After this many rejections by reviewers in a row.", 2),
             "timeouts": number("After this many timeouts of the same task.", 2),
             "group": number("After this many failed tasks of a group; the project halts.", 3),
+            "notify": {
+                "description": "The `[command.NAME]` to run when human review is needed. It reads what happened on its stdin, as JSON.",
+                "type": "string", "minLength": 1,
+            },
         },
         "additionalProperties": false,
     })
@@ -276,6 +291,7 @@ fn terms() -> Value {
         },
         "mode": { "description": "`shadow` runs it and reports its result, which does not count.", "enum": ["enforce", "shadow"], "default": "enforce" },
         "min_confidence": { "description": "A pass with a lower confidence, or without one, is an abstention.", "type": "number", "minimum": 0, "maximum": 1 },
+        "escalate_below": { "description": "A pass that reports a lower confidence is an abstention that needs human review.", "type": "number", "minimum": 0, "maximum": 1 },
     })
 }
 
@@ -339,6 +355,10 @@ fn check() -> Value {
             "description": "Capabilities: `workspace`, `command:NAME`, `model:NAME`. Default: none.",
             "type": "array",
             "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
+        },
+        "red_green": {
+            "description": "Whether the commands of the check must fail on the base: otherwise their success does not show what the change does.",
+            "type": "boolean", "default": false,
         },
         "limits": {
             "description": "Limits of one call.",

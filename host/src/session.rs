@@ -17,13 +17,23 @@
 //! A [`Host`] is made once and serves many requests at the same time: it holds the engine, what was compiled, and threads of
 //! its own on which verifiers compute, so that a caller's executor is never blocked.
 
+mod commits;
 mod emit;
 mod history;
+mod kept;
+mod notify;
 mod policy;
+mod progress;
 mod recorder;
+mod steps;
 mod subject;
 mod trusted;
 
+pub use commits::note as note_commit;
+pub use kept::forget;
+pub(crate) use kept::{Given, Kept};
+pub(crate) use notify::notify;
+pub(crate) use policy::FILE as POLICY_FILE;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
 
@@ -44,18 +54,20 @@ use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
 use crate::resolver::Verifiers;
 use crate::retry::{EscalationPolicy, RetryPolicy};
-use crate::runner::{CheckRunner, Logged, Services};
+use crate::runner::{Base, CheckRunner, Logged, Services};
 use crate::runtime::{CONTRACT, Runtime, Source};
-use crate::submission::{Evaluator, Submission, TaskSource};
+use crate::submission::{Change, Evaluator, Submission, TaskSource};
 use crate::text;
 use crate::verdict::{ErrorKind, Failure, Status};
+use crate::workspace::Workspace;
 use emit::Emitter;
 use policy::Found;
 use recorder::Recorder;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
+use trusted::{Comparison, Standing};
 
 /// What is to be judged, by which gate.
 #[derive(Clone, Debug)]
@@ -93,6 +105,21 @@ pub struct Request {
     pub work: Work,
     /// The gate, where it was resolved before: what the policy, the gate and the folder of the request say does not count.
     pub pinned: Option<Pinned>,
+    /// What was found before, where a run is repeated: nothing is looked for then, and nothing is recorded.
+    pub(crate) repeat: Option<Arc<Repeat>>,
+}
+
+/// What a run that is repeated was given.
+#[derive(Debug)]
+pub(crate) struct Repeat {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) base: Option<String>,
+    pub(crate) from_git: bool,
+    /// The files that were there to be judged.
+    pub(crate) paths: Vec<String>,
+    pub(crate) predecessor_unpassed: bool,
+    /// The paths of the policy that the change touched.
+    pub(crate) touched: Vec<String>,
 }
 
 /// What a caller knows of the work that is judged.
@@ -169,6 +196,7 @@ impl Request {
             session: String::new(),
             work: Work::default(),
             pinned: None,
+            repeat: None,
         }
     }
 }
@@ -214,7 +242,12 @@ pub enum Unread {
 
 /// What the configuration of a request says about hooks.
 pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
-    Ok(policy::find(request)?.config.hook)
+    let found = policy::find(request)?;
+    let found = match Comparison::new(request, &found) {
+        Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder)?,
+        None => found,
+    };
+    Ok(found.config.hook)
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
@@ -352,14 +385,73 @@ struct Session {
 impl Session {
     /// Finds the configuration, load its verifiers, and resolves the gate.
     async fn plan(&self, emitter: &Arc<Emitter>) -> Result<(Arc<Found>, Plan, Verifiers), Error> {
+        let (found, plan, verifiers, _) = self.plan_and_collect(emitter, false).await?;
+        Ok((Arc::new(found), plan, verifiers))
+    }
+
+    /// The same; and where they are wanted, the changes, unless it turned out late which configuration counts. Whether that of
+    /// the work is that of the base is looked up meanwhile: it mostly is.
+    async fn plan_and_collect(
+        &self,
+        emitter: &Arc<Emitter>,
+        collecting: bool,
+    ) -> Result<(Found, Plan, Verifiers, Option<changes::Changes>), Error> {
         let request = self.request.clone();
-        let mut found = blocking(move || policy::find(&request)).await?;
+        let found = blocking(move || policy::find(&request)).await?;
+        let comparison = Comparison::new(&self.request, &found);
+        let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
+        let resolved = self.resolve(found, emitter).await;
+        let collected = match &resolved {
+            Ok((_, plan, _)) if collecting => Some(self.collect(plan).await),
+            _ => None,
+        };
+        let standing = match standing {
+            Some(standing) => blocked(standing.await)?,
+            None => Standing::New,
+        };
+        if let Standing::Other(commit) = standing {
+            let folder = self.request.folder.clone();
+            let found = blocking(move || trusted::find(&folder, &commit)).await?;
+            let (found, plan, verifiers) = self.resolve(found, emitter).await?;
+            return Ok((found, plan, verifiers, None));
+        }
+        let (mut found, plan, verifiers) = resolved?;
+        if let Standing::Same(trusted) = standing {
+            found.trusted = Some(trusted);
+        }
+        Ok((found, plan, verifiers, collected.transpose()?))
+    }
+
+    /// Where the ids of unchanged files are kept, unless the caller wants nothing cached.
+    fn store(&self) -> Option<Arc<CacheStore>> {
+        self.runtime.cache_store().filter(|_| self.request.use_cache).cloned()
+    }
+
+    /// What changed, as far as the checks of a plan look at it.
+    async fn collect(&self, plan: &Plan) -> Result<changes::Changes, Error> {
+        let needs = Needs {
+            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
+            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
+        };
+        let (folder, selection, repeat) =
+            (self.request.folder.clone(), self.request.selection.clone(), self.request.repeat.clone());
+        let store = self.store();
+        blocking(move || match repeat {
+            Some(known) => {
+                let (changes, base) = (known.changes.clone(), known.base.clone());
+                Ok(changes::Changes::again(&folder, changes, base, known.from_git)?)
+            }
+            None => Ok(changes::collect_with(&folder, &selection, needs, store.as_ref())?),
+        })
+        .await
+    }
+
+    async fn resolve(&self, mut found: Found, emitter: &Arc<Emitter>) -> Result<(Found, Plan, Verifiers), Error> {
         if self.request.work != Work::Unknown {
             for gate in found.config.gates.values_mut() {
                 gate.terms.on_nothing.get_or_insert(Inapplicable::Block);
             }
         }
-        let found = Arc::new(found);
         let compiling = {
             let emitter = Arc::clone(emitter);
             move |name: &str, source: &Source| {
@@ -377,38 +469,49 @@ impl Session {
         let (start, started) = (Instant::now(), SystemTime::now());
         let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
         let recorder = tokio::task::spawn_blocking(self.recorder());
-        let resolved = match &self.request.pinned {
-            Some(Pinned(resolved)) => Arc::clone(resolved),
+        let (resolved, collected) = match &self.request.pinned {
+            Some(Pinned(resolved)) => (Arc::clone(resolved), None),
             None => {
-                let (found, plan, verifiers) = self.plan(&emitter).await?;
-                Arc::new(Resolved { found, plan, verifiers })
+                let (found, plan, verifiers, changes) = self.plan_and_collect(&emitter, true).await?;
+                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers }), changes)
             }
         };
         let Resolved { found, plan, verifiers } = &*resolved;
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
-        let needs = Needs {
-            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
-            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
-        };
-        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
-        let store = self.runtime.cache_store().filter(|_| self.request.use_cache).cloned();
-        let looking = store.clone();
-        let collect = move || Ok(changes::collect_with(&folder, &selection, needs, looking.as_ref())?);
-        let changes = Arc::new(blocking(collect).await?);
+        let store = self.store();
+        let changes = Arc::new(match collected {
+            Some(changes) => changes,
+            None => self.collect(plan).await?,
+        });
         let mut subject = subject::of(&changes, self.request.submission.clone());
+        if let Some(known) = &self.request.repeat {
+            subject.paths.clone_from(&known.paths);
+        }
         let recorder = blocked(recorder.await)?;
+        let mut predecessor_unpassed = self.request.repeat.as_ref().is_some_and(|known| known.predecessor_unpassed);
         let recorder = match recorder {
-            Some(recorder) => {
+            Some(mut recorder) => {
                 let mut said = subject.submission;
-                let (recorder, said) = blocking(move || recorder.know(&mut said).map(|()| (recorder, said))).await?;
+                let has_cadence = plan.root.walk().any(|node| !node.when.is_empty());
+                let head = changes.base.clone();
+                let head = head.filter(|_| matches!(self.request.selection, Selection::Changed | Selection::Staged));
+                let folder = self.request.folder.clone();
+                let know = move || {
+                    head.map_or(Ok(()), |head| recorder.note_commit(&folder, &head))?;
+                    let unpassed = recorder.know(&mut said, has_cadence)?;
+                    Ok((recorder, said, unpassed))
+                };
+                let (recorder, said, unpassed) = blocking(know).await?;
                 subject.submission = said;
+                predecessor_unpassed = unpassed;
                 Some(recorder)
             }
             None => None,
         };
         let files = subject.paths.len();
         let mut circumstances = Circumstances::of(&subject.submission);
+        circumstances.facts.predecessor_unpassed = predecessor_unpassed;
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
         circumstances.left_out = self.request.checks.left_out(plan)?;
@@ -424,16 +527,45 @@ impl Session {
             plan: digest.clone(),
             ..Labels::default()
         };
-        let mut recorder = match recorder {
-            Some(mut recorder) => Some(blocking(move || recorder.begin(labels, attempt).map(|()| recorder)).await?),
-            None => None,
+        let takes_time = !plan.commands.is_empty() || !plan.models.is_empty();
+        let given = recorder.is_some().then(|| Given {
+            submission: Given::said(&subject.submission),
+            paths: subject.paths.clone(),
+            from_git: changes.from_git,
+            base: changes.base.clone(),
+            work: Given::work(self.request.work),
+            fail_fast: self.request.fail_fast,
+            left_out: circumstances.left_out.iter().cloned().collect(),
+            predecessor_unpassed,
+        });
+        let run = emitter.run().to_owned();
+        let begin = |mut recorder: Recorder| {
+            blocking(move || {
+                recorder.begin(labels, attempt, takes_time)?;
+                let kept = recorder.ledger().folder().map(|state| Kept::of(&state, &run));
+                // Where it cannot be kept, the run cannot be bundled later; its entries tell all the same.
+                let kept = kept.filter(|kept| kept.begin(&given.unwrap_or_default()).is_ok());
+                Ok((recorder, kept))
+            })
         };
+        let (recorder, kept) = match recorder {
+            Some(recorder) => {
+                let (recorder, kept) = begin(recorder).await?;
+                (Some(recorder), kept)
+            }
+            None => (None, None),
+        };
+        let (tape, commands) = self.tapes(tape, kept.as_ref(), plan);
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
-        let services =
-            Services::new(plan, &subject, tape, self.request.commands.clone(), found.path.clone(), environment);
+        let services = Services::new(plan, &subject, tape, commands, found.path.clone(), environment);
         let told = Arc::new(subject);
-        let observe = |event: gate::GateEvent<'_>| emitter.gate_event(event);
+        let observe = |event: gate::GateEvent<'_>| {
+            if let Some(recorder) = &recorder {
+                recorder.observe(event);
+            }
+            emitter.gate_event(event);
+        };
         let done = {
             let emitter = Arc::clone(&emitter);
             move |check: &str, done, total| {
@@ -443,15 +575,22 @@ impl Session {
         let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
         let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
         let bench = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
-        let mut bench = bench.telling(Arc::new(done));
+        let mut bench = bench.telling(Arc::new(done)).in_run(emitter.run());
+        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), changes::root(&self.request.folder)) {
+            bench = bench.relative_to(Some(Base { repository, commit }));
+        }
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
         let mut gate = gate::run(plan, &circumstances, &bench).await;
         emit_log(&emitter, bench.into_log());
-        let (known, folder, selection) =
-            (Arc::clone(found), self.request.folder.clone(), self.request.selection.clone());
-        trusted::hold(&mut gate, &blocking(move || known.touched(&folder, &selection)).await?);
+        let (known, collected) = (Arc::clone(found), Arc::clone(&changes));
+        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
+        let touched = match &self.request.repeat {
+            Some(known) => known.touched.clone(),
+            None => blocking(move || known.touched(&collected, &folder, &selection)).await?,
+        };
+        trusted::hold(&mut gate, &touched);
         explain(&mut gate, verifiers);
 
         let feedback = (gate.outcome.status() != Some(Status::Pass)).then(|| feedback(&gate));
@@ -476,12 +615,38 @@ impl Session {
         record.unjudged = subject::unjudged(&record.gate, &told.paths);
         record.feedback = feedback;
         record.duration = start.elapsed();
-        if let Some(mut recorder) = recorder.take() {
-            let found = Arc::clone(found);
-            record = blocking(move || recorder.end(&record, &found.config).map(|()| record)).await?;
+        if let Some(mut recorder) = recorder {
+            let (found, environment) = (Arc::clone(found), self.request.environment.clone());
+            let root = told.workspace.root().to_owned();
+            let end = move || {
+                let asked = recorder.end(&mut record, &found.config)?;
+                Ok((record, recorder.ledger(), asked))
+            };
+            let (stored, ledger, asked) = blocking(end).await?;
+            record = stored;
+            if let Some(asked) = asked {
+                notify(&resolved.found.config, &environment, root, &*ledger, &asked).await?;
+            }
+        }
+        if let Some(file) = found.progress_file() {
+            let reviews = told.submission.review.map_or(1, |review| review.number);
+            if let Err(error) = progress::append(&file, plan, &record, reviews) {
+                let message = format!("cannot append to the progress file `{}`: {error}", file.display());
+                emitter.emit(What::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
+            }
         }
         emitter.run_ended(record.status);
         Ok(record)
+    }
+
+    /// Where answers of models and commands come from, or are written down: what the caller asked for, or else what is kept of
+    /// the run.
+    fn tapes(&self, tape: Option<Tape>, kept: Option<&Kept>, plan: &Plan) -> (Option<Tape>, Option<Arc<CommandTape>>) {
+        let models = kept.filter(|_| tape.is_none() && !plan.models.is_empty());
+        let models = models.and_then(|kept| Tape::record(&kept.models()).ok());
+        let commands = kept.filter(|_| self.request.commands.is_none() && !plan.commands.is_empty());
+        let commands = commands.and_then(|kept| CommandTape::record(&kept.commands()).ok());
+        (tape.or(models), self.request.commands.clone().or_else(|| commands.map(Arc::new)))
     }
 
     /// Opens the ledger, where blocking is allowed.
@@ -550,6 +715,25 @@ pub fn digest_of(folder: &Path, selection: &Selection) -> Result<(Option<String>
     let subject = subject::of(&changes, Submission::default());
     let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
     Ok((subject::tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
+}
+
+/// The digest of what a submission is about, in a folder that holds it.
+pub(crate) fn tree_digest(submission: &Submission, workspace: &Workspace) -> Option<String> {
+    subject::tree_digest(&Node::new("", NodeKind::All, Outcome::NotReached), submission, workspace)
+}
+
+/// A configuration, as files.
+pub(crate) struct PolicyFiles {
+    /// The digest of its gate.toml.
+    pub(crate) digest: Option<String>,
+    /// The bytes of every file of it, by its path relative to gate.toml.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+}
+
+/// The files of the configuration of a request.
+pub(crate) fn policy_files(request: &Request) -> Result<PolicyFiles, Error> {
+    let found = policy::find(request)?;
+    Ok(PolicyFiles { digest: found.record().digest, files: trusted::files(&found)? })
 }
 
 /// Whether a folder is in a repository, and nothing in it differs from the last commit.
@@ -622,12 +806,11 @@ fn selection_record(selection: &Selection) -> SelectionRecord {
 
 /// An identifier that sorts by time: 48 bits of milliseconds and 80 random bits, as 26 letters and digits.
 pub(crate) fn run_id(now: SystemTime) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let milliseconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let random = random::<10>().unwrap_or_default();
     let random = random.iter().fold(0u128, |bits, byte| bits << 8 | u128::from(*byte));
     let bits = (milliseconds & ((1 << 48) - 1)) << 80 | random;
-    (0..26).rev().map(|digit| char::from(DIGITS[(bits >> (5 * digit) & 31) as usize])).collect()
+    crate::run_id::encode(bits)
 }
 
 #[cfg(test)]

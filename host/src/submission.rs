@@ -72,6 +72,17 @@ pub enum TaskSource {
     Plan,
 }
 
+impl TaskSource {
+    /// The source of this name; the author where there is none, since nobody else vouches for it.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "caller" => Self::Caller,
+            "plan" => Self::Plan,
+            _ => Self::Author,
+        }
+    }
+}
+
 fn author_only<'de, D: Deserializer<'de>>(_: D) -> Result<TaskSource, D::Error> {
     Err(D::Error::custom("`source` is set by `gate`; remove it from the submission"))
 }
@@ -118,6 +129,10 @@ pub struct Task {
     pub size: Option<u32>,
     /// The message that the commit of the task shall have.
     pub commit: Option<String>,
+    /// The positions of later tasks with which a phase begins. Known to whoever has the plan, and never handed over.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub boundaries: Vec<u32>,
 }
 
 /// What the executor says that it did.

@@ -55,6 +55,12 @@ pub fn parse(text: &str) -> Vec<PlannedTask> {
         planned.task.previous_phase.clone_from(&before);
         before.clone_from(&planned.task.phase);
     }
+    let begins =
+        |planned: &&PlannedTask| planned.task.index > Some(0) && planned.task.phase != planned.task.previous_phase;
+    let begins: Vec<u32> = tasks.iter().filter(begins).filter_map(|planned| planned.task.index).collect();
+    for planned in &mut tasks {
+        planned.task.boundaries = begins.iter().copied().filter(|later| Some(*later) > planned.task.index).collect();
+    }
     tasks
 }
 

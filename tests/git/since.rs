@@ -61,7 +61,7 @@ fn the_bytes_of_the_working_tree_are_judged() {
 fn hunks_are_those_since_the_commit() {
     let home = branch();
     fs::write(home.work().join("gate.toml"), "[gate.main]\nall = [\"a\"]\n[check.a]\nverifier = \"patterns\"\nsettings = { rules = [{ id = \"two\", kind = \"forbid\", pattern = \"2\", in = \"added-lines\" }] }\n").expect("written");
-    let (exit, text) = home.gate(&home.work(), &["run", "--since", "main"], &[]);
+    let (exit, text) = home.gate(&home.work(), &["run", "--since", "main", "-c", "gate.toml"], &[]);
     assert_eq!(exit, 1, "{text}");
     for name in ["committed", "staged", "unstaged", "untracked"] {
         assert!(text.contains(&format!("    {name}.json:1:")), "{name}: {text}");

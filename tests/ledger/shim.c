@@ -1,4 +1,6 @@
-/* Ends or fails the nth call by which a process writes to files below a folder. Loaded before the C library. */
+/* Ends or fails the nth call by which a process opens or writes files below a folder, or sets its clock. Loaded before the
+ * C library. SHIM_HOW: before, after (killed), space, io, rofs, files (fails), short (writes half of it),
+ * half-space (writes half of it, and fails), half-kill (writes half of it, and is killed). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static atomic_int calls;
@@ -28,14 +31,22 @@ static int below_fd(int fd) {
     return below(path);
 }
 
-/* 0: go on. -1: fail with errno. 1: end after the call. */
+static int is(const char *word) {
+    const char *how = getenv("SHIM_HOW");
+    return how && strcmp(how, word) == 0;
+}
+
+/* 0: go on. -1: fail with errno. 1: end after the call. 2: half of it. 3: half of it, and fail. 4: half of it, and end. */
 static int act(void) {
-    const char *at = getenv("SHIM_AT"), *how = getenv("SHIM_HOW");
-    if (!at || !how) return 0;
+    const char *at = getenv("SHIM_AT");
+    if (!at || !getenv("SHIM_HOW")) return 0;
     if (atomic_fetch_add(&calls, 1) + 1 != atoi(at)) return 0;
-    if (strcmp(how, "before") == 0) kill(getpid(), SIGKILL);
-    if (strcmp(how, "after") == 0) return 1;
-    errno = strcmp(how, "space") == 0 ? ENOSPC : EIO;
+    if (is("before")) kill(getpid(), SIGKILL);
+    if (is("after")) return 1;
+    if (is("short")) return 2;
+    if (is("half-space")) return 3;
+    if (is("half-kill")) return 4;
+    errno = is("space") ? ENOSPC : is("rofs") ? EROFS : is("files") ? EMFILE : EIO;
     return -1;
 }
 
@@ -46,13 +57,26 @@ static int act(void) {
         int how = TEST ? act() : 0;                                                   \
         if (how < 0) return -1;                                                       \
         TYPE done = real ARGUMENTS;                                                   \
-        if (how > 0) kill(getpid(), SIGKILL);                                         \
+        if (how == 1 || how == 4) kill(getpid(), SIGKILL);                            \
         return done;                                                                  \
     }
 
-DO(ssize_t, write, below_fd(fd), (int fd, const void *data, size_t size), (fd, data, size))
-DO(ssize_t, pwrite, below_fd(fd), (int fd, const void *data, size_t size, off_t at), (fd, data, size, at))
-DO(ssize_t, pwrite64, below_fd(fd), (int fd, const void *data, size_t size, off64_t at), (fd, data, size, at))
+#define WRITE(NAME, PARAMETERS, ARGUMENTS)                                            \
+    ssize_t NAME PARAMETERS {                                                         \
+        static ssize_t(*real) PARAMETERS;                                             \
+        if (!real) *(void **)&real = dlsym(RTLD_NEXT, #NAME);                         \
+        int how = below_fd(fd) ? act() : 0;                                           \
+        if (how < 0) return -1;                                                       \
+        if (how > 1 && size > 1) size /= 2;                                           \
+        ssize_t done = real ARGUMENTS;                                                \
+        if (how == 1 || how == 4) kill(getpid(), SIGKILL);                            \
+        if (how == 3) { errno = ENOSPC; return -1; }                                  \
+        return done;                                                                  \
+    }
+
+WRITE(write, (int fd, const void *data, size_t size), (fd, data, size))
+WRITE(pwrite, (int fd, const void *data, size_t size, off_t at), (fd, data, size, at))
+WRITE(pwrite64, (int fd, const void *data, size_t size, off64_t at), (fd, data, size, at))
 DO(int, fsync, below_fd(fd), (int fd), (fd))
 DO(int, fdatasync, below_fd(fd), (int fd), (fd))
 DO(int, ftruncate, below_fd(fd), (int fd, off_t size), (fd, size))
@@ -73,9 +97,19 @@ DO(int, fchmod, below_fd(fd), (int fd, mode_t mode), (fd, mode))
         int how = below(path) ? act() : 0;                                            \
         if (how < 0) return -1;                                                       \
         int done = real(path, flags, mode);                                           \
-        if (how > 0) kill(getpid(), SIGKILL);                                         \
+        if (how == 1 || how == 4) kill(getpid(), SIGKILL);                            \
         return done;                                                                  \
     }
 
 OPEN(open)
 OPEN(open64)
+
+/* The clock of the day, off by so many seconds. */
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
+    int done = real(clock, now);
+    const char *off = getenv("SHIM_CLOCK");
+    if (done == 0 && off && clock == CLOCK_REALTIME) now->tv_sec += atoll(off);
+    return done;
+}

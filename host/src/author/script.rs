@@ -103,6 +103,7 @@ impl ScriptedRun {
             sandbox: Sandbox::None,
             advice: None,
             replayed: false,
+            on_base: false,
         })
     }
 }

@@ -24,18 +24,23 @@ mod stored_changes;
 mod exists;
 mod tree;
 
-use super::{Error, Needs, shown_text};
+use super::{Error, Needs, SameFiles, Selection, shown_text};
 use crate::cache_store::CacheStore;
+use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, Sight, Workspace};
 use objects::Objects;
 use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::env;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// A file of a configuration that is longer is not taken for the same.
+const MAX_COMPARED: u64 = 256 << 20;
 
 /// A repository with a working tree.
 pub(super) struct Repository {
@@ -163,6 +168,71 @@ impl Repository {
             files.retain(|name, _| wanted(name));
         }
         Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
+    }
+
+    /// All files of a commit, and its full name.
+    pub(super) fn checkout(&self, name: &str) -> Result<(String, Snapshot), Error> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let commit = commits::named(git, &mut objects, name)?;
+        let tree = commits::read(&mut objects, &commit)?.tree;
+        let files = tree::files(&mut objects, tree)?;
+        Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
+    }
+
+    /// The commit that a selection is relative to; the last one where it compares nothing, and none before the first.
+    pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, Error> {
+        let git = self.git()?;
+        Ok(Self::base_of(git, &mut Objects::new(git), selection)?.map(|id| id.to_string()))
+    }
+
+    fn base_of(git: &Git, objects: &mut Objects<'_>, selection: &Selection) -> Result<Option<id::Id>, Error> {
+        Ok(match selection {
+            Selection::Base(name) => Some(commits::named(git, objects, name)?),
+            Selection::Since(name) => {
+                let first = commits::named(git, objects, name)?;
+                match commits::head(objects)? {
+                    Some((second, _)) => Some(commits::merge_base(git, objects, (name, &first), ("HEAD", &second))?),
+                    None => Some(first),
+                }
+            }
+            Selection::Between { from, to } => {
+                let first = commits::named(git, objects, from)?;
+                let second = commits::named(git, objects, to)?;
+                Some(commits::merge_base(git, objects, (from, &first), (to, &second))?)
+            }
+            Selection::Changed | Selection::Staged | Selection::All | Selection::Files(_) => {
+                commits::head(objects)?.map(|(id, _)| id)
+            }
+        })
+    }
+
+    /// The commit that a selection is relative to, and those of these paths that it has: whether the working tree has the same
+    /// file there, byte for byte.
+    pub(super) fn same_files(
+        &self,
+        selection: &Selection,
+        paths: &BTreeSet<String>,
+    ) -> Result<Option<SameFiles>, Error> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let Some(commit) = Self::base_of(git, &mut objects, selection)? else { return Ok(None) };
+        let tree = commits::read(&mut objects, &commit)?.tree;
+        let mut found = BTreeMap::new();
+        for path in paths {
+            let Some(entry) = tree::at(&mut objects, tree, path)? else { continue };
+            let file = self.root.join(path);
+            let is_link = file.symlink_metadata().is_ok_and(|about| about.is_symlink());
+            let read = || {
+                let mut bytes = Vec::new();
+                regular_file::open(&file, Symlinks::Refuse)?.take(MAX_COMPARED).read_to_end(&mut bytes).map(|_| bytes)
+            };
+            let same = entry.mode.is_file()
+                && !is_link
+                && read().is_ok_and(|bytes| id::hash(git.format, id::ObjectKind::Blob, &bytes) == entry.id);
+            found.insert(path.clone(), same);
+        }
+        Ok(Some(SameFiles { commit: commit.to_string(), same: found }))
     }
 
     /// What differs between two commits, from where they parted.

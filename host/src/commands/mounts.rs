@@ -41,8 +41,8 @@ pub(super) struct Mounts {
     pub(super) home: Vec<(PathBuf, PathBuf)>,
     /// Files in the command's own home, relative to it, and what is in them.
     pub(super) files: Vec<(PathBuf, String)>,
-    /// A folder that is not to be seen, although it is in one of the places, or above one.
-    pub(super) hidden: Option<PathBuf>,
+    /// Folders that are not to be seen, although they are in one of the places, or above one.
+    pub(super) hidden: Vec<Private>,
 }
 
 /// Folders of the system: programs, libraries, their settings.
@@ -197,16 +197,25 @@ pub(super) fn environment(command: &Command, from: &Environment) -> BTreeMap<OsS
     all
 }
 
+/// A folder of gate's own, which no command may see: what passed is written there, and the key that proves it.
+#[derive(Clone, Debug)]
+pub(super) struct Private {
+    pub(super) path: PathBuf,
+    /// What it is: `cache` or `state`.
+    pub(super) what: &'static str,
+    /// The variable that chooses another.
+    pub(super) variable: &'static str,
+}
+
 impl Mounts {
-    /// What this command sees, when it works in `root`, which has no link in it. Nobody sees into `cache`: there is
-    /// written what passed, and the key that proves it.
+    /// What this command sees, when it works in `root`, which has no link in it. Nobody sees into `private` folders.
     pub(super) fn new(
         command: &Command,
         root: &Path,
         search: &OsStr,
         environment: &Environment,
         protected: &Protected,
-        cache: Option<&Path>,
+        private: &[Private],
     ) -> Result<Self, NoResult> {
         let home = environment.path("HOME").filter(|home| home.is_absolute());
         let home = home.and_then(|home| home.canonicalize().ok());
@@ -240,8 +249,10 @@ impl Mounts {
             seen.place(path.to_owned(), Access::Read);
             seen.pin(path);
         }
-        if let Some(cache) = cache.and_then(|cache| cache.canonicalize().ok()) {
-            seen.hide(cache, root)?;
+        for folder in private {
+            if let Ok(path) = folder.path.canonicalize() {
+                seen.hide(Private { path, ..folder.clone() }, root)?;
+            }
         }
         Ok(seen.into_view())
     }
@@ -257,7 +268,7 @@ struct Seen<'a> {
     files: Vec<(PathBuf, String)>,
     /// Places that are kept although those above them say the same.
     pinned: BTreeSet<PathBuf>,
-    hidden: Option<PathBuf>,
+    hidden: Vec<Private>,
 }
 
 impl Seen<'_> {
@@ -321,17 +332,18 @@ impl Seen<'_> {
     }
 
     /// Hides a folder, if anything of it would be seen.
-    fn hide(&mut self, folder: PathBuf, root: &Path) -> Result<(), NoResult> {
-        if root.starts_with(&folder) {
-            let shown = folder.display();
+    fn hide(&mut self, folder: Private, root: &Path) -> Result<(), NoResult> {
+        let Private { path, what, variable } = &folder;
+        if root.starts_with(path) {
+            let shown = path.display();
             return Err(NoResult::not_started(format!(
-                "the workspace is inside the cache of `gate`, `{shown}`, which commands must not see; set `GATE_CACHE_DIR` to \
-                 another folder"
+                "the workspace is inside the {what} of `gate`, `{shown}`, which commands must not see; set `{variable}` to another \
+                 folder"
             )));
         }
-        if self.access(&folder).is_some() || self.places.keys().any(|place| place.starts_with(&folder)) {
-            self.pin(&folder);
-            self.hidden = Some(folder);
+        if self.access(path).is_some() || self.places.keys().any(|place| place.starts_with(path)) {
+            self.pin(path);
+            self.hidden.push(folder);
         }
         Ok(())
     }
@@ -420,6 +432,10 @@ mod tests {
         assert_eq!(seen(&[("/w", Read), ("/w/t", Write), ("/w/t/x", Read)]).len(), 3);
     }
 
+    fn cache() -> Private {
+        Private { path: PathBuf::new(), what: "cache", variable: "GATE_CACHE_DIR" }
+    }
+
     #[test]
     fn what_is_protected_or_hidden_cannot_be_moved_with_a_folder_above_it() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -429,17 +445,19 @@ mod tests {
         let hidden = |places: &[(&str, Access)]| {
             let mut seen = Seen::default();
             places.iter().for_each(|(path, access)| seen.place(root.join(path), *access));
-            seen.hide(root.join("a/b/cache"), &root.join("a/x")).expect("hidden");
+            let cache = Private { path: root.join("a/b/cache"), ..cache() };
+            seen.hide(cache, &root.join("a/x")).expect("hidden");
             let mounts = seen.into_view();
             let shown = |place: Place| place.path.strip_prefix(&root).expect("inside").display().to_string();
-            (mounts.hidden.is_some(), mounts.places.into_iter().map(shown).collect::<Vec<_>>())
+            (!mounts.hidden.is_empty(), mounts.places.into_iter().map(shown).collect::<Vec<_>>())
         };
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(hidden(&[("", Access::Write)]), (true, texts(&["", "a", "a/b"])));
         assert_eq!(hidden(&[("", Access::Read), ("a/b", Access::Write)]), (true, texts(&["", "a/b"])));
         assert_eq!(hidden(&[("", Access::Read)]), (true, texts(&[""])));
         assert_eq!(hidden(&[("a/x", Access::Write)]), (false, texts(&["a/x"])));
-        let error = Seen::default().hide(root.join("a"), &root.join("a/x")).expect_err("refused").to_string();
+        let around = Private { path: root.join("a"), ..cache() };
+        let error = Seen::default().hide(around, &root.join("a/x")).expect_err("refused").to_string();
         assert!(error.contains("`GATE_CACHE_DIR`"), "{error}");
     }
 

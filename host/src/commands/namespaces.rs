@@ -73,9 +73,9 @@ impl Namespaces {
         for place in &mounts.places {
             plan.bind(place)?;
         }
-        if let Some(hidden) = &mounts.hidden {
-            plan.folder(hidden, 0o755)?;
-            plan.steps.push(Step::Hide(plan.inside(hidden)?));
+        for hidden in &mounts.hidden {
+            plan.folder(&hidden.path, 0o755)?;
+            plan.steps.push(Step::Hide(plan.inside(&hidden.path)?));
         }
         for (inside, target) in &mounts.home {
             plan.link(&Path::new(HOME).join(inside), target)?;

@@ -3,7 +3,7 @@
 use super::advice;
 use super::filter::{self, Sockets};
 use super::landlock::Landlock;
-use super::mounts::{self, Mounts};
+use super::mounts::{self, Mounts, Private};
 use super::namespaces::{self, Namespaces};
 use super::protected::Protected;
 use super::scratch::Scratch;
@@ -39,7 +39,7 @@ pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdi
         command: command.clone(),
         root: commands.root.clone(),
         configuration: commands.configuration.clone(),
-        cache: commands.cache.clone(),
+        private: commands.private(),
         environment: commands.environment.clone(),
         at_most: commands.at_most,
         reserve: commands.reserve,
@@ -85,7 +85,7 @@ struct Run {
     command: Command,
     root: PathBuf,
     configuration: Option<PathBuf>,
-    cache: Option<PathBuf>,
+    private: Vec<Private>,
     environment: Environment,
     at_most: Sandbox,
     reserve: u64,
@@ -135,6 +135,7 @@ impl Run {
             sandbox,
             advice,
             replayed: false,
+            on_base: false,
         })
     }
 
@@ -158,7 +159,7 @@ impl Run {
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
         let protected = Protected::new(&root, self.configuration.as_deref());
-        let mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, self.cache.as_deref())?;
+        let mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, &self.private)?;
         Ok(Prepared { root, cwd: full, program, environment, protected, mounts })
     }
 
@@ -182,10 +183,11 @@ impl Run {
                 Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
-                Err(Refused::Exposing(cache)) => {
-                    let cache = cache.display();
+                Err(Refused::Exposing(Private { path, what, variable })) => {
+                    let shown = path.display();
                     return Err(NoResult::not_started(format!(
-                        "it could read the cache of `gate` in `{cache}`, which the sandbox level `{level}` cannot hide; set `GATE_CACHE_DIR` to a folder that the command does not see"
+                        "it could read the {what} of `gate` in `{shown}`, which the sandbox level `{level}` cannot hide; set \
+                         `{variable}` to a folder that the command does not see"
                     )));
                 }
                 // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
@@ -257,7 +259,7 @@ impl Run {
             Sandbox::Namespaces => places.extend(namespaces::own_places()),
             Sandbox::Landlock => places.extend(scratch.places()),
         }
-        match (Landlock::new(&places).map_err(Refused::Running)?, &prepared.mounts.hidden) {
+        match (Landlock::new(&places).map_err(Refused::Running)?, prepared.mounts.hidden.first()) {
             (None, _) if level == Sandbox::Landlock => {
                 Err(Refused::Confining(super::supervisor::Stage::Landlock, io::ErrorKind::Unsupported.into()))
             }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub(super) enum Refused {
     /// It could not be confined; a lesser way may do.
     Confining(Stage, io::Error),
     /// It would see this folder, which it must not; a lesser way would not hide it either.
-    Exposing(PathBuf),
+    Exposing(super::mounts::Private),
     /// It could not be run.
     Running(io::Error),
 }

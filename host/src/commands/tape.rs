@@ -86,6 +86,8 @@ struct Line {
     stderr: Output,
     #[serde(default)]
     duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
 }
 
 /// An output: its text, or where that is not all of it, its beginning and its end.
@@ -148,6 +150,7 @@ impl Line {
             stdout: Output::of(&ran.stdout),
             stderr: Output::of(&ran.stderr),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+            advice: ran.advice.clone(),
         }
     }
 
@@ -215,8 +218,9 @@ impl CommandTape {
                 started: SystemTime::now(),
                 duration: Duration::from_millis(line.duration_ms),
                 sandbox: Sandbox::None,
-                advice: None,
+                advice: line.advice,
                 replayed: true,
+                on_base: false,
             }),
         })
     }
@@ -256,6 +260,7 @@ mod tests {
             sandbox: Sandbox::None,
             advice: None,
             replayed: false,
+            on_base: false,
         };
         tape.note(&ran(1)).expect("noted");
         tape.note(&ran(0)).expect("noted");

@@ -26,6 +26,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
             grants: grants.iter().cloned().collect(),
             limits: Limits::default(),
             time: None,
+            red_green: false,
             terms: Terms::default(),
         };
         checks.insert(name.clone(), check);
@@ -44,6 +45,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         escalation: EscalationPolicy::default(),
         overrides: Overrides::default(),
         protected: Vec::new(),
+        progress: None,
         hook: Hook::default(),
         looping: Loop::default(),
         places: Places::default(),

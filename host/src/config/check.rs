@@ -27,6 +27,8 @@ pub struct Check {
     pub limits: Limits,
     /// How long one call may take, if that is given.
     pub time: Option<Duration>,
+    /// Whether its commands must fail on the base, so that their success shows what the change does.
+    pub red_green: bool,
     /// When and how it runs.
     pub terms: Terms,
 }
@@ -45,6 +47,17 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) ->
         let list = value.list_or_empty("a list of grants such as `[\"workspace\"]`")?;
         Some(list.iter().filter_map(|value| read_grant(value, declared)).collect())
     });
+    let grants: BTreeSet<Grant> = grants.unwrap_or_default();
+    let red_green = table.get("red_green").is_some_and(|value| {
+        let wanted = value.flag().unwrap_or(false);
+        if wanted && !grants.iter().any(|grant| matches!(grant, Grant::Command(_))) {
+            value.problem_with(
+                "expected a check that is granted a command, found none to run on the base",
+                "grant one: `grants = [\"command:NAME\"]`".to_owned(),
+            );
+        }
+        wanted
+    });
     let mut limits = Limits::default();
     let limit_table = table.get("limits").and_then(|value| value.table("a table such as `{ memory = \"64MiB\" }`"));
     let time = limit_table.and_then(|table| read_limits(table, &mut limits));
@@ -56,9 +69,10 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) ->
         verifier: verifier.and_then(|value| read_verifier(&value)).unwrap_or_default(),
         settings: settings.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
         settings_files,
-        grants: grants.unwrap_or_default(),
+        grants,
         limits,
         time,
+        red_green,
         terms,
     }
 }

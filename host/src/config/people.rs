@@ -3,6 +3,7 @@
 use super::read::{Table, Value};
 use crate::retry::{EscalationPolicy, Retries, RetryPolicy};
 use serde::Serialize;
+use std::path::{Component, Path};
 use std::time::Duration;
 
 /// The most retries, and the largest threshold.
@@ -60,8 +61,10 @@ fn retries(value: &Value<'_>, default: Retries) -> Option<Retries> {
 
 pub(super) fn escalation(mut table: Table<'_>) -> EscalationPolicy {
     let default = EscalationPolicy::default();
+    let notify = table.get("notify").and_then(|value| value.text("the name of a command"));
     let mut of = |key, default| table.get(key).and_then(|value| value.small(0..=MOST)).unwrap_or(default);
     let policy = EscalationPolicy {
+        notify,
         same_task: of("same_task", default.same_task),
         rejections: of("rejections", default.rejections),
         timeouts: of("timeouts", default.timeouts),
@@ -91,4 +94,15 @@ pub(super) fn overrides(mut table: Table<'_>) -> Overrides {
     };
     table.finish();
     overrides
+}
+
+/// `[progress]`: the file that reviews are logged to.
+pub(super) fn progress(mut table: Table<'_>) -> Option<String> {
+    let file = table.get("file").and_then(|value| {
+        let path = value.text("a path relative to this file")?;
+        let is_inside = Path::new(&path).components().all(|part| matches!(part, Component::Normal(_)));
+        if is_inside && !path.is_empty() { Some(path) } else { value.expected("a path below the folder of this file") }
+    });
+    table.finish();
+    file
 }

@@ -47,6 +47,12 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     for check in config.checks.values() {
         review.timeout(&format!("check.{}", check.name), &check.terms, config.timeouts(check).1);
     }
+    if let Some(name) = config.escalation.notify.as_ref().filter(|name| !config.commands.contains_key(*name)) {
+        let message = format!("expected the name of a command, found `{}`", crate::text::clean_line(name, 60));
+        let hint = nearest(name, config.commands.keys().map(String::as_str))
+            .or_else(|| Some("declare it: `[command.NAME]` with `run = [\"PROGRAM\"]`".to_owned()));
+        review.note("escalation.notify", message, hint);
+    }
     review.problems
 }
 

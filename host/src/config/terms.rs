@@ -120,6 +120,8 @@ pub struct Terms {
     pub mode: Option<Mode>,
     /// How sure a pass must be, to be one.
     pub min_confidence: Option<f64>,
+    /// How sure a pass must be for nobody to be asked.
+    pub escalate_below: Option<f64>,
 }
 
 impl Terms {
@@ -140,6 +142,7 @@ impl Terms {
             on_nothing: self.on_nothing.or(other.on_nothing),
             mode: self.mode.or(other.mode),
             min_confidence: self.min_confidence.or(other.min_confidence),
+            escalate_below: self.escalate_below.or(other.escalate_below),
         }
     }
 
@@ -177,6 +180,7 @@ impl Terms {
                 .get("mode")
                 .and_then(|value| value.word(&[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)])),
             min_confidence: table.get("min_confidence").and_then(|value| value.fraction()),
+            escalate_below: table.get("escalate_below").and_then(|value| value.fraction()),
         }
     }
 }

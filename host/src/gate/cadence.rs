@@ -20,6 +20,10 @@ pub struct Facts {
     pub previous_phase: Option<String>,
     /// How far up the tiers it asks to be verified.
     pub tier: Option<u32>,
+    /// The positions of later tasks with which a phase begins, where the plan is known.
+    pub boundaries: Vec<u32>,
+    /// Whether a task that comes before this one has no pass in the ledger. Then nothing is skipped.
+    pub predecessor_unpassed: bool,
     /// Whether the caller vouches for these facts, and not only the author of the change.
     pub is_vouched_for: bool,
 }
@@ -32,6 +36,8 @@ impl From<&Task> for Facts {
             phase: task.phase.clone(),
             previous_phase: task.previous_phase.clone(),
             tier: task.tier,
+            boundaries: task.boundaries.clone(),
+            predecessor_unpassed: false,
             is_vouched_for: task.source != TaskSource::Author,
         }
     }
@@ -107,19 +113,20 @@ pub fn not_due(when: &[When], facts: &Facts) -> Option<Skip> {
         When::Every(n) => facts.index.map(|index| index.checked_rem(*n).is_none_or(|rest| rest == 0)),
         When::Final => facts.index.zip(facts.total).map(|(index, total)| index >= total.saturating_sub(1)),
     };
-    if when.is_empty() || when.iter().any(|when| holds(when) != Some(false)) {
+    if when.is_empty() || facts.predecessor_unpassed || when.iter().any(|when| holds(when) != Some(false)) {
         return None;
     }
-    let next_due = facts.index.and_then(|index| when.iter().filter_map(|when| next(*when, index, facts.total)).min());
+    let next_due = facts.index.and_then(|index| when.iter().filter_map(|when| next(*when, index, facts)).min());
     let reason = next_due.map_or_else(|| "not due for this task".to_owned(), |next| format!("next at task {next}"));
     let word = if facts.is_vouched_for { SkipReason::NotDue } else { SkipReason::NotDueByAuthor };
     Some(Skip { word: Some(word), reason, next_due })
 }
 
 /// The first task after `index` for which this is known to hold.
-fn next(when: When, index: u32, total: Option<u32>) -> Option<u32> {
+fn next(when: When, index: u32, facts: &Facts) -> Option<u32> {
+    let total = facts.total;
     let later = match when {
-        When::PhaseBoundary => None,
+        When::PhaseBoundary => facts.boundaries.iter().copied().filter(|later| *later > index).min(),
         When::Every(n) => index.checked_div(n)?.checked_add(1)?.checked_mul(n),
         When::Final => total?.checked_sub(1).filter(|last| *last > index),
     };
@@ -147,8 +154,8 @@ mod tests {
             total,
             previous_phase: phases.map(|(then, _)| phase(then)),
             phase: phases.map(|(_, now)| phase(now)),
-            tier: None,
             is_vouched_for: true,
+            ..Facts::default()
         }
     }
 
@@ -179,6 +186,11 @@ mod tests {
         ] {
             assert_eq!(not_due(&when, &facts).map(|skip| skip.next_due), expected, "{when:?} {facts:?}");
         }
+        let known = Facts { boundaries: vec![2, 7, 9], ..facts(Some(3), Some(12), same) };
+        assert_eq!(not_due(&[PhaseBoundary], &known).and_then(|skip| skip.next_due), Some(7));
+        assert_eq!(not_due(&[PhaseBoundary, Every(5)], &known).and_then(|skip| skip.next_due), Some(5));
+        let unpassed = Facts { predecessor_unpassed: true, ..known };
+        assert_eq!(not_due(&[PhaseBoundary, Every(5)], &unpassed), None, "the task before it has no pass");
         let skip = not_due(&[Every(5)], &facts(Some(6), None, None)).expect("skipped");
         assert_eq!(skip.reason, "next at task 10");
     }

@@ -77,7 +77,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
             let is_judgement = matches!(verdict.status, Status::Pass | Status::Fail);
             node.by_authors_word =
                 is_judgement && check.reads.has(Reads::EVALUATOR) && self.circumstances.evaluator_by_author;
-            node.escalated = status == Status::Abstain && verdict.needs_person;
+            let unsure = is_unsure(&verdict, check.escalate_below);
+            node.escalated = status == Status::Abstain && (verdict.needs_person || unsure);
             node.verdict = Some(verdict);
             return Done { node, waved: None, evidence: vec![evidence] };
         }
@@ -132,8 +133,19 @@ fn counted(verdict: &Verdict, check: &Check) -> (Status, String) {
         (Status::NotApplicable, Inapplicable::Block) => {
             (Status::Abstain, "not applicable, which `on_not_applicable = \"block\"` makes an abstention".to_owned())
         }
+        _ if is_unsure(verdict, check.escalate_below) => {
+            let (confidence, least) =
+                (verdict.confidence.unwrap_or_default(), check.escalate_below.unwrap_or_default());
+            (Status::Abstain, format!("passed with confidence {confidence}; below {least} a person is asked"))
+        }
         _ => confident(verdict, check.min_confidence),
     }
+}
+
+/// Whether a pass says itself that it is less sure than is wanted. One that says nothing about it is sure.
+fn is_unsure(verdict: &Verdict, least: Option<f64>) -> bool {
+    let unsure = |(confidence, least): (f64, f64)| confidence.is_nan() || confidence < least;
+    verdict.status == Status::Pass && verdict.confidence.zip(least).is_some_and(unsure)
 }
 
 /// A pass that is not sure enough is no judgement.

@@ -152,8 +152,10 @@ pub(super) fn check(name: &str) -> plan::Node {
         exclude: Vec::new(),
         timeout: Duration::from_secs(10),
         attempts: 1,
+        red_green: false,
         flaky: None,
         min_confidence: None,
+        escalate_below: None,
         on_not_applicable: Inapplicable::Skip,
         reads: Reads::ALL,
     };

@@ -221,6 +221,22 @@ fn a_pass_that_is_not_sure_enough_is_no_judgement() {
 }
 
 #[test]
+fn a_pass_that_is_less_sure_than_wanted_asks_for_a_person() {
+    for (step, outcome, escalated) in [
+        (sure(Some(0.8)), Outcome::Pass, false),
+        (sure(Some(0.79)), Outcome::Abstain, true),
+        (sure(Some(f64::NAN)), Outcome::Abstain, true),
+        // A rule has no doubts.
+        (sure(None), Outcome::Pass, false),
+        (say(Status::Fail), Outcome::Fail, false),
+    ] {
+        let root = gate("g", Rule::All, vec![check("a").with(|node| node.check_mut().escalate_below = Some(0.8))]);
+        let node = run_gate(root, &Script::new([("a", vec![step])]));
+        assert_eq!((node.outcome, node.escalated), (outcome, escalated));
+    }
+}
+
+#[test]
 fn silence_is_let_through_only_in_the_open() {
     for (letter, on_error, on_abstain, outcome, escalated, reason, by) in [
         ("!", Leniency::Block, Leniency::Warn, Outcome::Error, false, "", None),

@@ -10,8 +10,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Started {
-    /// The step: `gate`, or `executor`.
+    /// The step: `loop`, `executor`, `gate`, or within a gate `verify` (a check that runs commands) and `review` (one that
+    /// asks a model).
     pub step: String,
+    /// The check, for a step within a gate.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub check: String,
     /// Which attempt it is, from 1, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -64,6 +68,9 @@ fn started(id: u32) -> Option<u64> {
 pub struct Ended {
     /// The step.
     pub step: String,
+    /// The check, for a step within a gate.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub check: String,
     /// The result: `success`, `failure`, `timeout`, …
     pub outcome: String,
     /// How long it took.
@@ -206,6 +213,18 @@ pub struct CutOff {
     pub step: String,
     /// Why.
     pub why: String,
+}
+
+/// The body of `commit`: what a run passed was committed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Committed {
+    /// The run that passed it.
+    pub run: String,
+    /// The digest of what was judged, which is that of the commit's changes.
+    pub tree: String,
+    /// The commit, in full.
+    pub commit_sha: String,
 }
 
 /// The body of `prune`: what is no longer there.

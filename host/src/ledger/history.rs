@@ -6,7 +6,7 @@
 use super::body::{CutOff, Escalation, Resume, Started};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
-use crate::record::Record;
+use crate::record::{Record, TaskRecord};
 use crate::retry::{Facts, Past};
 use crate::submission::PriorFinding;
 use crate::text::hex;
@@ -150,6 +150,12 @@ impl TaskHistory {
     /// How many attempts there were. One that was interrupted counts.
     pub fn attempts(&self) -> u32 {
         u32::try_from(self.runs.iter().filter(|run| run.is_attempt()).count()).unwrap_or(u32::MAX)
+    }
+
+    /// How many of its runs asked a reviewer.
+    pub fn reviews(&self) -> u32 {
+        let reviewed = |record: &&Record| record.gate.walk().any(|node| !node.shadow && !node.models.is_empty());
+        u32::try_from(self.records().filter(reviewed).count()).unwrap_or(u32::MAX)
     }
 
     /// The records, oldest first.
@@ -302,13 +308,40 @@ pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Resu
     Ok(failed)
 }
 
+/// Whether a run of the task passed.
+pub fn has_passed(ledger: &dyn Ledger, project: &Project, task: &str) -> Result<bool, LedgerError> {
+    let filter = Filter { task: Some(task.to_owned()), last: Some(1), ..passes(project) };
+    Ok(!ledger.entries(&filter)?.is_empty())
+}
+
+/// How many of the last passes are looked at for the task at a position, so that looking costs the same in a long ledger.
+const WINDOW: u32 = 100;
+
+/// The task at a position of the plan, where one of the last passes of the project is that of a task there.
+pub fn passed_at(ledger: &dyn Ledger, project: &Project, index: u32) -> Result<Option<TaskRecord>, LedgerError> {
+    for entry in ledger.entries(&Filter { last: Some(WINDOW), ..passes(project) })?.iter().rev() {
+        if let Some(task) = entry.record()?.task.filter(|task| task.index == Some(index)) {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
+}
+
+fn passes(project: &Project) -> Filter {
+    Filter { status: Some(Status::Pass.as_str().to_owned()), ..Filter::of(project).kinds(&[EntryKind::Run]) }
+}
+
 /// What is known about a task when a decision about its next attempt is due. `last` is the record of the run that just
 /// ended, whether its entry is there already or not.
 pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Facts, LedgerError> {
     let past = |record: &Record| Past { status: Some(record.status), class: record.class.clone() };
     let task = last.task.as_ref().filter(|task| !task.id.is_empty());
-    let mut facts =
-        Facts { attempts_allowed: last.attempts_allowed, needs_person: needs_person(last), ..Facts::default() };
+    let mut facts = Facts {
+        attempts_allowed: last.attempts_allowed,
+        needs_person: needs_person(last),
+        blocked_by: last.blocked_by.clone(),
+        ..Facts::default()
+    };
     if let Some(task) = task {
         let history = TaskHistory::read(ledger, project, &task.id)?;
         facts.attempts = history

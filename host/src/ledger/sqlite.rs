@@ -7,10 +7,12 @@
 mod check;
 mod folder;
 mod rows;
+mod torn;
 
 use super::chain::{self, Damage, DamageKind, Hash, Link};
 use super::{
-    Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey, body::Pruned,
+    Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey,
+    body::{CutOff, Pruned},
 };
 use crate::text;
 use parking_lot::{Mutex, MutexGuard};
@@ -105,6 +107,18 @@ impl SqliteLedger {
         Ok(done)
     }
 
+    /// An entry about an earlier write that stopped before its commit, if there was one. Its entries were never acknowledged.
+    fn torn_write(&self) -> Result<Option<NewEntry>, LedgerError> {
+        let log = self.folder.join(format!("{FILE}-wal"));
+        let pages = torn::uncommitted_pages(&log).map_err(|error| LedgerError::Unreadable(error.to_string()))?;
+        if pages == 0 {
+            return Ok(None);
+        }
+        let why = format!("an earlier write stopped before its commit, and {pages} pages of it were discarded");
+        let cut = CutOff { step: "append".to_owned(), why };
+        NewEntry::new(EntryKind::CutOff, Labels::default(), &cut).map(Some)
+    }
+
     /// Refuses to go on where the end was cut off: whatever is appended would hide it.
     fn tail(&self, transaction: &Transaction<'_>) -> Result<Tail, LedgerError> {
         let tail = Tail::read(transaction)?;
@@ -131,13 +145,16 @@ impl Ledger for SqliteLedger {
     ) -> Result<Vec<Entry>, LedgerError> {
         let appended = self.write(durability, |transaction| {
             let mut head = self.tail(transaction)?.head;
-            let mut appended = Vec::with_capacity(entries.len());
-            for entry in entries {
+            let torn = self.torn_write()?;
+            let unasked = torn.iter().len();
+            let mut appended = Vec::with_capacity(entries.len() + unasked);
+            for entry in torn.into_iter().chain(entries) {
                 let entry = next(head, project, entry);
                 rows::insert(transaction, &entry).map_err(unwritable)?;
                 head = Head { seq: entry.seq, hash: entry.hash };
                 appended.push(entry);
             }
+            appended.drain(..unasked);
             rows::set_head(transaction, head).map_err(unwritable)?;
             Ok(appended)
         })?;
@@ -149,6 +166,10 @@ impl Ledger for SqliteLedger {
 
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, LedgerError> {
         self.read(|connection| rows::select(connection, filter))
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.folder.clone())
     }
 
     fn head(&self) -> Result<Head, LedgerError> {

@@ -5,7 +5,7 @@ use super::{EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Mark;
 use crate::text::hex;
-use crate::verdict::{Class, Status};
+use crate::verdict::{Class, Level, Status};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,12 @@ pub struct Stats {
     pub total_tasks: u64,
     /// How many of them passed.
     pub tasks_passed: u64,
+    /// How many of them failed last, and are not being tried again at the moment.
+    pub tasks_failed: u64,
+    /// How many of them are being judged now.
+    pub tasks_in_progress: u64,
+    /// How many tasks of the plan were not judged yet, where a task said how many there are.
+    pub tasks_pending: u64,
     /// `passed / (passed + failed)`, as a percentage; nothing where neither is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass_rate: Option<f64>,
@@ -41,8 +47,10 @@ pub struct Stats {
     pub relaxed_passes: u64,
     /// How often each class of failure occurred.
     pub classes: BTreeMap<String, u64>,
-    /// How often a check was flaky.
+    /// How often a check was flaky: its runs disagreed, or it failed and passed the very same work.
     pub flaky: BTreeMap<String, u64>,
+    /// How often a test, or anything else that a command reported, failed on work that passed without a change.
+    pub flaky_tests: BTreeMap<String, u64>,
     /// How often a check in shadow would have blocked.
     pub would_have_blocked: BTreeMap<String, u64>,
     /// What each verifier cost.
@@ -89,6 +97,8 @@ pub struct FailureEntry {
     /// The task.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub task: String,
+    /// Which attempt at the task it was.
+    pub attempt: u32,
     /// Its class.
     pub failure_type: String,
     /// What was wrong.
@@ -110,6 +120,8 @@ impl Stats {
         let mut stats = Self::default();
         let runs = history::runs(&entries)?;
         let mut attempts: BTreeMap<&str, (u64, bool)> = BTreeMap::new();
+        let mut last: BTreeMap<&str, &history::PastRun> = BTreeMap::new();
+        let mut planned = 0;
         for run in &runs {
             stats.runs += 1;
             let task = attempts.entry(&run.task).or_default();
@@ -117,6 +129,9 @@ impl Stats {
                 task.0 += 1;
                 task.1 = run.passed();
             }
+            last.insert(&run.task, run);
+            let total = run.record().and_then(|record| record.task.as_ref()?.total);
+            planned = total.map_or(planned, u64::from);
             match &run.ending {
                 Ending::Running => stats.in_progress += 1,
                 Ending::Interrupted => stats.interrupted += 1,
@@ -127,6 +142,15 @@ impl Stats {
         let done: Vec<u64> = tasks.clone().filter(|(_, (_, passed))| *passed).map(|(_, (count, _))| *count).collect();
         stats.total_tasks = tasks.count() as u64;
         stats.tasks_passed = done.len() as u64;
+        for run in last.iter().filter(|(task, _)| !task.is_empty()).map(|(_, run)| run) {
+            match &run.ending {
+                Ending::Running => stats.tasks_in_progress += 1,
+                _ if attempts.get(run.task.as_str()).is_some_and(|(_, passed)| *passed) => {}
+                Ending::Interrupted | Ending::Recorded(_) => stats.tasks_failed += 1,
+            }
+        }
+        stats.tasks_pending = planned.saturating_sub(stats.total_tasks);
+        stats.disagreements(&runs);
         stats.avg_attempts = ratio(done.iter().sum(), done.len() as u64);
         stats.pass_rate = ratio(stats.passed * 100, stats.passed + stats.failed);
         let of = |kind| entries.iter().filter(move |entry| entry.kind == kind);
@@ -149,6 +173,7 @@ impl Stats {
             stats.recent_failures.push(FailureEntry {
                 run: run.run.clone(),
                 task: run.task.clone(),
+                attempt: run.record().map_or(1, |record| record.attempt),
                 failure_type: run.class().map_or_else(|| run.word().to_owned(), ToString::to_string),
                 error: super::status::failure(run),
                 recovered: later.is_some(),
@@ -156,6 +181,33 @@ impl Stats {
             });
         }
         Ok(stats)
+    }
+
+    /// Count what failed and passed the same work, judged by the same plan.
+    fn disagreements(&mut self, runs: &[history::PastRun]) {
+        type Told<'r> = (bool, BTreeSet<&'r str>);
+        let mut told: BTreeMap<(&str, &str, &str), Told<'_>> = BTreeMap::new();
+        for record in runs.iter().filter_map(history::PastRun::record) {
+            let Some(tree) = &record.tree else { continue };
+            let checks = record.checks().filter(|check| !check.commands.is_empty() || !check.models.is_empty());
+            for check in checks.filter(|check| matches!(check.outcome, Outcome::Pass | Outcome::Fail)) {
+                let (passed, failures) = told.entry((tree, &record.plan, &check.name)).or_default();
+                *passed |= check.outcome == Outcome::Pass;
+                if check.outcome == Outcome::Fail {
+                    let findings = check.verdict.iter().flat_map(|verdict| &verdict.findings);
+                    let errors = findings.filter(|finding| finding.level == Level::Error);
+                    failures.extend(errors.map(|finding| finding.message.as_str()));
+                }
+            }
+        }
+        for ((_, _, check), (passed, failures)) in told {
+            if passed && !failures.is_empty() {
+                *self.flaky.entry(check.to_owned()).or_default() += 1;
+                for failure in failures {
+                    *self.flaky_tests.entry(crate::text::clean_line(failure, 200)).or_default() += 1;
+                }
+            }
+        }
     }
 
     fn add(&mut self, record: &crate::record::Record) {

@@ -1,6 +1,6 @@
 //! Where a task is: the states of the gate protocol, and the steps between them that it knows.
 
-use super::body::{Ended, Override, Started};
+use super::body::{Committed, Ended, Override, Started};
 use super::history::{self, Ending, PastRun, TaskHistory};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{Node, NodeKind, Outcome};
@@ -135,9 +135,31 @@ pub struct TaskStatus {
     /// `complete (unverified)` or `complete (forced)`, where a person let it through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overridden: Option<String>,
+    /// Who let it through, why and when, where a person did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip: Option<SkipStatus>,
+    /// The commit that holds what passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_sha: Option<String>,
+    /// When each of the three steps was seen last; empty for one that was not.
+    #[serde(skip)]
+    pub step_times: [String; 3],
     /// Every state that it was in.
     #[serde(skip)]
     pub path: Vec<TaskState>,
+}
+
+/// How a task was let through without a pass. Nothing is committed for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SkipStatus {
+    /// Why.
+    pub skip_reason: String,
+    /// Who decided.
+    pub skipped_by: String,
+    /// When.
+    pub skipped_at: String,
+    /// Always: whoever let it through commits it.
+    pub requires_manual_commit: bool,
 }
 
 /// Where a task is, by its entries in the order of their numbers.
@@ -157,6 +179,9 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
         max_attempts: None,
         previous_failures: Vec::new(),
         overridden: None,
+        skip: None,
+        commit_sha: None,
+        step_times: Default::default(),
         path: vec![TaskState::Pending],
     };
     let runs = history::runs(entries)?;
@@ -172,14 +197,24 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
                                 && matches!(other.kind, EntryKind::StepEnded | EntryKind::CutOff)
                                 && other.labels.run == entry.labels.run
                         });
+                        status.step_times[0].clone_from(&entry.at);
                         status.executor_status = if ended || !alive { "failure" } else { "running" };
                         status.reach(TaskState::Executing);
                         if !ended && !alive {
                             status.reach(TaskState::Failed);
                         }
                     }
-                    "review" if alive => status.reach(TaskState::Reviewing),
+                    "verify" | "review" => {
+                        let open = runs.iter().any(|run| run.run == entry.labels.run && run.record().is_none());
+                        let reviewing = started.step == "review";
+                        status.step_times[if reviewing { 2 } else { 1 }].clone_from(&entry.at);
+                        if open && alive && reviewing {
+                            status.reach(TaskState::Reviewing);
+                            (status.verify_status, status.architect_status) = ("passed", "reviewing");
+                        }
+                    }
                     "gate" => {
+                        status.step_times[1].clone_from(&entry.at);
                         if let Some(run) = runs.iter().find(|run| run.run == entry.labels.run) {
                             status.take(run);
                         }
@@ -200,8 +235,15 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
             EntryKind::Override => {
                 let said: Override = entry.read()?;
                 status.overridden = Some(said.word().to_owned());
+                status.skip = Some(SkipStatus {
+                    skip_reason: said.reason,
+                    skipped_by: said.by,
+                    skipped_at: entry.at.clone(),
+                    requires_manual_commit: true,
+                });
                 status.reach(TaskState::Skipped);
             }
+            EntryKind::Commit => status.commit_sha = Some(entry.read::<Committed>()?.commit_sha),
             _ => {}
         }
     }
@@ -253,7 +295,7 @@ impl TaskStatus {
     /// Takes over the result of a run.
     fn take(&mut self, run: &PastRun) {
         self.reach(TaskState::Verifying);
-        self.overridden = None;
+        (self.overridden, self.skip, self.commit_sha) = (None, None, None);
         match &run.ending {
             Ending::Running => (self.verify_status, self.architect_status) = ("running", "pending"),
             Ending::Interrupted => {

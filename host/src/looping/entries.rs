@@ -5,7 +5,7 @@ use super::record::{AttemptRecord, Ended, ExecutorRun, LoopRecord, State};
 use crate::error::Error;
 use crate::ledger::body::{Attempt, Bounce, CutOff, Ended as StepEnded, Escalation, Process, Started};
 use crate::ledger::history::{self, TaskHistory};
-use crate::ledger::{Durability, EntryKind, Labels, Ledger, NewEntry, Project};
+use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, NewEntry, Project};
 use crate::plan::Plan;
 use crate::retry::{Facts, Past};
 use crate::session::Request;
@@ -13,6 +13,9 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// An escalation, and the ledger that it was recorded in.
+type Asked = (Arc<dyn Ledger>, Entry);
 
 const LOOP: &str = "loop";
 const EXECUTOR: &str = "executor";
@@ -64,7 +67,7 @@ impl LoopEntries {
     }
 
     pub(super) fn begin(&self, record: &LoopRecord) -> Result<(), Error> {
-        let started = Started { step: LOOP.to_owned(), attempt: None, process: Process::this() };
+        let started = Started { step: LOOP.to_owned(), process: Process::this(), ..Started::default() };
         self.note(EntryKind::StepStarted, "", "", &started)?;
         let details = [
             ("loop", json!(record.id)),
@@ -79,7 +82,12 @@ impl LoopEntries {
     }
 
     pub(super) fn executor_started(&self, attempt: u32) -> Result<(), Error> {
-        let started = Started { step: EXECUTOR.to_owned(), attempt: Some(attempt), process: Process::this() };
+        let started = Started {
+            step: EXECUTOR.to_owned(),
+            attempt: Some(attempt),
+            process: Process::this(),
+            ..Started::default()
+        };
         self.note(EntryKind::StepStarted, "", "", &started)
     }
 
@@ -91,7 +99,7 @@ impl LoopEntries {
             EntryKind::StepEnded,
             &run.outcome,
             "",
-            &StepEnded { step, outcome, duration_ms: run.duration_ms, details },
+            &StepEnded { step, outcome, duration_ms: run.duration_ms, details, ..StepEnded::default() },
         )
     }
 
@@ -107,23 +115,22 @@ impl LoopEntries {
         self.note(EntryKind::Bounce, "", "", &Bounce { number, allowed: Some(allowed), feedback, failure })
     }
 
-    /// That human review is needed, where one is.
-    pub(super) fn escalation(&self, ended: &Ended) -> Result<(), Error> {
-        let Some(trigger) = ended.trigger else { return Ok(()) };
-        if let Some((ledger, project)) = &self.kept {
-            // The run that led to it may have said so already: a person is asked once.
-            let is_same = |waiting: &history::Waiting| {
-                let labels = &waiting.entry.labels;
-                labels.session == self.labels.session && waiting.escalation.trigger == trigger
-            };
-            if history::waiting(ledger.as_ref(), project)?.iter().any(is_same) {
-                return Ok(());
-            }
+    /// That a person is needed, where one is.
+    pub(super) fn escalation(&self, ended: &Ended) -> Result<Option<Asked>, Error> {
+        let (Some(trigger), Some((ledger, project))) = (ended.trigger, &self.kept) else { return Ok(None) };
+        // The run that led to it may have said so already: a person is asked once.
+        let is_same = |waiting: &history::Waiting| {
+            let labels = &waiting.entry.labels;
+            labels.session == self.labels.session && waiting.escalation.trigger == trigger
+        };
+        if history::waiting(ledger.as_ref(), project)?.iter().any(is_same) {
+            return Ok(None);
         }
         let level = if ended.state == State::Halted { "halt" } else { "notify" };
         let offers = ["retry", "skip", "investigate"].map(str::to_owned).to_vec();
         let body = Escalation { level: level.to_owned(), trigger: trigger.to_owned(), why: ended.why.clone(), offers };
-        self.note(EntryKind::Escalation, "", "", &body)
+        let entry = NewEntry::new(EntryKind::Escalation, self.labels.clone(), &body)?;
+        Ok(Some((Arc::clone(ledger), ledger.append_one(project, entry)?)))
     }
 
     pub(super) fn end(&self, record: &LoopRecord) -> Result<(), Error> {
@@ -136,7 +143,12 @@ impl LoopEntries {
         let (step, outcome) = (LOOP.to_owned(), record.state.as_str().to_owned());
         let details = details.map(|(name, value)| (name.to_owned(), value)).into();
         let duration_ms = super::emit::milliseconds(record.duration);
-        self.note(EntryKind::StepEnded, &outcome.clone(), "", &StepEnded { step, outcome, duration_ms, details })
+        self.note(
+            EntryKind::StepEnded,
+            &outcome.clone(),
+            "",
+            &StepEnded { step, outcome, duration_ms, details, ..StepEnded::default() },
+        )
     }
 
     pub(super) fn interrupted(&self) -> Result<(), Error> {

@@ -77,6 +77,7 @@ mod tests {
             sandbox: Sandbox::None,
             advice: None,
             replayed: false,
+            on_base: false,
         })
     }
 

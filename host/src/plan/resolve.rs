@@ -81,6 +81,7 @@ struct Inherited {
     attempts: Option<u32>,
     flaky: Option<Flaky>,
     min_confidence: Option<f64>,
+    escalate_below: Option<f64>,
     on_not_applicable: Option<Inapplicable>,
 }
 
@@ -90,6 +91,7 @@ impl Inherited {
             attempts: terms.attempts.or(self.attempts),
             flaky: terms.flaky.or(self.flaky),
             min_confidence: terms.min_confidence.or(self.min_confidence),
+            escalate_below: terms.escalate_below.or(self.escalate_below),
             on_not_applicable: terms.on_not_applicable.or(self.on_not_applicable),
         }
     }
@@ -200,7 +202,9 @@ impl Resolving<'_> {
         if shape == Shape::Submission {
             self.refuse_files(member, check);
         }
-        let timeout = terms.timeout.unwrap_or(self.config.timeouts(check).0);
+        // On the base, everything is run once more.
+        let times = if check.red_green { 2 } else { 1 };
+        let timeout = terms.timeout.unwrap_or(self.config.timeouts(check).0 * times);
         let mut limits = check.limits.clone();
         // A call that waits for a command or a model may take as long as the check.
         let waits = check.grants.iter().any(|grant| *grant != Grant::Workspace);
@@ -221,7 +225,9 @@ impl Resolving<'_> {
             attempts: inherited.attempts.unwrap_or(1),
             flaky: inherited.flaky,
             min_confidence: inherited.min_confidence,
+            escalate_below: inherited.escalate_below,
             on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
+            red_green: check.red_green,
             reads: if shape == Shape::Submission { verifier.reads } else { Reads::NONE },
         })
     }

@@ -4,7 +4,9 @@ use crate::ledger::body::Override;
 use crate::ledger::{Entry, EntryKind, LedgerError};
 use crate::overrides;
 use crate::record::{Mark, Record};
+use crate::text;
 use crate::verdict::Status;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ pub struct VerificationRequest {
     pub accept_overrides: bool,
     /// The time now, in seconds since 1970.
     pub now: u64,
+    /// When the newest entry of the ledger was appended: a clock that was set back revives no override.
+    pub latest: String,
 }
 
 /// The answer.
@@ -57,7 +61,12 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
     for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Override) {
         let granted: Override = entry.read()?;
         let covered = match last {
-            Some(last) => overrides::covers(&granted, &last.record()?, question.now) && granted.base == question.base,
+            Some(last) => {
+                let until = UNIX_EPOCH.checked_add(Duration::from_secs(granted.expires)).map(text::timestamp);
+                until.is_some_and(|until| until > question.latest)
+                    && overrides::covers(&granted, &last.record()?, question.now)
+                    && granted.base == question.base
+            }
             None => false,
         };
         if covered && question.accept_overrides {
@@ -117,6 +126,7 @@ mod tests {
             plan: "p".to_owned(),
             accept_overrides: false,
             now: 100,
+            latest: String::new(),
         }
     }
 
@@ -151,6 +161,36 @@ mod tests {
         ] {
             let found = ask(&records, &question());
             assert_eq!(matches!(found, Verification::Passed(_)), passed, "{records:#?}\n{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_override_is_none_where_the_ledger_is_later_than_its_end() {
+        let failed = record(Status::Fail, "p", "b");
+        let granted = Override {
+            tree: "sha256:t".to_owned(),
+            base: Some("b".to_owned()),
+            fingerprints: overrides::faults(&failed).into_iter().collect(),
+            expires: 200,
+            ..Override::default()
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = SqliteLedger::open(folder.path()).expect("a ledger");
+        let project = Project::at(std::path::Path::new("/p"));
+        ledger.append_one(&project, NewEntry::run(&failed, "").expect("JSON")).expect("appended");
+        let labels = crate::ledger::Labels { tree: "sha256:t".to_owned(), ..Default::default() };
+        let entry = NewEntry::new(EntryKind::Override, labels, &granted).expect("JSON");
+        ledger.append_one(&project, entry).expect("appended");
+        let entries = ledger.survey(None, "sha256:t").expect("looked at").entries;
+        for (now, latest, accepted) in [
+            (100, "1970-01-01T00:01:00.000Z", true),
+            (300, "1970-01-01T00:01:00.000Z", false),
+            // The clock was set back.
+            (100, "1970-01-01T00:05:00.000Z", false),
+        ] {
+            let question = VerificationRequest { accept_overrides: true, now, latest: latest.to_owned(), ..question() };
+            let answer = answer(&entries, &question).expect("an answer");
+            assert_eq!(matches!(answer, Verification::Overridden(..)), accepted, "{now} {latest}");
         }
     }
 }

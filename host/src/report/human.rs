@@ -245,7 +245,8 @@ fn detail(node: &Node, verbose: bool) -> String {
 fn ran(command: &CommandEvidence) -> String {
     let time = duration(Duration::from_millis(command.duration_ms));
     let argv = clean_line(&command.line(), 200);
-    format!("ran {argv}: {} in {time} ({})", command.ending(), command.sandbox)
+    let on_base = if command.on_base { " on the base" } else { "" };
+    format!("ran {argv}{on_base}: {} in {time} ({})", command.ending(), command.sandbox)
 }
 
 fn plural(outcome: Outcome) -> &'static str {

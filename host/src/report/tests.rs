@@ -31,7 +31,7 @@ fn record(kind: NodeKind, outcome: Outcome, children: Vec<Node>) -> Record {
         started: "2026-01-26T14:05:00.000Z".to_owned(),
         duration: Duration::from_millis(2_500),
         host: HostBuild { version: "0.1.0".to_owned(), ..HostBuild::default() },
-        policy: PolicyRecord { source: "file".to_owned(), name: "gate.toml".to_owned(), digest: None },
+        policy: PolicyRecord { source: "file".to_owned(), name: "gate.toml".to_owned(), ..PolicyRecord::default() },
         files: 2,
         feedback,
         ..Record::of(gate)

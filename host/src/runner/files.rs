@@ -33,12 +33,13 @@ pub(super) struct FileAnswer {
     answer: CallResult,
     /// SHA-256 of its bytes; none where they could not be read.
     digest: Option<[u8; 32]>,
-    cached: bool,
+    /// The run that established it, where it was cached.
+    cached: Option<String>,
 }
 
 impl From<CallResult> for FileAnswer {
     fn from(answer: CallResult) -> Self {
-        Self { answer, digest: None, cached: false }
+        Self { answer, digest: None, cached: None }
     }
 }
 
@@ -133,22 +134,20 @@ impl Work {
         }
     }
 
-    /// The answer, and whether it was cached.
+    /// The answer, and the run that established it where it was cached.
     async fn judge(
         &self,
         place: usize,
         path: &str,
         seen: &Seen,
         content: Option<Arc<FileInput>>,
-    ) -> Result<(CallResult, bool), workspace::Error> {
-        if let Some(cached) = &self.cached
-            && cached.passed(&seen.input)
-        {
-            return Ok((Verdict::of(Status::Pass).into(), true));
+    ) -> Result<(CallResult, Option<String>), workspace::Error> {
+        if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&seen.input)) {
+            return Ok((Verdict::of(Status::Pass).into(), Some(run)));
         }
         let verifier = match self.verifier() {
             Ok(verifier) => verifier,
-            Err(failure) => return Ok((failure.into(), false)),
+            Err(failure) => return Ok((failure.into(), None)),
         };
         let file = match content {
             Some(content) => content,
@@ -167,7 +166,7 @@ impl Work {
         {
             cached.learn(seen.input, &answer.verdict);
         }
-        Ok((answer, false))
+        Ok((answer, None))
     }
 }
 
@@ -241,7 +240,14 @@ fn summarise(
         };
         let digest = digest.map(|digest| format!("sha256:{}", hex(&digest))).unwrap_or_default();
         if let Some(path) = paths.get(index) {
-            files.push(JudgedFile { path: path.clone(), digest, status: verdict.status, cached, reason });
+            files.push(JudgedFile {
+                path: path.clone(),
+                digest,
+                status: verdict.status,
+                cached: cached.is_some(),
+                established: cached,
+                reason,
+            });
         }
         needs_person |= verdict.needs_person;
         classes.extend(verdict.class.map(|class| (verdict.status, class)));

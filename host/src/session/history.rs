@@ -4,7 +4,10 @@ use crate::error::Error;
 use crate::ledger::history::{self, TaskHistory};
 use crate::ledger::{Ledger, Project};
 use crate::record::TaskRecord;
-use crate::submission::Submission;
+use crate::submission::{ReviewRound, Submission, Task, TaskSource};
+
+/// The number of reviews that a task may take if nobody says otherwise.
+const REVIEWS: u32 = 3;
 
 /// Refuses to run while a person is waited for.
 pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Result<(), Error> {
@@ -14,16 +17,18 @@ pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Res
     Err(Error::host(why).hint(hint.to_owned()))
 }
 
-/// Fills in what the ledger knows about the task: the attempt, and what was found wanting before.
+/// Fills in what the ledger knows about the task: its place in the plan, the attempt, the review, and earlier findings.
 ///
-/// A submission may say the number of the attempt itself. It must be that of the next one, or of the last one, which may be
-/// judged again; anything else contradicts the ledger.
+/// A submission may say all of that itself, and is refused where it contradicts the ledger. The number of an attempt or of a
+/// review must be that of the next one, or of the last one, which may be judged again.
 pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submission) -> Result<(), Error> {
-    let Some(task) = said.task.as_ref().filter(|task| !task.id.is_empty()) else { return Ok(()) };
+    let Some(task) = said.task.as_mut().filter(|task| !task.id.is_empty()) else { return Ok(()) };
     let history = TaskHistory::read(ledger, project, &task.id)?;
     if history.runs.is_empty() {
         return Ok(());
     }
+    let before: Vec<&TaskRecord> = history.records().filter_map(|record| record.task.as_ref()).collect();
+    place(&before, task)?;
     let known = history.attempts();
     match said.attempt {
         0 => said.attempt = known.saturating_add(1),
@@ -33,31 +38,85 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
             return Err(mismatch(&what));
         }
     }
-    let before: Vec<&TaskRecord> = history.records().filter_map(|record| record.task.as_ref()).collect();
-    same(&before, &TaskRecord::from(task))?;
+    let reviews = history.reviews();
+    match said.review {
+        Some(round) if round.number == reviews.max(1) || round.number == reviews + 1 => {}
+        Some(round) => {
+            let what = format!("review {} of the task `{}`, but the ledger has {reviews}", round.number, task.id);
+            return Err(mismatch(&what));
+        }
+        None if reviews > 0 => {
+            let allowed = said.attempts_allowed.unwrap_or(REVIEWS).max(reviews + 1);
+            said.review = Some(ReviewRound { number: reviews + 1, allowed });
+        }
+        None => {}
+    }
     if history.records().next().is_some() {
         said.prior_findings = history.prior_findings();
     }
     Ok(())
 }
 
-/// A task does not move within its plan between attempts.
-fn same(before: &[&TaskRecord], now: &TaskRecord) -> Result<(), Error> {
-    type Part = fn(&TaskRecord) -> Option<String>;
-    let parts: [(&str, Part); 3] = [
-        ("the position", |task| task.index.map(|index| index.to_string())),
-        ("the phase", |task| task.phase.clone()),
-        ("the group", |task| task.group.clone()),
-    ];
-    for (what, part) in parts {
-        let before = before.iter().rev().find_map(|task| part(task));
-        if let (Some(before), Some(now)) = (before, part(now))
-            && before != now
-        {
-            return Err(mismatch(&format!("{what} `{now}`, but the ledger has `{before}`")));
+/// A task does not move within its plan between attempts. What the submission leaves out is filled in.
+fn place(before: &[&TaskRecord], task: &mut Task) -> Result<(), Error> {
+    let last = |part: fn(&TaskRecord) -> Option<String>| before.iter().rev().find_map(|task| part(task));
+    for (what, known, now) in [
+        ("the phase", last(|task| task.phase.clone()), &mut task.phase),
+        ("the previous phase", last(|task| task.previous_phase.clone()), &mut task.previous_phase),
+        ("the group", last(|task| task.group.clone()), &mut task.group),
+    ] {
+        agree(what, known, now)?;
+    }
+    let mut index = task.index.map(|index| index.to_string());
+    agree("the position", last(|task| task.index.map(|index| index.to_string())), &mut index)?;
+    task.index = index.and_then(|index| index.parse().ok());
+    Ok(())
+}
+
+fn agree(what: &str, known: Option<String>, now: &mut Option<String>) -> Result<(), Error> {
+    match (known, now) {
+        (Some(known), Some(now)) if known != *now => {
+            Err(mismatch(&format!("{what} `{now}`, but the ledger has `{known}`")))
+        }
+        (Some(known), now @ None) => {
+            *now = Some(known);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a task that comes before this one has no pass: the one before it in the plan, or one that it depends on. The
+/// phase of the former is filled in, or held against what was said.
+pub(super) fn predecessor_unpassed(
+    ledger: &dyn Ledger,
+    project: &Project,
+    said: &mut Submission,
+) -> Result<bool, Error> {
+    let Some(task) = said.task.as_mut() else { return Ok(false) };
+    let mut unpassed = !unpassed(ledger, project, &task.depends_on)?.is_empty();
+    if let Some(before) = task.index.and_then(|index| index.checked_sub(1)) {
+        match history::passed_at(ledger, project, before)? {
+            None => unpassed = true,
+            // What the caller's plan says needs no second opinion.
+            Some(before) if task.source == TaskSource::Author => {
+                agree("the previous phase", before.phase, &mut task.previous_phase)?;
+            }
+            Some(_) => {}
         }
     }
-    Ok(())
+    Ok(unpassed)
+}
+
+/// Those of these tasks that have no pass.
+pub(super) fn unpassed(ledger: &dyn Ledger, project: &Project, tasks: &[String]) -> Result<Vec<String>, Error> {
+    let mut unpassed = Vec::new();
+    for task in tasks {
+        if !history::has_passed(ledger, project, task)? {
+            unpassed.push(task.clone());
+        }
+    }
+    Ok(unpassed)
 }
 
 fn mismatch(what: &str) -> Error {

@@ -17,15 +17,18 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-const FILE: &str = "gate.toml";
+pub(crate) const FILE: &str = "gate.toml";
 
 /// Where a configuration comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The gate.toml in the folder, or else above it in its repository; without one, the default gate.
+    /// The gate.toml in the folder, or else above it in its repository; without one, the default gate. In a repository, as the
+    /// commit has it that the work is relative to, where that has one.
     #[default]
     Nearest,
+    /// The same, but always that of the work: for somebody who edits it.
+    Work,
     /// This file, relative to the folder of the request.
     File(PathBuf),
     /// The gate.toml in the folder or above it, with everything that it names, as this commit has it. A change that touches
@@ -89,15 +92,25 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The file of `[progress]`, beside the gate.toml of the work.
+    pub(super) fn progress_file(&self) -> Option<PathBuf> {
+        Some(self.path.as_ref()?.parent()?.join(self.config.progress.as_ref()?))
+    }
+
     pub(super) fn record(&self) -> PolicyRecord {
-        PolicyRecord { source: self.origin.as_str().to_owned(), name: self.name.clone(), digest: self.digest.clone() }
+        PolicyRecord {
+            source: self.origin.as_str().to_owned(),
+            name: self.name.clone(),
+            digest: self.digest.clone(),
+            commit: self.trusted.as_ref().map(|trusted| trusted.commit.clone()),
+        }
     }
 }
 
 /// Finds and reads the configuration of a request.
 pub(super) fn find(request: &Request) -> Result<Found, Error> {
     match &request.policy {
-        Policy::Nearest => nearest(&request.folder, &request.environment),
+        Policy::Nearest | Policy::Work => nearest(&request.folder, &request.environment),
         Policy::File(named) => {
             let (path, name) = (request.folder.join(named), named.display().to_string());
             let folder = path.parent().unwrap_or(&request.folder).to_owned();

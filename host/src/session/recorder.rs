@@ -1,16 +1,19 @@
 //! What a run leaves in the ledger: that it began, before anything is judged, and its record, before anybody is told.
 
-use super::history;
+use super::steps::Steps;
+use super::{commits, history};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::gate::GateEvent;
 use crate::ledger::body::{CutOff, Escalation, Process, Started};
 use crate::ledger::history::{facts, is_waiting};
-use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
+use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
 use crate::record::Record;
-use crate::retry::{RetryDecision, decide};
+use crate::retry::{self, RetryDecision, decide};
+use crate::shutdown::{self, WhenInterrupted};
 use crate::submission::Submission;
-use crate::verdict::Status;
+use crate::verdict::{Class, Status};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,13 +48,16 @@ impl LedgerUse {
 }
 
 /// Writes the entries of one run. A run that is dropped before its end leaves an entry that says so.
-#[derive(Debug)]
 pub(super) struct Recorder {
     ledger: Arc<dyn Ledger>,
     project: Project,
     session: String,
+    /// The tasks that the judged one depends on.
+    depends_on: Vec<String>,
     /// What the entries of the run that has begun, and not ended, are found by.
     open: Option<Labels>,
+    steps: Option<Steps>,
+    interrupted: Option<WhenInterrupted>,
 }
 
 impl Recorder {
@@ -62,35 +68,71 @@ impl Recorder {
         session: String,
     ) -> Result<Option<Self>, Error> {
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
-        Ok(Some(Self { ledger, project: Project::of(folder)?, session, open: None }))
+        let project = Project::of(folder)?;
+        let depends_on = Vec::new();
+        Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))
     }
 
-    /// Fills in what the ledger knows about the task, unless the project waits for a person.
-    pub(super) fn know(&self, said: &mut Submission) -> Result<(), Error> {
+    /// Fills in what the ledger knows about the task, unless the project waits for a person. Returns whether a task that comes
+    /// before it has no pass, which is looked up only where something may be skipped (`has_cadence`).
+    pub(super) fn know(&mut self, said: &mut Submission, has_cadence: bool) -> Result<bool, Error> {
         history::refuse_while_halted(&*self.ledger, &self.project)?;
-        history::apply(&*self.ledger, &self.project, said)
+        history::apply(&*self.ledger, &self.project, said)?;
+        self.depends_on = said.task.as_ref().map(|task| task.depends_on.clone()).unwrap_or_default();
+        if has_cadence { history::predecessor_unpassed(&*self.ledger, &self.project, said) } else { Ok(false) }
     }
 
-    /// Note that the run begins. From here on it counts as an attempt, whatever becomes of it.
-    pub(super) fn begin(&mut self, labels: Labels, attempt: u32) -> Result<(), Error> {
+    /// Where it writes.
+    pub(super) fn ledger(&self) -> Arc<dyn Ledger> {
+        Arc::clone(&self.ledger)
+    }
+
+    /// Note the last commit where it holds what the last pass judged.
+    pub(super) fn note_commit(&self, folder: &Path, head: &str) -> Result<(), Error> {
+        commits::note_last(&*self.ledger, &self.project, folder, head)
+    }
+
+    /// Note that the run begins. From here on it counts as an attempt, whatever becomes of it. Where it `takes_time`, its steps
+    /// are noted too.
+    pub(super) fn begin(&mut self, labels: Labels, attempt: u32, takes_time: bool) -> Result<(), Error> {
         let labels = Labels { session: self.session.clone(), ..labels };
-        let started = Started { step: STEP.to_owned(), attempt: Some(attempt), process: Process::this() };
+        let started =
+            Started { step: STEP.to_owned(), attempt: Some(attempt), process: Process::this(), ..Started::default() };
         let entry = NewEntry::new(EntryKind::StepStarted, labels.clone(), &started)?;
         self.ledger.append(&self.project, vec![entry], Durability::Process)?;
+        if takes_time {
+            self.steps = Some(Steps::new(Arc::clone(&self.ledger), self.project.clone(), labels.clone()));
+        }
+        let cut_off = self.cut_off(labels.clone(), "a signal interrupted it");
+        self.interrupted = Some(shutdown::when_interrupted(cut_off));
         self.open = Some(labels);
         Ok(())
     }
 
-    /// Stores the record, and with it that human review is needed, where that is so. Only when this returns may anybody be told
-    /// the result of the run.
-    pub(super) fn end(&mut self, record: &Record, config: &Config) -> Result<(), Error> {
+    /// Takes note of progress.
+    pub(super) fn observe(&self, event: GateEvent<'_>) {
+        if let Some(steps) = &self.steps {
+            steps.observe(event);
+        }
+    }
+
+    /// Stores the record, and with it that a person is needed, where that is so: that entry is returned. Only when this returns
+    /// may anybody be told what the run came to.
+    pub(super) fn end(&mut self, record: &mut Record, config: &Config) -> Result<Option<Entry>, Error> {
+        if let Some(steps) = self.steps.take() {
+            steps.finish()?;
+        }
+        record.retry = retry::digest(&config.retry, &config.escalation);
+        if record.class == Some(Class::Blocked) {
+            record.blocked_by = history::unpassed(&*self.ledger, &self.project, &self.depends_on)?;
+        }
         let run = NewEntry::run(record, &self.session)?;
         let labels = run.labels.clone();
         let mut entries = vec![run];
         entries.extend(self.escalation(record, labels, config)?);
-        self.ledger.append(&self.project, entries, Durability::Power)?;
-        self.open = None;
-        Ok(())
+        let appended = self.ledger.append(&self.project, entries, Durability::Power)?;
+        (self.open, self.interrupted) = (None, None);
+        Ok(appended.into_iter().nth(1))
     }
 
     /// An entry that says that human review is needed, if one is and nobody was told yet.
@@ -111,19 +153,28 @@ impl Recorder {
         let escalation = Escalation { level: level.as_str().to_owned(), trigger: trigger.to_owned(), why, offers };
         Ok(Some(NewEntry::new(EntryKind::Escalation, labels, &escalation)?))
     }
+
+    /// Appends an entry that says that the run did not end. Where that fails, the start without an end says the same once
+    /// this process has ended.
+    fn cut_off(&self, labels: Labels, why: &str) -> impl FnOnce() + Send + 'static {
+        let (ledger, project) = (Arc::clone(&self.ledger), self.project.clone());
+        let cut_off = CutOff { step: STEP.to_owned(), why: why.to_owned() };
+        move || {
+            let entry = NewEntry::new(EntryKind::CutOff, labels, &cut_off);
+            let _ = entry.and_then(|entry| ledger.append(&project, vec![entry], Durability::Process));
+        }
+    }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
         let Some(labels) = self.open.take() else { return };
-        let (ledger, project) = (Arc::clone(&self.ledger), self.project.clone());
-        let cut_off =
-            CutOff { step: STEP.to_owned(), why: "the run was cancelled, or its record not stored".to_owned() };
-        // On a thread of its own: a caller's executor is not to be blocked. Where it is not written, the start without
-        // an end says the same once this process has ended.
+        let steps = self.steps.take();
+        let cut_off = self.cut_off(labels, "the run was cancelled, or its record not stored");
+        // On a thread of its own: a caller's executor is not to be blocked.
         std::thread::spawn(move || {
-            let entry = NewEntry::new(EntryKind::CutOff, labels, &cut_off);
-            entry.and_then(|entry| ledger.append(&project, vec![entry], Durability::Process))
+            let _ = steps.map(Steps::finish);
+            cut_off();
         });
     }
 }

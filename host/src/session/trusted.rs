@@ -1,19 +1,25 @@
-//! The configuration of a commit that the caller trusts, instead of that of the work.
+//! The configuration of a commit that the author of the change had no part in, instead of that of the work.
 //!
-//! gate.toml, the texts that it names as settings and the components that it names by their paths are read as the commit has
-//! them. Work that touches any of them, or a path that the configuration protects, is judged by the old configuration and
-//! never passes by itself: human review is needed (`policy.touched`).
+//! In a repository, gate.toml, the texts and documents that it names and the components that it names by path are those of
+//! the commit that the work is relative to. Work that touches any of them, or a path that the configuration protects, is
+//! judged by the old configuration and never passes by itself: a person is needed (`policy.touched`).
+//!
+//! Where that commit has no gate.toml for the folder, or there is no commit or no repository, there is no old configuration,
+//! and that of the work counts.
 
-use super::policy::{Found, PolicyOrigin, written};
-use crate::changes::{self, Selection, Stored};
+use super::Request;
+use super::policy::{Found, Policy, PolicyOrigin, written};
+use crate::changes::{self, Changes, SameFiles, Selection, Stored};
 use crate::config::{self, Config, FileSet};
 use crate::error::{Error, Kind};
 use crate::fingerprint;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
+use crate::regular_file::{self, Symlinks};
 use crate::text::clean_line;
 use crate::verdict::{Category, Finding, Level, Place, Status, Verdict};
-use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 
 const FILE: &str = "gate.toml";
 /// The check under which touching the policy is reported.
@@ -25,28 +31,118 @@ const MOST: usize = 100;
 #[derive(Debug)]
 pub(super) struct Trusted {
     /// The commit, in full.
-    commit: String,
-    /// Holds the files for as long as they are read.
-    _stored: Stored,
-    /// The files that the configuration consists of, relative to the root of the repository.
+    pub(super) commit: String,
+    /// Holds the files for as long as they are read. None where the working tree has the same ones.
+    stored: Option<Stored>,
+    /// The files that the configuration consists of, relative to the root of the repository, and every path where a nearer
+    /// one could be.
     paths: BTreeSet<String>,
     /// Where its patterns begin, relative to the root of the repository.
     folder: String,
 }
 
-/// Finds and reads the configuration as a commit has it: that of the folder, or else the nearest above it.
+/// Where a folder is in its repository, and where its configuration may be.
+struct Places {
+    root: PathBuf,
+    /// The folder and those above it, the nearest first, relative to the root.
+    folders: Vec<String>,
+}
+
+impl Places {
+    /// Nothing where the folder is in no repository.
+    fn of(folder: &Path) -> Result<Option<Self>, Error> {
+        let real = folder.canonicalize().map_err(|error| {
+            Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
+        })?;
+        let Some(root) = changes::repository(&real)?.filter(|root| real.starts_with(root)) else { return Ok(None) };
+        let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
+        let folders = real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
+        Ok(Some(Self { root, folders }))
+    }
+
+    fn candidates(&self) -> BTreeSet<String> {
+        self.folders.iter().map(|folder| join(folder, FILE)).collect()
+    }
+}
+
+/// How the configuration that was found in the work stands to that of the commit which the work is relative to.
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// It is the same, byte for byte.
+    Same(Trusted),
+    /// The commit has another.
+    Other(String),
+    /// There is no older one.
+    New,
+}
+
+/// What is needed to tell how a configuration stands, where that is to be told at all.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    folder: PathBuf,
+    selection: Selection,
+    /// The gate.toml of the work.
+    file: Option<PathBuf>,
+    /// The paths that the configuration of the work names, as it names them.
+    names: Vec<String>,
+}
+
+impl Comparison {
+    /// Nothing for a configuration that the caller chose.
+    pub(super) fn new(request: &Request, found: &Found) -> Option<Self> {
+        (request.policy == Policy::Nearest).then(|| Self {
+            folder: request.folder.clone(),
+            selection: request.selection.clone(),
+            file: found.path.clone(),
+            names: names(&found.config),
+        })
+    }
+
+    /// Look at the commit. This blocks.
+    pub(super) fn standing(&self) -> Result<Standing, Error> {
+        let Some(places) = Places::of(&self.folder)? else { return Ok(Standing::New) };
+        let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
+        let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
+        let mut paths = places.candidates();
+        paths.extend(self.names.iter().filter_map(|name| normal(nearest?, name)));
+        let known = match changes::same_files(&places.root, &self.selection, &paths) {
+            // Files that are named need no git, and so no base.
+            Err(changes::Error::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
+            known => known?,
+        };
+        let Some(SameFiles { commit, same: known }) = known else { return Ok(Standing::New) };
+        let old = places.folders.iter().find(|folder| known.contains_key(&join(folder, FILE)));
+        Ok(match (old, nearest) {
+            (None, _) => Standing::New,
+            (Some(old), Some(folder)) if old == folder && known.values().all(|same| *same) => {
+                Standing::Same(Trusted { commit, stored: None, paths, folder: folder.clone() })
+            }
+            _ => Standing::Other(commit),
+        })
+    }
+}
+
+/// The configuration that counts, where that of the work stands so to that of the base.
+pub(super) fn settle(mut found: Found, standing: Standing, folder: &Path) -> Result<Found, Error> {
+    match standing {
+        Standing::New => Ok(found),
+        Standing::Same(trusted) => {
+            found.trusted = Some(trusted);
+            Ok(found)
+        }
+        Standing::Other(commit) => find(folder, &commit),
+    }
+}
+
+/// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
 pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
-    let real = folder
-        .canonicalize()
-        .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
     let no_repository = || Error::usage("`--policy-from` needs a git repository");
-    let root = changes::repository(&real)?.filter(|root| real.starts_with(root)).ok_or_else(no_repository)?;
-    let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
-    let folders: Vec<String> =
-        real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
-    let candidates: Vec<String> = folders.iter().map(|folder| join(folder, FILE)).collect();
-    let stored = changes::stored(&root, name, &candidates.iter().map(String::as_str).collect())?;
-    let nearest = folders.iter().find(|folder| stored.path().join(join(folder, FILE)).symlink_metadata().is_ok());
+    let places = Places::of(folder)?.ok_or_else(no_repository)?;
+    let root = &places.root;
+    let mut paths = places.candidates();
+    let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect())?;
+    let there = |folder: &&String| stored.path().join(join(folder, FILE)).symlink_metadata().is_ok();
+    let nearest = places.folders.iter().find(there);
     let shown = clean_line(name, 200);
     let Some(within) = nearest else {
         return Err(Error::new(
@@ -59,23 +155,64 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
     let title = format!("{file} of `{shown}`");
     let bytes = super::policy::read_named(&stored.path().join(&file), &title)?;
     let config = config::parse(&bytes).map_err(|problems| Error::configuration(&title, &problems))?;
-    let mut paths = named(&config, within);
-    paths.insert(file.clone());
-    let stored = changes::stored(&root, stored.commit(), &paths.iter().map(String::as_str).collect())?;
+    paths.extend(names(&config).iter().filter_map(|name| normal(within, name)));
+    let stored = changes::stored(root, stored.commit(), &paths.iter().map(String::as_str).collect())?;
+    for path in &paths {
+        add_new(&root.join(path), &stored.path().join(path)).map_err(|error| {
+            Error::host(format_args!("cannot read `{}` as a part of the configuration", clean_line(path, 200)))
+                .because(error)
+        })?;
+    }
     let from = stored.path().join(within);
     let mut found = written(bytes, title, Some(root.join(&file)), from, PolicyOrigin::Commit)?;
     let commit = stored.commit().to_owned();
-    found.trusted = Some(Trusted { commit, _stored: stored, paths, folder: within.clone() });
+    found.trusted = Some(Trusted { commit, stored: Some(stored), paths, folder: within.clone() });
     Ok(found)
 }
 
-/// The files that a configuration names, relative to the root of the repository.
-fn named(config: &Config, folder: &str) -> BTreeSet<String> {
-    let texts = config.checks.values().flat_map(|check| check.settings_files.values());
-    let verifiers = config.checks.values().map(|check| &check.verifier);
-    let verifiers = verifiers.filter(|name| name.contains(['/', '.']));
-    let paths = texts.map(String::as_str).chain(verifiers.map(|name| name.split("@sha256:").next().unwrap_or(name)));
-    paths.filter_map(|path| normal(folder, path)).collect()
+/// A file that the configuration names and the commit does not have, such as a component that is built and never committed,
+/// is that of the work. A gate.toml is not among them: there it is a new configuration, which does not count.
+fn add_new(work: &Path, stored: &Path) -> std::io::Result<()> {
+    if stored.symlink_metadata().is_ok() || stored.file_name().is_some_and(|name| name == FILE) {
+        return Ok(());
+    }
+    let Ok(mut file) = regular_file::open(work, Symlinks::Follow) else { return Ok(()) };
+    std::fs::create_dir_all(stored.parent().unwrap_or(stored))?;
+    std::io::copy(&mut file, &mut std::fs::File::create_new(stored)?)?;
+    Ok(())
+}
+
+/// The files that a configuration names: texts of settings, documents of reviewers, and components.
+fn names(config: &Config) -> Vec<String> {
+    let checks = || config.checks.values();
+    let texts = checks().flat_map(|check| check.settings_files.values().cloned());
+    let documents = checks().filter_map(|check| check.settings.get("documents")?.as_array());
+    let documents = documents.flatten().filter_map(|document| document.as_str().map(str::to_owned));
+    let verifiers = checks().map(|check| &check.verifier).filter(|name| name.contains(['/', '.']));
+    let verifiers = verifiers.map(|name| name.split("@sha256:").next().unwrap_or(name).to_owned());
+    texts.chain(documents).chain(verifiers).collect()
+}
+
+/// The bytes of gate.toml, and of every file that it names, each relative to it.
+pub(super) fn files(found: &Found) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+    let name = found.path.as_ref().and_then(|path| path.file_name()).unwrap_or(FILE.as_ref());
+    let mut files =
+        BTreeMap::from([(FILE.to_owned(), super::policy::read_named(&found.folder.join(name), &found.name)?)]);
+    for name in names(&found.config) {
+        let Some(path) = normal("", &name) else {
+            let shown = clean_line(&name, 200);
+            return Err(Error::input(format_args!("the configuration names `{shown}`, outside its folder")));
+        };
+        let read = |path: &Path| {
+            let mut bytes = Vec::new();
+            regular_file::open(path, Symlinks::Follow)?.read_to_end(&mut bytes).map(|_| bytes)
+        };
+        // A document that is not there is for the verifier to miss.
+        if let Ok(bytes) = read(&found.folder.join(&name)) {
+            files.insert(path, bytes);
+        }
+    }
+    Ok(files)
 }
 
 /// A path in a folder, without `.` and `..`; nothing where it leads out of the repository.
@@ -99,13 +236,14 @@ fn join(folder: &str, name: &str) -> String {
 }
 
 impl Found {
-    /// The paths of the policy that differ between the trusted commit and the work.
-    pub(super) fn touched(&self, folder: &Path, selection: &Selection) -> Result<Vec<String>, Error> {
+    /// The paths of the policy that differ between the trusted commit and the work. `changes` are those of the selection.
+    pub(super) fn touched(
+        &self,
+        changes: &Changes,
+        folder: &Path,
+        selection: &Selection,
+    ) -> Result<Vec<String>, Error> {
         let Some(trusted) = &self.trusted else { return Ok(Vec::new()) };
-        let selection = match selection {
-            Selection::Between { to, .. } => Selection::Between { from: trusted.commit.clone(), to: to.clone() },
-            _ => Selection::Since(trusted.commit.clone()),
-        };
         let protected = FileSet::new(&self.config.protected, &[]);
         let protected = protected.map_err(|error| Error::new(Kind::Configuration, &error))?;
         let is_protected = |path: &str| {
@@ -115,12 +253,24 @@ impl Found {
             };
             !self.config.protected.is_empty() && inside.is_some_and(|path| protected.contains(path))
         };
+        let touched = |changes: &Changes| -> Vec<String> {
+            let paths = changes.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
+            let touched = paths.flatten().filter(|path| trusted.paths.contains(*path) || is_protected(path));
+            touched.cloned().collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        if changes.base.as_ref() == Some(&trusted.commit) {
+            return Ok(touched(changes));
+        }
+        // Nothing was compared, or with another commit. What is the same byte for byte was not touched.
+        if trusted.stored.is_none() && self.config.protected.is_empty() {
+            return Ok(Vec::new());
+        }
+        let selection = match selection {
+            Selection::Between { to, .. } => Selection::Between { from: trusted.commit.clone(), to: to.clone() },
+            _ => Selection::Since(trusted.commit.clone()),
+        };
         let root = folder.canonicalize().ok().map(|real| changes::repository(&real)).transpose()?.flatten();
-        let root = root.as_deref().unwrap_or(folder);
-        let changes = changes::collect(root, &selection, changes::Needs::default())?;
-        let paths = changes.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
-        let touched = paths.flatten().filter(|path| trusted.paths.contains(*path) || is_protected(path));
-        Ok(touched.cloned().collect::<BTreeSet<_>>().into_iter().collect())
+        Ok(touched(&changes::collect(root.as_deref().unwrap_or(folder), &selection, changes::Needs::default())?))
     }
 }
 
@@ -148,7 +298,8 @@ pub(super) fn hold(gate: &mut Node, touched: &[String]) {
         ..Verdict::of(Status::Abstain)
     });
     gate.children.push(node);
-    gate.escalated = true;
+    // What fails goes back first: a person need not look at it yet.
+    gate.escalated |= gate.outcome != Outcome::Fail;
     if gate.outcome.status().is_none_or(|status| status == Status::Pass) {
         gate.outcome = Outcome::Abstain;
         gate.reason = "the change touches the policy".to_owned();
@@ -167,7 +318,7 @@ mod tests {
             let mut gate = Node::new("g", NodeKind::All, outcome);
             hold(&mut gate, &["gate.toml".to_owned()]);
             assert_ne!(gate.outcome, Outcome::Pass, "{outcome:?}");
-            assert!(gate.escalated);
+            assert_eq!(gate.escalated, outcome != Outcome::Fail, "what fails goes back first");
             assert_eq!(gate.outcome == Outcome::Fail, outcome == Outcome::Fail, "a failure stays one");
         }
         let mut gate = Node::new("g", NodeKind::All, Outcome::Pass);

@@ -4,6 +4,8 @@
 //! are the places in the work that it named.
 
 use gatehost_sdk::commands::Output;
+use gatehost_sdk::text::one_line;
+use gatehost_sdk::vacuous::{is_vacuous, runs};
 use gatehost_sdk::{About, Finding, Rule, Submission, SubmissionVerifier, Verdict, command};
 use serde::Deserialize;
 
@@ -46,26 +48,51 @@ impl SubmissionVerifier for Command {
                         Rule::error("signalled", "The command was ended by a signal."),
                         Rule::error("timed-out", "The command was stopped at its time limit.")
                             .help("Make it faster, or raise `timeout` of the command."),
+                        Rule::warning(
+                            "vacuous-command",
+                            "The command succeeds whatever the work is, and so proves nothing.",
+                        )
+                        .help("Run a command that fails when the work is wrong."),
+                        Rule::note("other-than-verify", "The task names another command to verify it."),
                         Rule::note("named", "A place in the work that the failed command named."),
                     ]
                 },
             );
 
-    fn check(_: &Submission, settings: Settings) -> Verdict {
-        command::judge(settings.command.as_deref(), judge)
+    fn check(submission: &Submission, settings: Settings) -> Verdict {
+        let verify = submission.task.as_ref().and_then(|task| task.verify.as_deref());
+        command::judge(settings.command.as_deref(), |output| judge(output, verify))
     }
 }
 
 gatehost_sdk::export_submission_verifier!(Command);
 
-fn judge(output: &Output) -> Verdict {
-    let Some(ending) = command::failure(output) else { return Verdict::pass() };
+/// `verify` is the command that the task names.
+fn judge(output: &Output, verify: Option<&str>) -> Verdict {
+    let Some(ending) = command::failure(output) else {
+        return Verdict { findings: doubts(output, verify).collect(), ..Verdict::pass() };
+    };
     let summary = ending.message.clone();
     let mut named = places::named(&command::text(&output.stderr), MOST_PLACES);
     named.extend(places::named(&command::text(&output.stdout), MOST_PLACES - named.len()));
     let mut findings = vec![ending];
     findings.extend(named.into_iter().map(|(place, said)| Finding::note("named", said).at(place)));
     Verdict { class: Some(command::class(output)), ..Verdict::fail(summary, findings) }
+}
+
+/// Why a success may prove less than it seems to.
+fn doubts(output: &Output, verify: Option<&str>) -> impl Iterator<Item = Finding> {
+    let line = command::line(output);
+    let vacuous = is_vacuous(&output.argv).then(|| {
+        Finding::warning("vacuous-command", format!("`{line}` succeeds whatever the work is, and so proves nothing"))
+            .hint("run a command that fails when the work is wrong")
+    });
+    let verify = verify.filter(|verify| !verify.trim().is_empty() && !runs(&output.argv, verify));
+    let other = verify.map(|verify| {
+        let verify = one_line(verify);
+        Finding::note("other-than-verify", format!("the task is verified by `{verify}`, and this is `{line}`"))
+    });
+    vacuous.into_iter().chain(other)
 }
 
 #[cfg(test)]
@@ -99,7 +126,7 @@ mod tests {
             (Ending::Signalled(9), "", Status::Fail, Some("verify-failure")),
             (Ending::TimedOut, "100 passed", Status::Fail, Some("timeout")),
         ] {
-            let verdict = judge(&ended(ending, printed, ""));
+            let verdict = judge(&ended(ending, printed, ""), None);
             assert_eq!(Command::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!((verdict.status, verdict.class.as_ref().map(Class::as_str)), (status, class), "{ending:?}");
         }
@@ -107,10 +134,29 @@ mod tests {
 
     #[test]
     fn a_failure_says_where() {
-        let verdict = judge(&ended(Ending::Exited(2), "src/a.ts:3:7: error: no such name\n", "broken\n"));
+        let verdict = judge(&ended(Ending::Exited(2), "src/a.ts:3:7: error: no such name\n", "broken\n"), None);
         assert_eq!(Command::ABOUT.undeclared(&verdict), [""; 0]);
         let messages: Vec<&str> = verdict.findings.iter().map(|finding| &*finding.message).collect();
         assert_eq!(messages, ["`npm test` ended with exit code 2", "error: no such name"]);
         assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(3));
+    }
+
+    #[test]
+    fn a_success_that_proves_nothing_says_so() {
+        for (argv, verify, codes) in [
+            (&["npm", "test"][..], None, &[][..]),
+            (&["npm", "test"], Some("npm test"), &[]),
+            (&["npm", "test"], Some("  "), &[]),
+            (&["npm", "test"], Some("npm run lint"), &["other-than-verify"]),
+            (&["true"], None, &["vacuous-command"]),
+            (&["sh", "-c", "npm test || true"], None, &["vacuous-command"]),
+            (&["echo", "done"], Some("npm test"), &["vacuous-command", "other-than-verify"]),
+        ] {
+            let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+            let verdict = judge(&Output { argv, ..ended(Ending::Exited(0), "", "") }, verify);
+            assert_eq!(Command::ABOUT.undeclared(&verdict), [""; 0]);
+            let found: Vec<&str> = verdict.findings.iter().map(|finding| &*finding.code).collect();
+            assert_eq!((verdict.status, found.as_slice()), (Status::Pass, codes));
+        }
     }
 }

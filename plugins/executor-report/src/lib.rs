@@ -25,6 +25,7 @@ mod find;
 mod report;
 
 use gatehost_sdk::text::one_line;
+use gatehost_sdk::vacuous::is_vacuous_script;
 use gatehost_sdk::{About, Class, Finding, Level, Rule, Submission, SubmissionVerifier, Verdict};
 use report::{Report, Reported, is_nothing};
 use serde::Deserialize;
@@ -121,6 +122,8 @@ const RULES: &[Rule] = &[
     Rule::error("verify-failed", "The report says `success`, and the verify command did not end with 0.")
         .help("Repair what the command finds, then run it again."),
     Rule::error("other-verify-command", "The report verifies with another command than the task names."),
+    Rule::error("vacuous-verify-command", "The reported command succeeds whatever the work is, and so proves nothing.")
+        .help("Verify with a command that fails when the work is wrong."),
     Rule::error("done-criteria-not-met", "The report says that the done criteria are not met."),
     Rule::error("reported-failure", "The executor reports that it failed."),
     Rule::error("reported-blocked", "The executor reports that it is blocked.")
@@ -228,6 +231,14 @@ fn verification(report: &Report, submission: &Submission, settings: &Settings) -
             let message =
                 format!("the report verifies with `{}`; the task asks for `{}`", one_line(command), one_line(expected));
             Some(Finding::error("other-verify-command", message).hint(run_it))
+        }
+        _ if is_vacuous_script(command) => {
+            let message = format!("`{}` succeeds whatever the work is, and so proves nothing", one_line(command));
+            let hint = "verify with a command that fails when the work is wrong";
+            // Whoever wrote the task chose it; the executor only did as it was told.
+            let asked = expected.is_some_and(|expected| words(expected) == words(command));
+            let finding: fn(&str, String) -> Finding = if asked { Finding::warning } else { Finding::error };
+            Some(finding("vacuous-verify-command", message).hint(hint))
         }
         _ => None,
     }

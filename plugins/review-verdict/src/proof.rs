@@ -2,6 +2,7 @@
 //! than the author vouches for the task. It must have run on the work and ended with 0, and it must be able to fail.
 
 use gatehost_sdk::submission::{CommandEvidence, Task, TaskSource};
+use gatehost_sdk::vacuous::{is_vacuous, runs};
 use gatehost_sdk::{Finding, Submission};
 
 /// What is missing for a proof, if something is.
@@ -29,56 +30,6 @@ pub(crate) fn missing(submission: &Submission, proof: Option<&str>) -> Option<Fi
         let message = format!("`{}` succeeds whatever the work is, and so proves nothing", command.argv.join(" "));
         Finding::error("vacuous-proof", message).hint("run a command that fails when the work is wrong")
     })
-}
-
-/// Whether a command is the one that a task writes, perhaps through a shell.
-fn runs(argv: &[String], verify: &str) -> bool {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    argv == words(verify) || script(argv).is_some_and(|script| words(script) == words(verify))
-}
-
-/// The script of `sh -c SCRIPT`.
-fn script(argv: &[String]) -> Option<&str> {
-    let [shell, options @ .., script] = argv else { return None };
-    let is_shell = ["sh", "bash", "dash", "zsh", "ksh", "ash"].contains(&base(shell));
-    let takes_script = options.last().is_some_and(|option| option.starts_with('-') && option.ends_with('c'));
-    (is_shell && takes_script).then_some(script)
-}
-
-fn base(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
-/// Whether a command succeeds whatever the work is: `true`, `echo …`, or a script that ends in one of them.
-fn is_vacuous(argv: &[String]) -> bool {
-    match script(argv) {
-        Some(script) => is_vacuous_script(script),
-        None => is_vacuous_command(&argv.iter().map(String::as_str).collect::<Vec<_>>()),
-    }
-}
-
-fn is_vacuous_script(script: &str) -> bool {
-    let script = script.trim().trim_end_matches([';', ' ', '\n']);
-    // With `set -e`, each step must succeed.
-    let strict = script.starts_with("set -") && script.split([';', '\n']).next().is_some_and(|set| set.contains('e'));
-    let steps: Vec<&str> = script.split([';', '\n']).map(str::trim).filter(|step| !step.is_empty()).collect();
-    let deciding = if strict { &steps[1..] } else { steps.last().map_or(&[][..], std::slice::from_ref) };
-    deciding.iter().all(|step| {
-        let fallback = step.rsplit_once("||").is_some_and(|(_, last)| is_vacuous_line(last));
-        fallback || step.split("&&").all(is_vacuous_line)
-    })
-}
-
-fn is_vacuous_line(line: &str) -> bool {
-    is_vacuous_command(&line.split_whitespace().collect::<Vec<_>>())
-}
-
-fn is_vacuous_command(words: &[&str]) -> bool {
-    match words {
-        [] => true,
-        ["exit"] | ["exit", "0"] => true,
-        [program, ..] => matches!(base(program), "true" | ":" | "echo" | "printf" | "sleep" | "pwd" | "date"),
-    }
 }
 
 #[cfg(test)]
@@ -127,38 +78,5 @@ mod tests {
             CommandEvidence { name: "t".into(), exit_code: Some(0), on_base: true, ..CommandEvidence::default() };
         let evidence = vec![Evidence { commands: vec![command], ..Evidence::default() }];
         assert!(missing(&Submission { evidence, ..Submission::default() }, Some("t")).is_some());
-    }
-
-    #[test]
-    fn a_command_that_cannot_fail_is_vacuous() {
-        for vacuous in [
-            "true",
-            "/bin/true",
-            ":",
-            "echo all tests pass",
-            "sh -c exit 0",
-            "bash -c echo ok",
-            "sh -c npm test || true",
-            "sh -c npm test; exit 0",
-            "sh -c npm test; true;",
-            "sh -c echo a && echo b",
-            "sh -c npm test\necho done",
-            "sh -c set -e; echo ok",
-            "sh -c ",
-        ] {
-            assert!(is_vacuous(&argv(vacuous)), "{vacuous}");
-        }
-        for real in [
-            "npm test",
-            "sh -c npm test",
-            "sh -c npm test && echo ok",
-            "sh -c echo start; npm test",
-            "sh -c set -e; npm test; echo ok",
-            "sh -c npm test; code=$?; cat r.xml; exit $code",
-            "test -f a",
-            "sh -c set -eu\nnpm test\necho ok",
-        ] {
-            assert!(!is_vacuous(&argv(real)), "{real}");
-        }
     }
 }

@@ -29,6 +29,7 @@ pub mod nesting;
 mod settings;
 mod syntax;
 pub mod text;
+pub mod vacuous;
 mod verdict;
 
 pub use arena::Arena;

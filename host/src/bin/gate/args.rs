@@ -122,6 +122,10 @@ pub(crate) enum Command {
     Verify(crate::verify::Verify),
     /// Print a signed statement of the result of a run
     Attest(crate::attest::Attest),
+    /// Put a run into one file: policy, files, what commands and models said, and its entry of the ledger
+    Bundle(crate::bundle::Bundle),
+    /// Run a bundle again, and tell whether it gives the same record
+    Replay(crate::bundle::Replay),
     /// Print a completion script for a shell
     Completions(Completions),
 }
@@ -281,10 +285,18 @@ impl std::str::FromStr for OutputTo {
 Examples:
   gate report last --format markdown
   gate run --format json > run.json
-  gate report run.json --format sarif --output junit=junit.xml")]
+  gate report run.json --format sarif --output junit=junit.xml
+  gate report --html > gate.html       the runs of this project, as one page")]
 pub(crate) struct Report {
     /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for stdin
-    pub(crate) run: PathBuf,
+    #[arg(required_unless_present = "html")]
+    pub(crate) run: Option<PathBuf>,
+    /// Print one self-contained page about the runs of this project: timeline, members, findings
+    #[arg(long, conflicts_with_all = ["run", "format", "output"])]
+    pub(crate) html: bool,
+    /// The number of runs, newest first
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50, requires = "html")]
+    pub(crate) last: u32,
     /// The output format
     #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
     pub(crate) format: ReportFormat,

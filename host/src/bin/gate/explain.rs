@@ -40,13 +40,11 @@ pub(crate) fn run(global: &Global, command: &Explain) -> Result<Exit, Error> {
     let color = terminal::color(global.color, &out);
     report::human(&mut out, &record, Style { color, verbose: true, quiet: false })?;
     writeln!(out)?;
-    let reused = record.gate.walk().any(|node| node.cached() > 0);
-    let earlier = Filter::of(&entry.project).kinds(&[EntryKind::Run]);
-    let mut earlier = if reused { ledger.entries(&earlier)? } else { Vec::new() };
+    let mut earlier = ledger.entries(&Filter::of(&entry.project).kinds(&[EntryKind::Run]))?;
     earlier.retain(|other| other.seq < entry.seq);
     let earlier = earlier.iter().rev().map(Entry::record).collect::<Result<Vec<Record>, _>>()?;
     for check in record.gate.walk().filter(|node| node.kind == NodeKind::Check && node.verdict.is_some()) {
-        self::check(&mut out, check, &earlier)?;
+        self::check(&mut out, check, &record, &earlier)?;
     }
     let besides = ledger.entries(&Filter { run: Some(record.run.clone()), ..Filter::default() })?;
     writeln!(out, "entries of the run")?;
@@ -59,10 +57,13 @@ pub(crate) fn run(global: &Global, command: &Explain) -> Result<Exit, Error> {
 /// What was judged, by what, and where that is written down.
 fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Result<()> {
     let none = || "unknown".to_owned();
-    let policy = match &record.policy.digest {
-        Some(digest) => format!("{} ({}), {digest}", record.policy.name, record.policy.source),
-        None => format!("{} ({})", record.policy.name, record.policy.source),
-    };
+    let mut policy = format!("{} ({})", record.policy.name, record.policy.source);
+    for (before, part) in [(", ", &record.policy.digest), (", as commit ", &record.policy.commit)] {
+        if let Some(part) = part {
+            policy += before;
+            policy += part;
+        }
+    }
     let task = record.task.as_ref().map(|task| format!("{} {} (by the {})", task.id, task.title, task.source));
     for (name, value) in [
         ("run", record.run.clone()),
@@ -78,6 +79,8 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
         ("tree", record.tree.clone().unwrap_or_else(none)),
         ("policy", policy),
         ("plan", record.plan.clone()),
+        ("retry", record.retry.clone()),
+        ("blocked", record.blocked_by.join(", ")),
         ("host", format!("{} {} ({})", record.host.version, record.host.build, record.host.contract)),
     ] {
         if !value.is_empty() {
@@ -88,7 +91,7 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
 }
 
 /// What a check rests on.
-fn check(out: &mut impl Write, node: &Node, earlier: &[Record]) -> io::Result<()> {
+fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record]) -> io::Result<()> {
     let Some(verifier) = &node.verifier else { return Ok(()) };
     writeln!(out, "check {}: {} {}", node.name, clean_line(&verifier.name, 200), verifier.digest)?;
     if !verifier.settings.is_empty() {
@@ -108,12 +111,23 @@ fn check(out: &mut impl Write, node: &Node, earlier: &[Record]) -> io::Result<()
             )?,
         }
         for file in files.iter().filter(|file| file.cached) {
-            let run = established(node, file, earlier).unwrap_or("a run that is not in the ledger of this project");
-            writeln!(out, "    {}: first passed in {run}", clean_line(&file.path, 200))?;
+            let run = file.established.as_deref().unwrap_or("an unknown run");
+            let is_known = record.run == run || earlier.iter().any(|earlier| earlier.run == run);
+            let known = if is_known { "" } else { ", which is not in the ledger of this project" };
+            writeln!(out, "    {}: first passed in {run}{known}", clean_line(&file.path, 200))?;
+        }
+        let anew: Vec<&JudgedFile> = files.iter().filter(|file| !file.cached).collect();
+        for file in anew.iter().take(MOST_FILES) {
+            let why = judged_anew(node, file, record, earlier);
+            writeln!(out, "    {}: checked, since {why}", clean_line(&file.path, 200))?;
+        }
+        if anew.len() > MOST_FILES {
+            writeln!(out, "    … and {} more", anew.len() - MOST_FILES)?;
         }
     }
     for command in &node.commands {
-        writeln!(out, "  ran {}: {}", clean_line(&command.argv.join(" "), 300), command.ending())?;
+        let on_base = if command.on_base { " on the base" } else { "" };
+        writeln!(out, "  ran {}{on_base}: {}", clean_line(&command.argv.join(" "), 300), command.ending())?;
     }
     for model in &node.models {
         let replayed = if model.replayed { ", replayed" } else { "" };
@@ -122,23 +136,38 @@ fn check(out: &mut impl Write, node: &Node, earlier: &[Record]) -> io::Result<()
     Ok(())
 }
 
-/// The run in which a verdict was given that was reused: the last one before in which the same verifier, with the same
-/// settings, was called for the same bytes.
-fn established<'r>(node: &Node, file: &JudgedFile, earlier: &'r [Record]) -> Option<&'r str> {
-    let verifier = node.verifier.as_ref()?;
-    let same = |other: &&Node| {
-        other
-            .verifier
-            .as_ref()
-            .is_some_and(|other| other.digest == verifier.digest && other.settings == verifier.settings)
-    };
-    let judged = |record: &&Record| {
-        record
-            .gate
-            .walk()
-            .filter(same)
-            .flat_map(|node| node.files.iter().flatten())
-            .any(|other| !other.cached && other.digest == file.digest && other.status == Status::Pass)
-    };
-    earlier.iter().find(judged).map(|record| record.run.as_str())
+/// The most files for which is told why they were judged.
+const MOST_FILES: usize = 20;
+
+/// Why no earlier verdict about a file was reused: what differs from the last run that judged it.
+fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Record]) -> String {
+    let Some(verifier) = &node.verifier else { return "it has no verifier".to_owned() };
+    if !verifier.grants.is_empty() {
+        return format!("a check that was granted {} is always asked", verifier.grants.join(", "));
+    }
+    if !node.runs.is_empty() {
+        return "a flaky check is always asked".to_owned();
+    }
+    let before = earlier.iter().find_map(|earlier| {
+        let nodes = earlier.gate.walk().filter(|other| other.name == node.name && other.verifier.is_some());
+        let mut judged = nodes.flat_map(|other| other.files.iter().flatten().map(move |file| (other, file)));
+        let (other, judged) = judged.find(|(_, other)| other.path == file.path)?;
+        Some((earlier, other.verifier.as_ref()?, judged))
+    });
+    let Some((run, before, judged)) = before else { return "no earlier run of this project judged it".to_owned() };
+    let than = |what: &str| format!("{what} than in run {}", run.run);
+    match () {
+        () if before.digest != verifier.digest => than("the verifier has other bytes"),
+        () if before.settings != verifier.settings => than("the check has other settings"),
+        () if before.limits != verifier.limits => than("the check has other limits"),
+        () if run.host.build != record.host.build => than("another build of gate runs"),
+        () if judged.digest != file.digest => than("it has other bytes"),
+        () if judged.status != Status::Pass => {
+            format!("run {} came to `{}`, and only passes are reused", run.run, judged.status)
+        }
+        () => format!(
+            "what run {} found was not kept: its pass had something to say, or the cache was off or cleared",
+            run.run
+        ),
+    }
 }

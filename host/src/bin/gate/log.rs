@@ -4,8 +4,9 @@ use crate::args::{Format, Global};
 use crate::error::Error;
 use crate::{Exit, evidence};
 use clap::Args;
-use gatehost::ledger::body::{Bounce, CutOff, Escalation, Note, Override, Pruned, Resume, Started};
+use gatehost::ledger::body::{Bounce, Committed, CutOff, Ended, Escalation, Note, Override, Pruned, Resume, Started};
 use gatehost::ledger::{Entry, EntryKind, Filter, Head, Ledger, LedgerError, Project};
+use gatehost::session;
 use gatehost::text::clean_line;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -158,7 +159,16 @@ pub(crate) fn says(entry: &Entry) -> Result<String, LedgerError> {
             let class = &entry.labels.class;
             if class.is_empty() { entry.labels.status.clone() } else { format!("{} ({class})", entry.labels.status) }
         }
-        EntryKind::StepStarted => entry.read::<Started>()?.step,
+        EntryKind::StepStarted => {
+            let started: Started = entry.read()?;
+            if started.check.is_empty() { started.step } else { format!("{} {}", started.step, quoted(&started.check)) }
+        }
+        EntryKind::StepEnded => {
+            let ended: Ended = entry.read()?;
+            let check = if ended.check.is_empty() { String::new() } else { format!(" {}", quoted(&ended.check)) };
+            format!("{}{check}: {}", ended.step, quoted(&ended.outcome))
+        }
+        EntryKind::Commit => entry.read::<Committed>()?.commit_sha,
         EntryKind::CutOff => quoted(&entry.read::<CutOff>()?.why),
         EntryKind::Bounce => format!("number {}", entry.read::<Bounce>()?.number),
         EntryKind::Escalation => {
@@ -241,6 +251,11 @@ fn prune(out: &mut impl Write, ledger: &dyn Ledger, project: &Project, age: Dura
         return Ok(Exit::Pass);
     }
     let entry = ledger.prune(project, up_to)?;
+    if let Some(state) = ledger.folder() {
+        let left = ledger.entries(&Filter::default())?;
+        let runs: BTreeSet<&str> = left.iter().map(|entry| entry.labels.run.as_str()).collect();
+        session::forget(&state, |run| runs.contains(run));
+    }
     writeln!(out, "dropped entries {first} to {up_to}; entry {} says so", entry.seq)?;
     Ok(Exit::Pass)
 }

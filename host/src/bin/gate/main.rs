@@ -4,6 +4,7 @@ mod args;
 mod attest;
 mod bench;
 mod build;
+mod bundle;
 mod check_plan;
 mod compile;
 mod error;
@@ -92,6 +93,8 @@ fn main() -> ExitCode {
         Command::Force(command) => skip::force(global, command),
         Command::Verify(command) => verify::run(global, command),
         Command::Attest(command) => attest::run(global, command),
+        Command::Bundle(command) => bundle::bundle(global, command),
+        Command::Replay(command) => bundle::replay(global, command),
         Command::Completions(command) => completions::run(command),
     };
     interrupt::give_way();

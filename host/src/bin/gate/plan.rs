@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory);
-    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    request.policy = command.config.clone().map_or(Policy::Work, Policy::File);
     request.gate.clone_from(&command.gate);
     let host = setup::host(global, &request.environment)?;
     let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;

@@ -2,12 +2,14 @@
 
 use crate::args::{Global, OutputTo, Report};
 use crate::error::{Error, Make as _};
-use crate::{Exit, terminal};
+use crate::{Exit, evidence, terminal};
 use anyhow::Context;
 use gatehost::environment::Environment;
-use gatehost::ledger::{EntryKind, Filter, Ledger as _, Project, SqliteLedger};
+use gatehost::ledger::body::{Committed, Override};
+use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, Project, SqliteLedger, history};
 use gatehost::record::Record;
-use gatehost::report::{self, Format, Style};
+use gatehost::report::{self, Format, Page, PageRun, Style};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
@@ -16,12 +18,56 @@ use std::path::Path;
 const MAX_BYTES: u64 = 256 << 20;
 
 pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Error> {
-    let record = match stored(global, &command.run)? {
+    let Some(run) = command.run.as_ref().filter(|_| !command.html) else { return page(global, command.last) };
+    let record = match stored(global, run)? {
         Some(record) => record,
-        None => report::read(&bytes(global, &command.run)?)
-            .map_err(|error| error.context(&format!("cannot read the run `{}`", command.run.display())))?,
+        None => report::read(&bytes(global, run)?)
+            .map_err(|error| error.context(&format!("cannot read the run `{}`", run.display())))?,
     };
     write(global, Some(command.format), &command.output, &record)?;
+    Ok(Exit::Pass)
+}
+
+/// Print a page about the last runs of the project.
+fn page(global: &Global, last: u32) -> Result<Exit, Error> {
+    let (ledger, project) = evidence::open(global)?;
+    let runs = Filter { last: Some(last), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
+    let runs = ledger.entries(&runs)?;
+    let besides = Filter {
+        after: runs.first().map_or(0, |entry| entry.seq),
+        ..Filter::of(&project).kinds(&[EntryKind::Commit, EntryKind::Override])
+    };
+    let (mut commits, mut overrides) = (BTreeMap::new(), BTreeMap::new());
+    for entry in ledger.entries(&besides)? {
+        match entry.kind {
+            EntryKind::Commit => drop(commits.insert(entry.labels.run.clone(), entry.read::<Committed>()?.commit_sha)),
+            _ => {
+                let granted: Override = entry.read()?;
+                let word = format!("{} by {}: {}", granted.word(), granted.by, granted.reason);
+                overrides.insert(entry.labels.run.clone(), word);
+            }
+        }
+    }
+    let of_run = |entry: &Entry| -> Result<PageRun, LedgerError> {
+        Ok(PageRun {
+            record: entry.record()?,
+            entry: Some(entry.seq),
+            hash: entry.hash.to_string(),
+            commit: commits.get(&entry.labels.run).cloned(),
+            overridden: overrides.get(&entry.labels.run).cloned(),
+        })
+    };
+    let waiting = history::waiting(&ledger, &project)?;
+    let page = Page {
+        title: format!("Gate runs of {}", project.root().file_name().unwrap_or_default().to_string_lossy()),
+        made: gatehost::text::timestamp(std::time::SystemTime::now()),
+        runs: runs.iter().rev().map(of_run).collect::<Result<_, _>>()?,
+        waiting: waiting.iter().map(|waiting| waiting.escalation.why.clone()).collect(),
+        head: ledger.head()?.to_string(),
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    report::html(&mut out, &page)?;
+    out.flush()?;
     Ok(Exit::Pass)
 }
 

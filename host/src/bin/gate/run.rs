@@ -122,6 +122,7 @@ pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {
         _ if global.quiet => {}
+        "base" => say(format_args!("note: using the policy of the base commit: {name}")),
         "above" => say(format_args!("note: using `{name}`")),
         "default" => say(format_args!(
             "note: there is no gate.toml, so this {verb} the default gate; `gate init` writes one to start from"

@@ -55,6 +55,9 @@ fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
     {
         list(out, title, counts)?;
     }
+    for (test, count) in &stats.flaky_tests {
+        writeln!(out, "flaky test    {count} times: {}", clean_line(test, 160))?;
+    }
     if stats.models.questions > 0 {
         let models = &stats.models;
         writeln!(

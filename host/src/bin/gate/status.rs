@@ -122,12 +122,24 @@ fn bar(task: &TaskStatus) -> String {
         (2, "Verify", task.verify_status),
         (3, "Architect", task.architect_status),
     ] {
-        let _ = writeln!(text, "[{}] Step {number}: {step:<10} - {}", mark(status), status.to_uppercase());
+        let time = task.step_times[number - 1].get(11..19).map(|time| format!(" ({time})")).unwrap_or_default();
+        let _ = writeln!(text, "[{}] Step {number}: {step:<10} - {}{time}", mark(status), status.to_uppercase());
     }
     let status = task.overridden.as_deref().unwrap_or(task.gate_status.as_str());
     let _ = writeln!(text, "\nStatus: {status}");
     let allowed = task.max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
     let _ = writeln!(text, "Attempt: {}{allowed}", task.attempt);
+    if let Some(commit) = &task.commit_sha {
+        let _ = writeln!(text, "Commit: {}", clean_line(commit, 80));
+    }
+    if let Some(skip) = &task.skip {
+        let _ = writeln!(
+            text,
+            "Let through by {}: {}",
+            clean_line(&skip.skipped_by, 120),
+            clean_line(&skip.skip_reason, 300)
+        );
+    }
     for failure in &task.previous_failures {
         let _ = writeln!(text, "Failed before: {}", clean_line(failure, 200));
     }
@@ -154,20 +166,52 @@ fn markdown(tasks: &[TaskStatus], waiting: &[Waiting], stats: &Stats) -> String 
             ("attempt", task.attempt.to_string()),
             ("max_attempts", task.max_attempts.map_or("null".to_owned(), |most| most.to_string())),
             ("previous_failures", json!(task.previous_failures).to_string()),
+            ("commit_sha", task.commit_sha.as_deref().map_or("null".to_owned(), quoted)),
         ] {
             let _ = writeln!(text, "  {key}: {value}");
         }
     }
+    text.push_str("tasks:");
+    text.push_str(if tasks.iter().any(|task| !task.task.is_empty()) { "\n" } else { " []\n" });
+    for task in tasks.iter().filter(|task| !task.task.is_empty()) {
+        let status = task.overridden.as_deref().unwrap_or(task.gate_status.as_str());
+        let _ = writeln!(text, "  - name: {}\n    status: {status}", quoted(&name(task)));
+        if let Some(skip) = &task.skip {
+            let _ = writeln!(
+                text,
+                "    skip_reason: {}\n    skipped_by: {}\n    skipped_at: {}\n    requires_manual_commit: {}",
+                quoted(&skip.skip_reason),
+                quoted(&skip.skipped_by),
+                quoted(&skip.skipped_at),
+                skip.requires_manual_commit
+            );
+        }
+    }
+    // By task, as the protocol counts them.
+    let (passed, failed) = (stats.tasks_passed, stats.tasks_failed);
+    let rate = (passed * 100 + (passed + failed) / 2).checked_div(passed + failed);
     let _ = writeln!(
         text,
-        "gate_stats:\n  total_tasks: {}\n  passed: {}\n  failed: {}\n  in_progress: {}\n  pass_rate: {}\n  avg_attempts: {}",
-        stats.total_tasks,
-        stats.passed,
-        stats.failed,
-        stats.in_progress,
-        stats.pass_rate.map_or("null".to_owned(), |rate| format!("\"{rate:.0}%\"")),
+        "gate_stats:\n  total_tasks: {}\n  passed: {passed}\n  failed: {failed}\n  in_progress: {}\n  pending: {}\n  \
+         pass_rate: {}\n  avg_attempts: {}",
+        stats.total_tasks + stats.tasks_pending,
+        stats.tasks_in_progress,
+        stats.tasks_pending,
+        rate.map_or("null".to_owned(), |rate| format!("\"{rate}%\"")),
         stats.avg_attempts.map_or("null".to_owned(), |average| average.to_string())
     );
+    match tasks.first() {
+        Some(task) => {
+            let _ = writeln!(
+                text,
+                "  current_gate:\n    task: {}\n    status: {}\n    attempt: {}",
+                quoted(&name(task)),
+                task.gate_status.as_str(),
+                task.attempt
+            );
+        }
+        None => text.push_str("  current_gate: null\n"),
+    }
     text.push_str("recent_failures:");
     if stats.recent_failures.is_empty() {
         text.push_str(" []");
@@ -176,8 +220,9 @@ fn markdown(tasks: &[TaskStatus], waiting: &[Waiting], stats: &Stats) -> String 
     for failure in &stats.recent_failures {
         let _ = writeln!(
             text,
-            "  - task: {}\n    failure_type: {}\n    error: {}\n    recovered: {}\n    resolution: {}",
+            "  - task: {}\n    attempt: {}\n    failure_type: {}\n    error: {}\n    recovered: {}\n    resolution: {}",
             quoted(&failure.task),
+            failure.attempt,
             failure.failure_type.to_uppercase().replace('-', "_"),
             quoted(&failure.error),
             failure.recovered,

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::run::Watcher;
 use crate::{Exit, evidence, setup};
 use clap::Args;
-use gatehost::changes::Selection;
-use gatehost::ledger::{Head, Ledger, Survey};
+use gatehost::changes::{self, Selection};
+use gatehost::ledger::{Filter, Head, Ledger, Survey};
 use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
 use serde_json::json;
@@ -62,6 +62,10 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
         return Ok(Exit::NoVerdict);
     }
     let mut request = Request::new(&global.directory);
+    if let Some(rev) = committed(global, command)? {
+        // The policy that judged it is that of the commit before it.
+        request.selection = of_commit(&rev);
+    }
     request.gate.clone_from(&command.gate);
     request.policy = match (&command.config, &command.policy_from) {
         (Some(file), _) => Policy::File(file.clone()),
@@ -76,8 +80,18 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
         plan: planned.plan.digest(),
         accept_overrides: planned.overrides.accept,
         now: evidence::now(),
+        latest: ledger
+            .entries(&Filter { last: Some(1), ..Filter::default() })?
+            .pop()
+            .map(|entry| entry.at)
+            .unwrap_or_default(),
     };
     let answer = proof::answer(&entries, &question)?;
+    if let (Verification::Passed(entry), Some(rev)) = (&answer, committed(global, command)?) {
+        let commit = changes::base(&global.directory, &Selection::Base(rev)).map_err(gatehost::error::Error::from)?;
+        // A ledger that can only be read answers all the same.
+        let _ = commit.map(|commit| session::note_commit(&ledger, entry, &commit));
+    }
     let (verified, line, entry) = match &answer {
         Verification::Passed(entry) => {
             (true, format!("verified: passed in run {} (entry {})", entry.labels.run, entry.seq), Some(entry.seq))
@@ -107,12 +121,19 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
 
 /// The digest of what is looked up, and its base.
 fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Error> {
-    let folder = &global.directory;
-    let commit =
-        |rev: &str| session::digest_of(folder, &Selection::Between { from: format!("{rev}^"), to: rev.to_owned() });
+    let selection = committed(global, command)?.map_or(Selection::Changed, |rev| of_commit(&rev));
+    session::digest_of(&global.directory, &selection)
+}
+
+/// The commit that is looked up; nothing where it is what differs from the last one.
+fn committed(global: &Global, command: &Verify) -> Result<Option<String>, Error> {
     match &command.rev {
-        Some(rev) => commit(rev),
-        None if session::is_unchanged(folder)? => commit("HEAD"),
-        None => session::digest_of(folder, &Selection::Changed),
+        Some(rev) => Ok(Some(rev.clone())),
+        None => Ok(session::is_unchanged(&global.directory)?.then(|| "HEAD".to_owned())),
     }
+}
+
+/// What a commit changes.
+fn of_commit(rev: &str) -> Selection {
+    Selection::Between { from: format!("{rev}^"), to: rev.to_owned() }
 }

@@ -144,6 +144,23 @@ pub(super) struct Difference {
     pub(super) new: Option<Entry>,
 }
 
+/// What a stored tree has at a path, if it has something there. Only the folders on the way are read.
+pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Option<Entry>, Error> {
+    let format = objects.git_format();
+    let mut here = Entry { mode: Mode::Folder, id: tree };
+    for name in path.split('/') {
+        if here.mode != Mode::Folder {
+            return Ok(None);
+        }
+        let bytes = objects.read(&here.id, ObjectKind::Tree, "a folder that is looked into")?;
+        match parse(format, &bytes)?.get(name.as_bytes()) {
+            Some(entry) => here = *entry,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(here))
+}
+
 /// Returns every path that differs. Folders that have the same id on both sides are not looked into.
 pub(super) fn compare(
     objects: &mut Objects<'_>,

@@ -41,6 +41,7 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
             connection.prepare(&format!("SELECT {LINKS} FROM entry NOT INDEXED ORDER BY seq")).map_err(text)?;
         let mut rows = statement.query([]).map_err(text)?;
         let mut before = tail.base;
+        let mut pruned = None;
         while let Some(row) = rows.next().map_err(text)? {
             // Borrowed from the row: nothing is copied for an entry that nobody asks for.
             let column = |index| row.get_ref(index).and_then(|value| Ok(value.as_str()?));
@@ -62,8 +63,13 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
             if labels[TREE] == tree {
                 found.push(seq);
             }
+            if kind == EntryKind::Prune.as_str() {
+                pruned = Some(seq);
+            }
             before = Head { seq, hash };
         }
+        let pruned = rows::at(connection, pruned.as_slice()).map_err(|error| error.to_string())?;
+        begins(&tail, pruned.first().and_then(|entry| entry.read().ok()), &mut damages);
         ends(connection, &tail, before, anchors, &mut damages);
         Ok(())
     };
@@ -129,12 +135,7 @@ fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusq
             pruned = entry.read::<Pruned>().ok();
         }
     }
-    // Where the chain begins is said by an entry of the chain itself.
-    let base = pruned.map_or((0, chain::Hash::ZERO.to_string()), |pruned| (pruned.last, pruned.last_hash));
-    if base != (tail.base.seq, tail.base.hash.to_string()) {
-        let message = format!("the ledger begins after entry {}, and no entry says why", tail.base.seq);
-        damages.push(Damage::new(tail.base.seq + 1, DamageKind::Removed, message));
-    }
+    begins(tail, pruned, damages);
     let orphans = "SELECT count(*) FROM body WHERE seq NOT IN (SELECT seq FROM entry)";
     let orphans: i64 = connection.query_row(orphans, [], |row| row.get(0))?;
     if orphans > 0 {
@@ -167,6 +168,15 @@ fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, damages: &
         altered("its content is missing");
     } else if chain::digest(&entry.body) != digest {
         altered("its content is not what was appended");
+    }
+}
+
+/// Whether the chain begins where the last `prune` entry says that it does.
+fn begins(tail: &Tail, pruned: Option<Pruned>, damages: &mut Vec<Damage>) {
+    let base = pruned.map_or((0, Hash::ZERO.to_string()), |pruned| (pruned.last, pruned.last_hash));
+    if base != (tail.base.seq, tail.base.hash.to_string()) {
+        let message = format!("the ledger begins after entry {}, and no entry says why", tail.base.seq);
+        damages.push(Damage::new(tail.base.seq + 1, DamageKind::Removed, message));
     }
 }
 

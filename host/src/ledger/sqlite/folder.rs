@@ -13,7 +13,10 @@ const ANCHOR: &str = "ledger.head";
 /// Makes the folder if it is not there, and the database, readable for its owner alone.
 pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     let refused = |why: &str| LedgerError::Folder { folder: folder.to_owned(), why: why.to_owned() };
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    // A folder whose name is not on the disk is lost with all that is in it.
+    let made = made.and_then(|()| missing.iter().filter_map(|folder| folder.parent()).try_for_each(sync));
     made.and_then(|()| fs::metadata(folder)).map_err(|error| refused(&error.to_string())).and_then(|found| {
         if found.uid() != rustix::process::geteuid().as_raw() {
             return Err(refused("it belongs to another user"));
@@ -26,9 +29,16 @@ pub(super) fn prepare(folder: &Path) -> Result<&Path, LedgerError> {
     // Only if it is new: closing a file that SQLite has open would end the locks of this process.
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(folder.join(super::FILE), flags, Mode::RUSR | Mode::WUSR) {
-        Ok(_) | Err(rustix::io::Errno::EXIST) => Ok(folder),
+        Ok(_) => sync(folder).map(|()| folder).map_err(|error| refused(&error.to_string())),
+        Err(rustix::io::Errno::EXIST) => Ok(folder),
         Err(error) => Err(refused(&error.to_string())),
     }
+}
+
+/// Wait until the names in a folder are on the disk.
+fn sync(folder: &Path) -> std::io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    fs::File::open(folder)?.sync_all()
 }
 
 /// How far the ledger had come when the file was last written, if that is known.

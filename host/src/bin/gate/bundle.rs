@@ -1,0 +1,128 @@
+//! `gate bundle` and `gate replay`: a run in one file, and that file repeated.
+
+use crate::args::{Format, Global};
+use crate::error::{Error, Make as _};
+use crate::{Exit, evidence, setup};
+use anyhow::Context;
+use clap::Args;
+use gatehost::bundle::{self, Replayed};
+use gatehost::environment::Environment;
+use gatehost::text::clean_line;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The most bytes of a bundle that are read.
+const MAX_BYTES: u64 = 1 << 30;
+/// The most differences that are told.
+const MOST: usize = 20;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A bundle holds the policy, the files that were judged, what commands and models said, and the entry of the ledger. The files \
+are taken from the working tree, or from the commit that holds them, and only if they are those that were judged. It holds \
+what was under review: hand it only to those who may see that.
+
+Examples:
+  gate bundle > run.bundle            the last run of this project
+  gate bundle 01hx --output run.bundle")]
+pub(crate) struct Bundle {
+    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    run: Option<String>,
+    /// Write it to this new file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The gate of the bundle runs again, on the files in it. No command is run and no model is asked: what they said is in the \
+bundle. Exits with 0 if that gives the same record, and with 1 if it does not.
+
+Example:
+  gate replay run.bundle")]
+pub(crate) struct Replay {
+    /// The bundle; - for standard input
+    bundle: PathBuf,
+    /// How to print what it came to
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn bundle(global: &Global, command: &Bundle) -> Result<Exit, Error> {
+    let (ledger, project) = evidence::open(global)?;
+    let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
+    let bundle = bundle::make(&ledger, &entry, &global.directory)?;
+    let write = |out: &mut dyn Write| -> io::Result<()> {
+        serde_json::to_writer(&mut *out, &bundle).map_err(io::Error::from)?;
+        writeln!(out)?;
+        out.flush()
+    };
+    match &command.output {
+        None => write(&mut BufWriter::new(io::stdout().lock()))?,
+        Some(file) => {
+            let path = global.directory.join(file);
+            let made = File::options().write(true).create_new(true).mode(0o600).open(path);
+            let written = made.and_then(|file| write(&mut BufWriter::new(file)));
+            written.with_context(|| format!("cannot write `{}`", file.display())).map_err(Error::mistake)?;
+        }
+    }
+    Ok(Exit::Pass)
+}
+
+pub(crate) fn replay(global: &Global, command: &Replay) -> Result<Exit, Error> {
+    let unreadable = || format!("cannot read the bundle `{}`", command.bundle.display());
+    let source: Box<dyn Read> = match command.bundle.to_str() {
+        Some("-") => Box::new(io::stdin().lock()),
+        _ => Box::new(open(&global.directory.join(&command.bundle)).with_context(unreadable).map_err(Error::mistake)?),
+    };
+    let bundle: bundle::Bundle = serde_json::from_reader(BufReader::new(source.take(MAX_BYTES)))
+        .with_context(unreadable)
+        .map_err(|error| Error::mistake(error).hint("`gate bundle` writes what this reads".to_owned()))?;
+    let host = setup::host(global, &Environment::of_process())?;
+    let replayed = setup::wait(bundle::replay(&host, &bundle))?;
+    print(&replayed, command.format)?;
+    Ok(if replayed.differences.is_empty() { Exit::Pass } else { Exit::Fail })
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+fn print(replayed: &Replayed, format: Format) -> io::Result<()> {
+    let Replayed { recorded, record, differences } = replayed;
+    let mut out = io::stdout().lock();
+    let same = differences.is_empty();
+    if format == Format::Json {
+        let (run, status) = (&recorded.run, recorded.status);
+        let told = json!({
+            "version": 1, "same": same, "run": run, "status": status, "replayed": record.status,
+            "differences": differences, "record": record,
+        });
+        return writeln!(out, "{told:#}");
+    }
+    if same {
+        writeln!(out, "same: replaying run {} gives its record again ({})", recorded.run, recorded.status)?;
+    } else {
+        writeln!(
+            out,
+            "differs: run {} came to `{}`, and the replay to `{}`",
+            recorded.run, recorded.status, record.status
+        )?;
+    }
+    for difference in differences.iter().take(MOST) {
+        let shown = |value: &serde_json::Value| clean_line(&value.to_string(), 120);
+        let (one, two) = (shown(&difference.recorded), shown(&difference.replayed));
+        writeln!(out, "  {}: {one}, now {two}", clean_line(&difference.at, 200))?;
+    }
+    if differences.len() > MOST {
+        writeln!(out, "  … and {} more", differences.len() - MOST)?;
+    }
+    if recorded.host.build != record.host.build {
+        writeln!(out, "note: it was recorded by another build of gate ({})", recorded.host.version)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! A run in one file: the policy, what was judged, what commands and models said, and the entry of the ledger. Replaying it
+//! gives the same record elsewhere, so that a dispute about a verdict ends in one command.
+//!
+//! The bytes that were judged are not kept by a run. They are taken from where they still are, the working tree or a commit,
+//! and only if they have the digest that the record names.
+
+mod replay;
+
+pub use replay::{Difference, Replayed, replay};
+
+use crate::changes::{self, Needs, Selection};
+use crate::error::Error;
+use crate::ledger::body::Committed;
+use crate::ledger::{Entry, EntryKind, Filter, Ledger};
+use crate::record::Record;
+use crate::session::{Given, Kept, Policy, PolicyFiles, Request, policy_files, tree_digest};
+use crate::submission::Submission;
+use crate::text::clean_line;
+use crate::workspace::Workspace;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The version of the shape of a bundle.
+const VERSION: u32 = 1;
+/// The most bytes of files that a bundle holds.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A run, with everything that it takes to repeat it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bundle {
+    /// The version of this shape.
+    pub version: u32,
+    /// The entry of the run in the ledger. Its body is the record.
+    pub entry: BundledEntry,
+    /// What decided the run besides the files and the policy.
+    given: Given,
+    /// The files of the policy, gate.toml among them; none for the default gate.
+    policy: BTreeMap<String, String>,
+    /// The files of the work that verifiers could see, by path.
+    work: BTreeMap<String, BundledFile>,
+    /// What commands came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commands: Option<String>,
+    /// What models answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    models: Option<String>,
+}
+
+/// An entry of the ledger, with its bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundledEntry {
+    /// Its number.
+    pub seq: u64,
+    /// When it was appended.
+    pub at: String,
+    /// Whose it is.
+    pub project: crate::ledger::Project,
+    /// What it is found by.
+    pub labels: crate::ledger::Labels,
+    /// The hash of the entry before it.
+    pub prev: crate::ledger::Hash,
+    /// Its hash.
+    pub hash: crate::ledger::Hash,
+    /// Its bytes, in base64.
+    body: String,
+}
+
+impl BundledEntry {
+    fn of(entry: &Entry) -> Self {
+        let Entry { seq, at, project, labels, prev, hash, body, .. } = entry.clone();
+        Self { seq, at, project, labels, prev, hash, body: STANDARD.encode(body) }
+    }
+
+    /// The entry, if its hash is that of what it holds.
+    pub fn entry(&self) -> Result<Entry, Error> {
+        let Self { seq, at, project, labels, prev, hash, body } = self.clone();
+        let altered = || Error::input("the bundle was altered: its entry does not have the hash that it names");
+        let body = STANDARD.decode(body).map_err(|_| altered())?;
+        let entry = Entry { seq, at, project, kind: EntryKind::Run, labels, prev, hash, body };
+        if entry.is_intact() { Ok(entry) } else { Err(altered()) }
+    }
+}
+
+/// A file of the work.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BundledFile {
+    /// `file`, `program` or `link`.
+    kind: String,
+    /// Its bytes, or the path that the link leads to, in base64.
+    content: String,
+}
+
+/// Put a run into a bundle. `folder` is in the project of the run.
+pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path) -> Result<Bundle, Error> {
+    let record = entry.record()?;
+    let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
+    let state = ledger.folder().ok_or_else(|| gone("this ledger keeps nothing beside its entries"))?;
+    let kept = Kept::of(&state, &record.run);
+    let given = kept.given().map_err(|error| gone("what it was given is no longer kept").because(error))?;
+    let policy = policy(&record, folder)?;
+    let submission = submission(&given.submission)?;
+    let work = work(ledger, &record, &submission, &given.paths, folder)?;
+    let tape = |path: &Path| std::fs::read_to_string(path).ok();
+    Ok(Bundle {
+        version: VERSION,
+        entry: BundledEntry::of(entry),
+        commands: tape(&kept.commands()),
+        models: tape(&kept.models()),
+        given,
+        policy,
+        work,
+    })
+}
+
+/// The submission that was judged. What only the host may say is put back by hand.
+fn submission(kept: &Value) -> Result<Submission, Error> {
+    let mut document = kept.clone();
+    let mut source = None;
+    if let Some(fields) = document.as_object_mut() {
+        fields.remove("evidence");
+        fields.remove("tree_digest");
+        source = fields.get_mut("task").and_then(Value::as_object_mut).and_then(|task| task.remove("source"));
+    }
+    let unreadable = |error: serde_json::Error| Error::input("the submission in it cannot be read").because(error);
+    let mut submission: Submission = serde_json::from_value(document).map_err(unreadable)?;
+    if let (Some(task), Some(source)) = (submission.task.as_mut(), source) {
+        task.source = crate::submission::TaskSource::named(source.as_str().unwrap_or_default());
+    }
+    Ok(submission)
+}
+
+/// The files of the policy that judged the run.
+fn policy(record: &Record, folder: &Path) -> Result<BTreeMap<String, String>, Error> {
+    let mut request = Request::new(folder);
+    request.policy = match (record.policy.source.as_str(), &record.policy.commit) {
+        ("default", _) => return Ok(BTreeMap::new()),
+        ("flags", _) => {
+            return Err(Error::input("its verifiers were named on the command line, and are not kept")
+                .hint("write them into a gate.toml, and run that".to_owned()));
+        }
+        (_, Some(commit)) => Policy::Commit(commit.clone()),
+        (_, None) if record.policy.name.ends_with("gate.toml") => Policy::Nearest,
+        (_, None) => Policy::File(record.policy.name.clone().into()),
+    };
+    let PolicyFiles { digest, files } = policy_files(&request)?;
+    if digest != record.policy.digest {
+        return Err(Error::input("the configuration that judged it is no longer here")
+            .hint("check out the commit that it was judged on".to_owned()));
+    }
+    Ok(files.into_iter().map(|(path, bytes)| (path, STANDARD.encode(bytes))).collect())
+}
+
+/// The files that verifiers could see: those that were judged, and where one could read the work, all others.
+fn work(
+    ledger: &dyn Ledger,
+    record: &Record,
+    submission: &Submission,
+    paths: &[String],
+    folder: &Path,
+) -> Result<BTreeMap<String, BundledFile>, Error> {
+    let root = changes::root(folder)?.unwrap_or_else(|| folder.to_owned());
+    let noted = Filter { run: Some(record.run.clone()), ..Filter::default().kinds(&[EntryKind::Commit]) };
+    let commits = ledger.entries(&noted)?;
+    let commits = commits.iter().map(|entry| Ok(entry.read::<Committed>()?.commit_sha));
+    let commits = commits.collect::<Result<Vec<String>, Error>>()?.into_iter().chain(record.selection.to.clone());
+    let has_it = |root: &Path| -> Option<Workspace> {
+        let workspace = Workspace::open(root).ok()?;
+        (tree_digest(submission, &workspace) == record.tree).then_some(workspace)
+    };
+    let reads_all = record.gate.walk().filter_map(|node| node.verifier.as_ref());
+    let reads_all = reads_all.into_iter().any(|verifier| verifier.grants.iter().any(|grant| grant == "workspace"));
+    // What a link leads to is judged under the name of the link.
+    let leads_on = |workspace: &Workspace| reads_all || paths.iter().any(|path| workspace.link_target(path).is_ok());
+    if let Some(workspace) = has_it(&root) {
+        let all = match leads_on(&workspace) {
+            true => changes::collect(folder, &Selection::All, Needs::default())?
+                .paths()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            false => Vec::new(),
+        };
+        return files(&workspace, paths.iter().cloned().chain(all));
+    }
+    for commit in commits {
+        let Ok(stored) = changes::checkout(&root, &commit) else { continue };
+        if let Some(workspace) = has_it(stored.path()) {
+            let all = if leads_on(&workspace) { changes::below(stored.path())? } else { Vec::new() };
+            return files(&workspace, paths.iter().cloned().chain(all));
+        }
+    }
+    Err(Error::input(format_args!("run {} cannot be bundled: the bytes that it judged are no longer here", record.run))
+        .hint("bundle a run before the work changes, or once it is committed".to_owned()))
+}
+
+fn files(workspace: &Workspace, paths: impl Iterator<Item = String>) -> Result<BTreeMap<String, BundledFile>, Error> {
+    let mut files = BTreeMap::new();
+    let mut left = MAX_BYTES;
+    for path in paths {
+        let (kind, bytes) = match workspace.link_target(&path) {
+            Ok(target) => ("link", target.into_bytes()),
+            Err(_) => match workspace.read_with_mode(&path, left) {
+                Ok((bytes, executable)) => (if executable { "program" } else { "file" }, bytes),
+                // A folder, such as another repository, has no bytes here.
+                Err(crate::workspace::Error::WrongKind(_)) => continue,
+                Err(error) => {
+                    let what = format!("`{}` cannot be bundled", clean_line(&path, 200));
+                    return Err(Error::input(what).because(std::io::Error::other(error.to_string())));
+                }
+            },
+        };
+        left = left.saturating_sub(bytes.len() as u64);
+        files.insert(path, BundledFile { kind: kind.to_owned(), content: STANDARD.encode(bytes) });
+    }
+    Ok(files)
+}

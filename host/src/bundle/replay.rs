@@ -1,0 +1,222 @@
+//! Repeating a run from a bundle, and what differs.
+
+use super::{Bundle, BundledFile, VERSION, submission};
+use crate::commands::CommandTape;
+use crate::error::Error;
+use crate::record::Record;
+use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, Unread, Work};
+use crate::submission::Submission;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::Value;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What replaying a bundle came to.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The record of the run in the bundle.
+    pub recorded: Record,
+    /// The record of the replay.
+    pub record: Record,
+    /// What differs; empty where both are the same.
+    pub differences: Vec<Difference>,
+}
+
+/// Something that differs between two records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Where, as a JSON pointer.
+    pub at: String,
+    /// What the bundle has there.
+    pub recorded: Value,
+    /// What the replay has there.
+    pub replayed: Value,
+}
+
+/// Fields that no two runs share, or that only say how a run came to its answers.
+const VOLATILE: [&str; 18] = [
+    "run",
+    "started",
+    "started_ms",
+    "duration_ms",
+    "cached",
+    "established",
+    "replayed",
+    "requests",
+    "sandbox",
+    "question_sha256",
+    "answer_sha256",
+    "host",
+    "selection",
+    "policy",
+    "retry",
+    "blocked_by",
+    "attempts",
+    "advice",
+];
+
+/// Run the gate of a bundle again, on what it holds. No command is run and no model is asked.
+pub async fn replay(host: &Host, bundle: &Bundle) -> Result<Replayed, Error> {
+    if bundle.version != VERSION {
+        return Err(Error::input(format_args!("expected a bundle of version {VERSION}, found {}", bundle.version)));
+    }
+    let recorded = bundle.entry.entry()?.record()?;
+    let failed = |error: io::Error| Error::host("cannot put the bundle into a temporary folder").because(error);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let root = folder.path().canonicalize().map_err(failed)?;
+    let request = request(bundle, &recorded, &root)?;
+    let record = host.run(request, ()).await?;
+    let mut differences = Vec::new();
+    compare("", &stable(&recorded), &stable(&record), &mut differences);
+    if record.policy.digest != recorded.policy.digest {
+        let of = |record: &Record| serde_json::json!(record.policy.digest);
+        differences.push(Difference {
+            at: "/policy/digest".to_owned(),
+            recorded: of(&recorded),
+            replayed: of(&record),
+        });
+    }
+    Ok(Replayed { recorded, record, differences })
+}
+
+fn request(bundle: &Bundle, recorded: &Record, root: &Path) -> Result<Request, Error> {
+    let failed = |error: io::Error| Error::host("cannot put the bundle into a temporary folder").because(error);
+    let (work, policy) = (root.join("work"), root.join("policy"));
+    fs::create_dir(&work).map_err(failed)?;
+    for (path, file) in &bundle.work {
+        put(&work, path, file)?;
+    }
+    let said: Submission = submission(&bundle.given.submission)?;
+    let mut request = Request::new(&work);
+    request.policy = if bundle.policy.is_empty() {
+        Policy::Nearest
+    } else {
+        for (path, content) in &bundle.policy {
+            put(&policy, path, &BundledFile { kind: "file".to_owned(), content: content.clone() })?;
+        }
+        Policy::File(policy.join(crate::session::POLICY_FILE))
+    };
+    request.gate = Some(recorded.gate.name.clone());
+    let tape = |name: &str, text: &Option<String>| -> Result<Option<std::path::PathBuf>, Error> {
+        let Some(text) = text else { return Ok(None) };
+        let path = root.join(name);
+        fs::write(&path, text).map_err(failed)?;
+        Ok(Some(path))
+    };
+    if let Some(path) = tape("models.jsonl", &bundle.models)? {
+        request.models = Recording::Replay(path);
+    }
+    // Without a tape, a command of the policy is not run either.
+    let commands = tape("commands.jsonl", &Some(bundle.commands.clone().unwrap_or_default()))?;
+    if let Some(path) = commands {
+        let tape = CommandTape::replay(&path).map_err(|error| Error::input(&error))?;
+        request.commands = Some(Arc::new(tape));
+    }
+    let given = &bundle.given;
+    request.work = match given.work.as_str() {
+        "asked" => Work::Asked,
+        "not-done" => Work::NotDone,
+        _ => Work::Unknown,
+    };
+    request.fail_fast = given.fail_fast;
+    request.checks = match given.left_out.is_empty() {
+        true => Checks::All,
+        false => Checks::Except(given.left_out.iter().cloned().collect()),
+    };
+    request.unread = Unread::Ignore;
+    request.use_cache = false;
+    request.repeat = Some(Arc::new(Repeat {
+        changes: said.changes.clone(),
+        base: given.base.clone(),
+        from_git: given.from_git,
+        paths: given.paths.clone(),
+        predecessor_unpassed: given.predecessor_unpassed,
+        touched: touched(recorded),
+    }));
+    request.submission = said;
+    Ok(request)
+}
+
+/// The paths of the policy that the change touched, as the record tells.
+fn touched(recorded: &Record) -> Vec<String> {
+    let findings = recorded.gate.walk().flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
+    let touched = findings.filter(|finding| finding.code == "policy.touched");
+    touched.filter_map(|finding| Some(finding.place.as_ref()?.path.clone())).collect()
+}
+
+/// Write a file of a bundle below a folder. A path that leads out of it is refused.
+fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
+    let bad = || {
+        Error::input(format_args!(
+            "the bundle holds `{}`, which is no file that it may",
+            crate::text::clean_line(path, 200)
+        ))
+    };
+    if !crate::workspace::is_inside(path) {
+        return Err(bad());
+    }
+    let bytes = STANDARD.decode(&file.content).map_err(|_| bad())?;
+    let target = folder.join(path);
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(target.parent().unwrap_or(folder))?;
+        // What would be written through a link of the bundle leads elsewhere.
+        if target.parent().is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real != *parent)) {
+            return Err(io::Error::other("a folder above it is a link"));
+        }
+        let mode = match file.kind.as_str() {
+            "link" => return symlink(std::ffi::OsStr::new(&*String::from_utf8_lossy(&bytes)), &target),
+            "program" => 0o755,
+            _ => 0o644,
+        };
+        fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&target)?.write_all(&bytes)
+    };
+    write().map_err(|error| bad().because(error))
+}
+
+/// A record without what differs from run to run.
+fn stable(record: &Record) -> Value {
+    let mut value = serde_json::to_value(record).unwrap_or_default();
+    strip(&mut value);
+    value
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| !VOLATILE.contains(&name.as_str()));
+            if let Some(Value::Array(marks)) = fields.get_mut("marks") {
+                marks.retain(|mark| mark != "replayed");
+            }
+            if fields.get("marks").is_some_and(|marks| marks.as_array().is_some_and(Vec::is_empty)) {
+                fields.remove("marks");
+            }
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+fn compare(at: &str, recorded: &Value, replayed: &Value, found: &mut Vec<Difference>) {
+    match (recorded, replayed) {
+        (Value::Object(one), Value::Object(two)) => {
+            let names: std::collections::BTreeSet<&String> = one.keys().chain(two.keys()).collect();
+            for name in names {
+                let (one, two) = (one.get(name).unwrap_or(&Value::Null), two.get(name).unwrap_or(&Value::Null));
+                compare(&format!("{at}/{name}"), one, two, found);
+            }
+        }
+        (Value::Array(one), Value::Array(two)) if one.len() == two.len() => {
+            for (index, (one, two)) in one.iter().zip(two).enumerate() {
+                compare(&format!("{at}/{index}"), one, two, found);
+            }
+        }
+        _ if recorded == replayed => {}
+        _ => found.push(Difference { at: at.to_owned(), recorded: recorded.clone(), replayed: replayed.clone() }),
+    }
+}

@@ -1,0 +1,143 @@
+//! Red, then green: what a command proves by its success on the work, it proves only if it fails without the change.
+//!
+//! The files of the base are put into a folder of their own, and the command runs there as it runs in the work. What git does
+//! not know and the base does not have, such as `node_modules`, is linked from the work, where it can be read: a command that
+//! fails for want of its dependencies has shown nothing.
+
+use crate::changes::{self, Stored};
+use crate::commands::{Commands, Ending, NoResult, Ran};
+use crate::config::Command;
+use crate::plan;
+use crate::submission::Submission;
+use crate::verdict::{Class, Failure, Finding, Level, Status, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The repository of the work, and the commit that the work is relative to.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// The root of the repository.
+    pub repository: PathBuf,
+    /// The commit, in full.
+    pub commit: String,
+}
+
+/// Run on the base what passed on the work. Returns what was run there, and the verdict of the check.
+pub(super) async fn confirm(
+    commands: &Arc<Commands>,
+    base: Option<&Base>,
+    submission: &Submission,
+    check: &plan::Check,
+    ran: &[Ran],
+    passed: Verdict,
+) -> (Vec<Ran>, Verdict) {
+    let names: BTreeSet<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
+    if names.is_empty() {
+        return (Vec::new(), abstain("nothing was run, so there is nothing to hold against the base"));
+    }
+    let mut on_base = Vec::new();
+    for name in names {
+        match run(commands, base, submission, name).await {
+            Ok(ran) => on_base.push(Ran { on_base: true, ..ran }),
+            Err(Unrunnable::NoBase) => {
+                return (
+                    on_base,
+                    abstain("`red_green` runs the command on the base, and there is no commit to compare with"),
+                );
+            }
+            Err(Unrunnable::NoResult(error)) => {
+                return (on_base, Verdict::from(Failure::new(error.kind(), error.to_string())));
+            }
+        }
+    }
+    let verdict = on_base.iter().find_map(|ran| not_red(check, ran)).unwrap_or(passed);
+    (on_base, verdict)
+}
+
+/// Why a command on the base shows nothing about the change, if it does not.
+fn not_red(check: &plan::Check, ran: &Ran) -> Option<Verdict> {
+    let line = ran.argv.join(" ");
+    match ran.ending {
+        // 126 and 127 are a shell's words for a program that it cannot run.
+        Ending::Exited(code) if code != 0 && code != 126 && code != 127 => None,
+        Ending::Exited(0) => {
+            let message = format!("`{line}` ends with 0 on the base too, so it does not show what the change does");
+            let hint = "add a test that fails without the change, or run one that does";
+            let finding =
+                Finding { hint: Some(hint.to_owned()), ..Finding::new("red-green.not-red", Level::Error, message) };
+            let summary = format!("the command of `{}` passes without the change", check.check);
+            Some(Verdict {
+                summary,
+                findings: vec![finding],
+                class: Some(Class::VerifyFailure),
+                ..Verdict::of(Status::Fail)
+            })
+        }
+        ending => {
+            let how = match ending {
+                Ending::Exited(code) => format!("ended with {code}, as a program that cannot be run does"),
+                Ending::Signalled(signal) => format!("was ended by signal {signal}"),
+                Ending::TimedOut => "was stopped at its time limit".to_owned(),
+            };
+            Some(abstain(&format!("on the base, `{line}` {how}: that does not show what the change does")))
+        }
+    }
+}
+
+fn abstain(summary: &str) -> Verdict {
+    Verdict { summary: summary.to_owned(), ..Verdict::of(Status::Abstain) }
+}
+
+enum Unrunnable {
+    NoBase,
+    NoResult(NoResult),
+}
+
+async fn run(
+    commands: &Arc<Commands>,
+    base: Option<&Base>,
+    submission: &Submission,
+    name: &str,
+) -> Result<Ran, Unrunnable> {
+    if commands.is_replayed() {
+        return commands.run(name, Vec::new()).await.map_err(Unrunnable::NoResult);
+    }
+    let (base, command) = base.cloned().zip(commands.declared(name).cloned()).ok_or(Unrunnable::NoBase)?;
+    let changed: BTreeSet<String> = submission.changes.iter().filter_map(|change| first(&change.path)).collect();
+    let failed = |why: String| Unrunnable::NoResult(NoResult::not_started(format!("on the base: {why}")));
+    let prepared = tokio::task::spawn_blocking(move || prepare(&base, command, &changed)).await;
+    let (stored, command) =
+        prepared.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+    let declared = BTreeMap::from([(name.to_owned(), command)]);
+    let there = commands.elsewhere(declared, stored.path().to_owned());
+    there.run(name, Vec::new()).await.map_err(Unrunnable::NoResult)
+}
+
+fn first(path: &str) -> Option<String> {
+    path.split('/').next().map(str::to_owned)
+}
+
+/// The files of the base in a folder, and the command as it is to be run there.
+fn prepare(base: &Base, mut command: Command, changed: &BTreeSet<String>) -> io::Result<(Stored, Command)> {
+    let stored = changes::checkout(&base.repository, &base.commit).map_err(io::Error::other)?;
+    let written: BTreeSet<String> = command.write.iter().filter_map(|path| first(path)).collect();
+    for entry in std::fs::read_dir(&base.repository)? {
+        let name = entry?.file_name();
+        let (Some(text), there) = (name.to_str(), stored.path().join(&name)) else { continue };
+        let is_known = text == ".git" || changed.contains(text) || written.contains(text);
+        if !is_known && there.symlink_metadata().is_err() {
+            link(&base.repository.join(&name), &there, &mut command)?;
+        }
+    }
+    Ok((stored, command))
+}
+
+fn link(from: &Path, to: &Path, command: &mut Command) -> io::Result<()> {
+    // What is not UTF-8 cannot be named in a configuration either.
+    let Some(shown) = from.to_str() else { return Ok(()) };
+    command.read.push(shown.to_owned());
+    symlink(from, to)
+}

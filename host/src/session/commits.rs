@@ -1,0 +1,47 @@
+//! Which commit holds what a run passed: noted once, when it is seen.
+
+use crate::changes::Selection;
+use crate::error::Error;
+use crate::ledger::body::Committed;
+use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
+use crate::verdict::Status;
+use std::path::Path;
+
+/// Note the commit `head` where it holds what the last pass of the project judged, on the same base.
+pub(super) fn note_last(ledger: &dyn Ledger, project: &Project, folder: &Path, head: &str) -> Result<(), Error> {
+    let passed = Filter {
+        status: Some(Status::Pass.as_str().to_owned()),
+        last: Some(1),
+        ..Filter::of(project).kinds(&[EntryKind::Run])
+    };
+    let Some(entry) = ledger.entries(&passed)?.pop() else { return Ok(()) };
+    let record = entry.record()?;
+    if record.base.is_none() || record.base.as_deref() == Some(head) || is_noted(ledger, &record.run)? {
+        return Ok(());
+    }
+    // The first commit has none before it; and what cannot be compared is not what was passed.
+    let changes = Selection::Between { from: format!("{head}^"), to: head.to_owned() };
+    let Ok((tree, base)) = super::digest_of(folder, &changes) else { return Ok(()) };
+    if (&tree, &base) == (&record.tree, &record.base) {
+        note(ledger, &entry, head)?;
+    }
+    Ok(())
+}
+
+/// Note the commit that holds what a run passed, unless that is known.
+pub fn note(ledger: &dyn Ledger, passed: &Entry, commit: &str) -> Result<(), Error> {
+    if is_noted(ledger, &passed.labels.run)? {
+        return Ok(());
+    }
+    let (run, tree) = (passed.labels.run.clone(), passed.labels.tree.clone());
+    let committed = Committed { run, tree, commit_sha: commit.to_owned() };
+    let labels = Labels { status: String::new(), class: String::new(), ..passed.labels.clone() };
+    let entry = NewEntry::new(EntryKind::Commit, labels, &committed)?;
+    ledger.append(&passed.project, vec![entry], Durability::Process)?;
+    Ok(())
+}
+
+fn is_noted(ledger: &dyn Ledger, run: &str) -> Result<bool, Error> {
+    let noted = Filter { run: Some(run.to_owned()), last: Some(1), ..Filter::default().kinds(&[EntryKind::Commit]) };
+    Ok(!ledger.entries(&noted)?.is_empty())
+}

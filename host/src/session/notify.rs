@@ -1,0 +1,53 @@
+//! Telling a person that one is needed: by a command of the configuration, confined as all are.
+//!
+//! The command finds what it is about on its standard input, as one JSON document. Whatever becomes of it changes nothing
+//! about the run; that it was run, and how it ended, is an entry of the ledger.
+
+use crate::commands::{Commands, Ending};
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::error::Error;
+use crate::ledger::body::{Escalation, Note};
+use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, NewEntry};
+use crate::text::clean_line;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Run the command of `[escalation] notify`, if there is one, about an escalation.
+pub(crate) async fn notify(
+    config: &Config,
+    environment: &Environment,
+    root: PathBuf,
+    ledger: &dyn Ledger,
+    asked: &Entry,
+) -> Result<(), Error> {
+    let Some(name) = &config.escalation.notify else { return Ok(()) };
+    let Some(command) = config.commands.get(name) else { return Ok(()) };
+    let Escalation { level, trigger, why, offers } = asked.read()?;
+    let labels = &asked.labels;
+    let told = json!({
+        "entry": asked.seq, "at": asked.at, "project": asked.project, "run": labels.run, "task": labels.task,
+        "group": labels.group, "gate": labels.gate, "status": labels.status, "class": labels.class,
+        "level": level, "trigger": trigger, "why": why, "offers": offers,
+        "answer_with": offers.iter().map(|offer| format!("gate resume --{offer} --entry {}", asked.seq)).collect::<Vec<_>>(),
+    });
+    let commands = Commands::new(BTreeMap::from([(name.clone(), command.clone())]), root);
+    let ran = commands.with_environment(environment.clone()).run(name, told.to_string().into_bytes()).await;
+    let text = match ran {
+        Ok(ran) => match ran.ending {
+            Ending::Exited(0) => format!("`{name}` told a person about entry {}", asked.seq),
+            Ending::Exited(code) => format!("`{name}` ended with {code}, so that perhaps nobody was told"),
+            Ending::Signalled(signal) => {
+                format!("`{name}` was ended by signal {signal}, so that perhaps nobody was told")
+            }
+            Ending::TimedOut => format!("`{name}` was stopped at its time limit, so that perhaps nobody was told"),
+        },
+        Err(error) => format!("`{name}` could not be run, so nobody was told: {}", clean_line(&error.to_string(), 300)),
+    };
+    let note = Note { text, ..Note::default() };
+    let labels = Labels { status: "notify".to_owned(), ..labels.clone() };
+    let entry = NewEntry::new(EntryKind::Note, labels, &note)?;
+    ledger.append(&asked.project, vec![entry], Durability::Process)?;
+    Ok(())
+}

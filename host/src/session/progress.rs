@@ -1,0 +1,88 @@
+//! `[progress] file`: a log of reviews that people and planning agents read, in the form that they know. Appended to, and never
+//! read back: the ledger alone decides.
+
+use crate::outcome::{Node, Outcome, SkipReason};
+use crate::plan::Plan;
+use crate::record::Record;
+use crate::text::clean_line;
+use crate::verdict::{Level, Status};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The most findings that are told.
+const MOST: usize = 3;
+
+/// Append what a run has to say about reviews, if it has anything to say.
+pub(super) fn append(file: &Path, plan: &Plan, record: &Record, reviews: u32) -> io::Result<()> {
+    let text = text(plan, record, reviews);
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut options = std::fs::OpenOptions::new();
+    // The work is its author's, and so are the links in it. A pipe is not waited for.
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
+    let mut file = options.append(true).create(true).custom_flags(flags.cast_signed()).open(file)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    // At once, so that two gates do not write into each other's lines.
+    file.write_all(text.as_bytes())
+}
+
+/// `reviews` is the number of this review of the task.
+fn text(plan: &Plan, record: &Record, reviews: u32) -> String {
+    let asking =
+        |check: &crate::plan::Check| check.grants.iter().any(|grant| matches!(grant, crate::config::Grant::Model(_)));
+    let reviewers: BTreeSet<&str> =
+        plan.checks().filter(|check| asking(check)).map(|check| check.check.as_str()).collect();
+    if reviewers.is_empty() {
+        return String::new();
+    }
+    let asked: Vec<&Node> = record.checks().filter(|node| !node.shadow && !node.models.is_empty()).collect();
+    if asked.is_empty() {
+        let skipped =
+            record.gate.walk().find(|node| node.skipped == Some(SkipReason::NotDue) || node.next_due.is_some());
+        return match skipped.map(|node| node.next_due) {
+            Some(Some(next)) => format!("\nSkipping artifact review (next at task {next})\n"),
+            Some(None) => "\nSkipping artifact review\n".to_owned(),
+            None => String::new(),
+        };
+    }
+    let is = |outcome: Outcome| asked.iter().any(|node| node.outcome == outcome);
+    let status = match record.status {
+        _ if is(Outcome::Fail) => "REVIEW_FAIL",
+        Status::Pass if is(Outcome::Abstain) || is(Outcome::Error) => "REVIEW_PASS (no signal)",
+        _ if is(Outcome::Abstain) || is(Outcome::Error) => "REVIEW_FAIL (no signal)",
+        _ => "REVIEW_PASS",
+    };
+    let findings = asked.iter().flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
+    let mut findings: Vec<_> = findings.filter(|finding| finding.level != Level::Note).collect();
+    findings.sort_by_key(|finding| finding.level != Level::Error);
+    let told: Vec<String> = findings.iter().take(MOST).map(|finding| clean_line(&finding.message, 200)).collect();
+    let action = match (record.status, record.gate.escalated) {
+        (Status::Pass, _) if told.is_empty() => "proceeded",
+        (Status::Pass, _) => "warnings appended, proceeded",
+        (_, true) => "a person was asked",
+        _ => "sent back with feedback",
+    };
+    let task = record.task.as_ref();
+    let index = task.and_then(|task| task.index).map(|index| index.to_string());
+    let index = index.or_else(|| task.map(|task| clean_line(&task.id, 60)).filter(|id| !id.is_empty()));
+    let mut text = format!(
+        "\n### Review: execution (Task {}, Iteration {reviews})\n- Status: {status}\n- Findings:",
+        index.unwrap_or_else(|| "unknown".to_owned())
+    );
+    if told.is_empty() {
+        text.push_str(" none\n");
+    } else {
+        text.push('\n');
+        for finding in told {
+            let _ = writeln!(text, "  - {finding}");
+        }
+    }
+    let _ = writeln!(text, "- Action: {action}");
+    text
+}

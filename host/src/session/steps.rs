@@ -1,0 +1,84 @@
+//! The steps of a run that take their time, in the ledger: checks that run commands (`verify`) and that ask models
+//! (`review`). So it can be seen where a run is, and where it was when it was killed.
+//!
+//! Entries are appended by a thread of their own, since whoever tells of progress must not wait. The run's own entry comes
+//! after all of them. Where one cannot be written, neither can that, and the run is no pass.
+
+use crate::config::Grant;
+use crate::gate::GateEvent;
+use crate::ledger::body::{Ended, Process, Started};
+use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project};
+use crate::outcome::{Node, NodeKind};
+use crate::plan::{self, What};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+
+/// Appends entries about steps.
+pub(super) struct Steps {
+    labels: Labels,
+    send: Sender<NewEntry>,
+    writer: JoinHandle<Result<(), LedgerError>>,
+}
+
+impl Steps {
+    pub(super) fn new(ledger: Arc<dyn Ledger>, project: Project, labels: Labels) -> Self {
+        let (send, receive) = channel();
+        let writer = thread::spawn(move || {
+            receive.into_iter().try_for_each(|entry| {
+                ledger.append(&project, vec![entry], Durability::Process)?;
+                Ok(())
+            })
+        });
+        Self { labels, send, writer }
+    }
+
+    /// Take note of progress.
+    pub(super) fn observe(&self, event: GateEvent<'_>) {
+        let entry = match event {
+            GateEvent::Started { path, node } => self.started(path, node),
+            GateEvent::Finished { path, node } => self.ended(path, node),
+        };
+        if let Some(Ok(entry)) = entry {
+            // A writer that has ended early says why at the end.
+            let _ = self.send.send(entry);
+        }
+    }
+
+    fn started(&self, path: &str, node: &plan::Node) -> Option<Result<NewEntry, LedgerError>> {
+        let What::Check(check) = &node.what else { return None };
+        let step = step(check.grants.iter().map(ToString::to_string))?;
+        let started =
+            Started { step: step.to_owned(), check: path.to_owned(), process: Process::this(), ..Started::default() };
+        Some(NewEntry::new(EntryKind::StepStarted, self.labels.clone(), &started))
+    }
+
+    fn ended(&self, path: &str, node: &Node) -> Option<Result<NewEntry, LedgerError>> {
+        // One that was skipped never began.
+        let verifier = node.verifier.as_ref().filter(|_| node.kind == NodeKind::Check && node.started.is_some())?;
+        let step = step(verifier.grants.iter().cloned())?;
+        let outcome = node.outcome.as_str().to_owned();
+        let labels = Labels { status: outcome.clone(), ..self.labels.clone() };
+        let duration_ms = (node.duration.as_secs_f64() * 1e6).round() / 1e3;
+        let ended = Ended { step: step.to_owned(), check: path.to_owned(), outcome, duration_ms, ..Ended::default() };
+        Some(NewEntry::new(EntryKind::StepEnded, labels, &ended))
+    }
+
+    /// Wait until everything is appended.
+    pub(super) fn finish(self) -> Result<(), LedgerError> {
+        drop(self.send);
+        self.writer.join().unwrap_or_else(|_| Err(LedgerError::Unwritable("the writer of steps panicked".to_owned())))
+    }
+}
+
+/// Which step a check with these grants is.
+fn step(grants: impl Iterator<Item = String>) -> Option<&'static str> {
+    let grants: Vec<Grant> = grants.filter_map(|grant| grant.parse().ok()).collect();
+    if grants.iter().any(|grant| matches!(grant, Grant::Model(_))) {
+        Some("review")
+    } else if grants.iter().any(|grant| matches!(grant, Grant::Command(_))) {
+        Some("verify")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,240 @@
+//! Whose policy judges a change, what the ledger knows about tasks, and who is told.
+
+use super::Stage;
+use super::commands::{git, in_git, said, submit, submit_document};
+use gatehost::ledger::body::{Escalation, Note};
+use gatehost::ledger::{EntryKind, Filter, Ledger};
+use serde_json::{Value, json};
+use std::process::Output;
+
+const GATE: &str = "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
+
+fn write(stage: &Stage, path: &str, text: &str) {
+    let path = stage.work().join(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    std::fs::write(path, text).expect("written");
+}
+
+fn record(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(output)))
+}
+
+fn run(stage: &Stage, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = stage.run(&[&["run", "--format", "json"], arguments].concat());
+    (output.status.code(), record(&output))
+}
+
+/// The paths that `policy.touched` names.
+fn touched(record: &Value) -> Vec<String> {
+    let members = record["gate"]["children"].as_array().cloned().unwrap_or_default();
+    let policy = members.iter().find(|member| member["name"] == "policy");
+    let findings = policy.and_then(|policy| policy["verdict"]["findings"].as_array()).cloned().unwrap_or_default();
+    findings.iter().map(|finding| finding["place"]["path"].as_str().expect("a path").to_owned()).collect()
+}
+
+#[test]
+fn a_change_is_judged_by_the_policy_of_its_base_unless_there_is_none() {
+    let stage = Stage::new();
+    write(&stage, "gate.toml", GATE);
+    // Without a repository, and before the first commit, there is no other policy than that of the work.
+    let (code, first) = run(&stage, &[]);
+    assert_eq!((code, &first["policy"]["source"], &first["policy"]["commit"]), (Some(0), &json!("file"), &Value::Null));
+    git(&stage, "git init -q -b main .");
+    let (code, unborn) = run(&stage, &[]);
+    assert_eq!((code, &unborn["policy"]["commit"]), (Some(0), &Value::Null));
+    git(&stage, "git add . && git commit -qm first");
+    write(&stage, "a.json", "{\"a\": 1}\n");
+    let (code, same) = run(&stage, &[]);
+    assert_eq!((code, &same["policy"]["source"]), (Some(0), &json!("file")));
+    assert_eq!(same["policy"]["commit"], same["base"], "the base has the same policy");
+    // A weaker gate is judged by the old one, and needs a person.
+    write(&stage, "gate.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    let (code, weaker) = run(&stage, &[]);
+    assert_eq!((code, &weaker["policy"]["source"], &weaker["plan"]), (Some(3), &json!("base"), &same["plan"]));
+    assert_eq!(touched(&weaker), ["gate.toml"]);
+    write(&stage, "a.json", "{\n");
+    assert_eq!(run(&stage, &[]).0, Some(1), "the old gate finds it");
+    // As is one that is deleted, or put nearer.
+    write(&stage, "a.json", "{\"a\": 1}\n");
+    std::fs::remove_file(stage.work().join("gate.toml")).expect("removed");
+    assert_eq!(run(&stage, &[]).0, Some(3));
+    git(&stage, "git checkout -q gate.toml && mkdir sub");
+    write(&stage, "sub/gate.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    let nearer = stage.run(&["-C", "sub", "run", "--format", "json"]);
+    assert_eq!((nearer.status.code(), touched(&record(&nearer))), (Some(3), vec!["sub/gate.toml".to_owned()]));
+    // Also where git is told to ignore it: it is not a change then, and does not count all the same.
+    git(&stage, "echo sub/gate.toml >> .git/info/exclude");
+    let hidden = record(&stage.run(&["-C", "sub", "run", "--format", "json"]));
+    assert_eq!((&hidden["plan"], &hidden["policy"]["source"]), (&same["plan"], &json!("base")));
+}
+
+#[test]
+fn what_is_staged_is_judged_by_the_policy_of_the_last_commit() {
+    let stage = Stage::new();
+    write(&stage, "gate.toml", GATE);
+    in_git(&stage);
+    write(&stage, "a.json", "{\"a\": 1}\n");
+    git(&stage, "git add a.json");
+    write(&stage, "gate.toml", "[gate.default]\nall = [\"any\"]\n[check.any]\nverifier = \"merge-markers\"\n");
+    let (code, unstaged) = run(&stage, &["--staged"]);
+    assert_eq!((code, &unstaged["policy"]["source"]), (Some(0), &json!("base")), "it is not a part of the change");
+    git(&stage, "git add gate.toml");
+    let (code, staged) = run(&stage, &["--staged"]);
+    assert_eq!((code, touched(&staged)), (Some(3), vec!["gate.toml".to_owned()]));
+}
+
+#[test]
+fn protected_paths_documents_and_components_need_a_person() {
+    let stage = Stage::new();
+    let gate = format!("protected = [\"tests/**\"]\n{GATE}settings_files = {{}}\n");
+    write(&stage, "gate.toml", &gate.replace("settings_files = {}\n", ""));
+    write(&stage, "tests/a.json", "{}\n");
+    in_git(&stage);
+    write(&stage, "a.json", "[1]\n");
+    assert_eq!(run(&stage, &[]).0, Some(0));
+    write(&stage, "tests/a.json", "[]\n");
+    let (code, record) = run(&stage, &[]);
+    assert_eq!((code, touched(&record)), (Some(3), vec!["tests/a.json".to_owned()]));
+    // Whatever is asked for.
+    for selection in [&["--all-files"][..], &["--files", "a.json"], &["--since", "HEAD"]] {
+        let (code, record) = run(&stage, selection);
+        assert_eq!((code, touched(&record)), (Some(3), vec!["tests/a.json".to_owned()]), "{selection:?}");
+    }
+}
+
+#[test]
+fn the_policy_of_overrides_is_that_of_the_base_too() {
+    let stage = Stage::new();
+    write(&stage, "gate.toml", GATE);
+    in_git(&stage);
+    submit(&stage, json!({ "id": "t1" }), false);
+    write(
+        &stage,
+        "gate.toml",
+        &format!("{GATE}[overrides]\nsigners = [\"mallory ssh-ed25519 AAAA\"]\naccept = true\n"),
+    );
+    std::fs::write(stage.state().join("signature"), "none").expect("written");
+    let signature = stage.state().join("signature");
+    let output = stage.run(&[
+        "skip",
+        "--task",
+        "t1",
+        "--condition",
+        "user-risk",
+        "--reason",
+        "the service is down today",
+        "--until",
+        "99999999999",
+        "--for",
+        "1h",
+    ]);
+    assert_eq!(output.status.code(), Some(2), "two ways to say until when: {}", said(&output));
+    let until = (super::commands::now() + 600).to_string();
+    let output = stage.run(&[
+        "skip",
+        "--task",
+        "t1",
+        "--condition",
+        "user-risk",
+        "--reason",
+        "the service is down today",
+        "--until",
+        &until,
+        "--signature",
+        signature.to_str().expect("UTF-8"),
+    ]);
+    assert!(said(&output).contains("lists no key"), "{}", said(&output));
+}
+
+#[test]
+fn nothing_is_skipped_while_the_task_before_has_no_pass() {
+    let stage = Stage::new();
+    let gate = "[gate.default]\nall = [\"json\", \"seldom\"]\n[gate.seldom]\nall = [\"markers\"]\n\
+                when = [\"every 5\"]\n[check.json]\nverifier = \"json-syntax\"\n[check.markers]\nverifier = \"merge-markers\"\n";
+    write(&stage, "gate.toml", gate);
+    let outcome = |output: &Output| record(output)["gate"]["children"][1]["outcome"].clone();
+    let task = |index: u32| json!({ "id": format!("t{index}"), "index": index, "total": 9 });
+    assert_eq!(outcome(&submit(&stage, task(2), true)), "pass", "nobody knows task 1");
+    assert_eq!(outcome(&submit(&stage, task(1), true)), "pass", "nobody knows task 0");
+    submit(&stage, task(0), false);
+    assert_eq!(outcome(&submit(&stage, json!({ "id": "again", "index": 1 }), true)), "pass", "task 0 failed");
+    assert_eq!(outcome(&submit(&stage, task(3), true)), "skipped", "task 2 passed");
+    let waits = json!({ "id": "t4", "index": 3, "depends_on": ["t7"] });
+    assert_eq!(outcome(&submit(&stage, waits, true)), "pass", "what it depends on has no pass");
+}
+
+#[test]
+fn the_ledger_fills_in_the_place_of_a_task_and_refuses_another() {
+    let stage = Stage::new();
+    submit(&stage, json!({ "id": "t1", "index": 4, "phase": "two", "previous_phase": "one", "group": "w" }), false);
+    let known = record(&submit(&stage, json!({ "id": "t1" }), false))["task"].clone();
+    assert_eq!((&known["index"], &known["phase"], &known["previous_phase"]), (&json!(4), &json!("two"), &json!("one")));
+    for (other, what) in [
+        (json!({ "id": "t1", "index": 5 }), "the position `5`"),
+        (json!({ "id": "t1", "phase": "three" }), "the phase `three`"),
+        (json!({ "id": "t1", "previous_phase": "two" }), "the previous phase `two`"),
+        (json!({ "id": "t1", "group": "x" }), "the group `x`"),
+    ] {
+        let output = submit(&stage, other, false);
+        assert_eq!(output.status.code(), Some(3));
+        assert!(said(&output).contains(what) && said(&output).contains("task.mismatch"), "{}", said(&output));
+    }
+    let review = json!({ "task": { "id": "t1" }, "review": { "number": 3, "allowed": 3 } });
+    let output = submit_document(&stage, review, false);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("review 3 of the task `t1`, but the ledger has 0"), "{}", said(&output));
+}
+
+#[test]
+fn a_blocked_task_names_what_it_waits_for_and_counts_no_attempt() {
+    let stage = Stage::new();
+    let gate = "[gate.default]\nall = [\"report\"]\n[check.report]\nverifier = \"executor-report\"\n";
+    write(&stage, "gate.toml", gate);
+    let report = json!({ "status": "blocked", "error": "t1 and t2 are not there" });
+    for _ in 0..4 {
+        let document = json!({
+            "task": { "id": "t3", "depends_on": ["t1", "t2"] }, "claim": { "text": "blocked", "report": report },
+        });
+        let blocked = record(&submit_document(&stage, document, true));
+        assert_eq!((&blocked["class"], &blocked["attempt"]), (&json!("blocked"), &json!(1)));
+        assert_eq!(blocked["blocked_by"], json!(["t1", "t2"]));
+    }
+    let escalations = Filter::of(&stage.project()).kinds(&[EntryKind::Escalation]);
+    assert_eq!(stage.ledger().entries(&escalations).expect("entries").len(), 0);
+}
+
+#[test]
+fn a_command_is_run_when_a_person_is_needed() {
+    let stage = Stage::new();
+    let told = stage.state().parent().expect("a folder").join("told");
+    std::fs::create_dir(&told).expect("made");
+    let gate = format!(
+        "{GATE}[escalation]\nsame_task = 2\nnotify = \"tell\"\n[command.tell]\n\
+         run = [\"sh\", \"-c\", \"cat > {0}/message\"]\nwrite = [\"{0}\"]\n",
+        told.display()
+    );
+    write(&stage, "gate.toml", &gate);
+    for _ in 0..3 {
+        assert_eq!(submit(&stage, json!({ "id": "t1" }), false).status.code(), Some(1));
+    }
+    let message: Value =
+        serde_json::from_slice(&std::fs::read(told.join("message")).expect("a message")).expect("JSON");
+    let escalations = stage.ledger().entries(&Filter::default().kinds(&[EntryKind::Escalation])).expect("entries");
+    assert_eq!(escalations.len(), 1, "a person is asked once");
+    let said: Escalation = escalations[0].read().expect("a body");
+    assert_eq!((message["entry"].as_u64(), message["why"].as_str()), (Some(escalations[0].seq), Some(&*said.why)));
+    assert_eq!(message["offers"], json!(["retry", "skip", "investigate"]));
+    let notes = Filter { status: Some("notify".to_owned()), ..Filter::default().kinds(&[EntryKind::Note]) };
+    let notes = stage.ledger().entries(&notes).expect("entries");
+    let text = notes[0].read::<Note>().expect("a note").text;
+    assert!(text.starts_with("`tell` told a person"), "{text}");
+}
+
+#[test]
+fn a_notify_command_must_be_declared() {
+    let stage = Stage::new();
+    write(&stage, "gate.toml", &format!("{GATE}[escalation]\nnotify = \"tell\"\n"));
+    let output = stage.run(&["run"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("escalation.notify: expected the name of a command"), "{}", said(&output));
+}
