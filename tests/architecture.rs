@@ -1,7 +1,7 @@
 //! Promises about the code itself: which module may know which, who may touch the engine, which licences we depend on.
 
 use regex::Regex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -172,4 +172,35 @@ fn every_dependency_has_a_licence_that_permits() {
         }
     }
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// The build script uses wasmtime, and so does the host. Cargo compiles a crate twice where the two ask for other features of
+/// it, or of anything below it.
+#[test]
+fn no_crate_is_compiled_twice() {
+    let arguments = "tree --locked --package gatehost --edges normal,build --prefix none --no-dedupe --format {p}|{f}";
+    let output = Command::new(env!("CARGO"))
+        .args(arguments.split(' '))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()
+        .expect("cargo runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let mut features: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (package, of) in text.lines().filter_map(|line| line.split_once('|')) {
+        features.entry(package).or_default().insert(of);
+    }
+    assert!(features.len() > 100, "{} packages: {}", features.len(), String::from_utf8_lossy(&output.stderr));
+    features.retain(|_, sets| sets.len() > 1);
+    assert!(features.is_empty(), "give `bundled/Cargo.toml` the same features of these: {features:#?}");
+}
+
+#[test]
+fn the_library_reads_no_environment_variable_by_itself() {
+    for (module, file) in library() {
+        let text = fs::read_to_string(&file).expect("text");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_test = file.file_name().is_some_and(|name| name == "tests.rs");
+        let reads = code.contains("env::var") && module != "environment" && !is_test;
+        assert!(!reads, "{} reads the environment: take an `Environment`", file.display());
+    }
 }

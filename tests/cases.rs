@@ -8,6 +8,7 @@
 mod docs;
 #[allow(dead_code, reason = "the other test target uses all of it")]
 mod guests;
+mod records;
 #[allow(dead_code, reason = "the other test target uses all of it")]
 mod support;
 
@@ -16,25 +17,39 @@ use regex::Regex;
 use similar::TextDiff;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::LazyLock;
-use support::Case;
+use support::{Case, Compiled};
 
 fn main() -> ExitCode {
     let cases = support::cases().into_iter().map(|case| Trial::test(case.name.clone(), move || check(&case)));
-    libtest_mimic::run(&Arguments::from_args(), cases.chain(docs::trials()).collect()).exit_code()
+    libtest_mimic::run(&Arguments::from_args(), cases.chain(docs::trials()).chain(records::trials()).collect())
+        .exit_code()
 }
 
-fn check(case: &Case) -> Result<(), Failed> {
-    let folder = &case.folder;
+/// What came of a case: what was printed, as it was printed, and the exit code.
+struct Played {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    exit: Option<i32>,
+    /// Where it ran.
+    root: PathBuf,
+}
+
+/// Run a case in a folder of its own.
+fn play(folder: &Path) -> Result<Played, Failed> {
     let home = tempfile::tempdir()?;
     let root = home.path().canonicalize()?.join("work");
     fs::create_dir(&root)?;
-    if folder.join("cold").exists() {
-        support::private_folder(&home.path().join("cache"));
+    let components = prepare(folder, &root, home.path())?;
+    let cache = home.path().join("cache");
+    // A case that shows how something is compiled starts without compiled code.
+    let shared = !components.is_empty() && !folder.join("cold").exists() && !cache.exists();
+    let compiled = shared.then(|| Compiled::of(&components));
+    if let Some(compiled) = &compiled {
+        compiled.lend(&cache)?;
     }
-    prepare(folder, &root, home.path())?;
     let args = fs::read_to_string(folder.join("args"))?;
     let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
     let mut gate = support::isolate(gate.args(args.lines()), &root, home.path())
@@ -47,11 +62,19 @@ fn check(case: &Case) -> Result<(), Failed> {
     let _ = stdin.write_all(&fs::read(folder.join("stdin")).unwrap_or_default());
     drop(stdin);
     let output = gate.wait_with_output()?;
-    support::return_compiled(&home.path().join("cache"));
-    let exit = output.status.code().map_or("signal".to_owned(), |code| code.to_string());
+    if let Some(compiled) = &compiled {
+        compiled.take_back(&cache)?;
+    }
+    Ok(Played { stdout: output.stdout, stderr: output.stderr, exit: output.status.code(), root })
+}
+
+fn check(case: &Case) -> Result<(), Failed> {
+    let folder = &case.folder;
+    let Played { stdout, stderr, exit, root } = play(folder)?;
+    let exit = exit.map_or("signal".to_owned(), |code| code.to_string());
     let found = [
-        ("stdout", normalize(&output.stdout, &root)?),
-        ("stderr", normalize(&output.stderr, &root)?),
+        ("stdout", normalize(&stdout, &root)?),
+        ("stderr", normalize(&stderr, &root)?),
         ("exit", if exit == "0" { String::new() } else { exit + "\n" }),
     ];
     let mut differences = String::new();
@@ -71,13 +94,15 @@ fn check(case: &Case) -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(format!("{}\n{differences}", folder.display()).into()) }
 }
 
-/// Make the folder that `gate` runs in.
-fn prepare(case: &Path, root: &Path, home: &Path) -> Result<(), Failed> {
+/// Makes the folder that `gate` runs in, and returns the names of the components that were put there.
+fn prepare(case: &Path, root: &Path, home: &Path) -> Result<Vec<String>, Failed> {
+    let mut components = Vec::new();
     if case.join("workspace").exists() {
         support::copy(&case.join("workspace"), root);
     }
     if fs::read_to_string(root.join("gate.toml")).is_ok_and(|text| text.contains("scripted.wasm")) {
         fs::write(root.join("scripted.wasm"), &*SCRIPTED)?;
+        components.push("scripted".to_owned());
     }
     for line in fs::read_to_string(case.join("guests")).unwrap_or_default().lines() {
         let (kind, guest) = line.split_once(' ').unwrap_or(("component", line));
@@ -89,6 +114,7 @@ fn prepare(case: &Path, root: &Path, home: &Path) -> Result<(), Failed> {
             other => return Err(format!("`guests` says `{other}`; expected component, module or text").into()),
         };
         fs::write(file.with_extension(ending), bytes)?;
+        components.push(line.replace(' ', "-"));
     }
     if case.join("before").exists() {
         let mut before = Command::new("bash");
@@ -97,7 +123,7 @@ fn prepare(case: &Path, root: &Path, home: &Path) -> Result<(), Failed> {
             return Err(format!("`before` failed: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
     }
-    Ok(())
+    Ok(components)
 }
 
 static SCRIPTED: LazyLock<Vec<u8>> = LazyLock::new(|| guests::assemble("scripted", support::SCRIPTED));
@@ -110,7 +136,7 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#""run": ?"[0-9a-z]{26}""#, r#""run": "[RUN]""#),
         (r#""build": "[0-9a-f]{64}""#, r#""build": "[DIGEST]""#),
         (r"\b[0-9]+(\.[0-9]+)? (ms|s)\b", "[TIME]"),
-        (r"sha256:[0-9a-f]{64}", "sha256:[DIGEST]"),
+        (r"sha256:[0-9a-f]{12,64}", "sha256:[DIGEST]"),
         (r"\b[0-9]+ bytes\n", "[SIZE] bytes\n"),
         (r#""size": [0-9]+"#, r#""size": 0"#),
         (r#""started": "[^"]+""#, r#""started": "[MOMENT]""#),

@@ -96,6 +96,18 @@ fn a_cache_that_cannot_be_used_is_told() {
 }
 
 #[test]
+fn a_full_disk_is_no_verdict_and_a_bad_path_a_mistake() {
+    let home = work();
+    let (code, stdout, stderr) = output(home.path(), "run --output json=/dev/full");
+    assert_eq!(code, Some(3), "{stdout}{stderr}");
+    let (code, _, stderr) = output(home.path(), "run --output json=no/such/folder/a.json");
+    assert_eq!(code, Some(2), "{stderr}");
+    let full = File::options().write(true).open("/dev/full").expect("a device that is full");
+    let ended = gate(home.path(), "run --format json").stdout(full).status().expect("gate runs");
+    assert_eq!(ended.code(), Some(3));
+}
+
+#[test]
 fn a_plan_that_nobody_wrote_is_told_to_be_one() {
     let home = work();
     let note = "note: there is no gate.toml, so this is the default gate; `gate init` writes one to start from\n";

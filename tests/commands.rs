@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod files;
+mod fixers;
 mod interrupted;
 mod others;
 mod planted;

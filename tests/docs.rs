@@ -176,7 +176,6 @@ fn plan(body: &str) -> Result<(), Failed> {
         gate.arg("default");
     }
     let output = support::isolate(gate.arg("--quiet"), &work, home.path()).stdin(Stdio::null()).output()?;
-    support::return_compiled(&home.path().join("cache"));
     if output.status.success() {
         return Ok(());
     }

@@ -27,11 +27,9 @@ fn project(greeting: &str) -> tempfile::TempDir {
 }
 
 fn request(folder: &Path, greeted: &str) -> Request {
-    let mut request = Request::new(folder.join("work"));
     let path = format!("{}:/usr/bin:/bin", folder.join("programs").display());
     let variables = [("PATH", path.as_str()), ("GREETED", greeted), ("GATE_CACHE_DIR", "/nonexistent")];
-    request.environment = variables.into_iter().collect();
-    request
+    Request::new(folder.join("work"), variables.into_iter().collect())
 }
 
 #[test]
@@ -57,6 +55,45 @@ fn two_runs_at_once_each_see_their_own_environment() {
 }
 
 #[test]
+fn git_sees_the_environment_of_the_request_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-C"]).arg(folder.path()).args(arguments);
+        assert!(git.output().expect("git runs").status.success(), "{arguments:?}");
+    };
+    fs::write(folder.path().join("a.json"), "[1]").expect("written");
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-qm", "first"]);
+    fs::write(folder.path().join("b.json"), "[1,]").expect("written");
+    fs::write(folder.path().join("ignore"), "b.json\nignore\nconfig\n").expect("written");
+    fs::write(folder.path().join("config"), format!("[core]\nexcludesFile = {}/ignore\n", folder.path().display()))
+        .expect("written");
+    let config = folder.path().join("config").display().to_string();
+    let path = std::env::var("PATH").expect("a search path");
+    let run = |variables: &[(&str, &str)]| {
+        let environment: Environment = variables.iter().copied().collect();
+        let request = Request::new(folder.path(), environment);
+        async move { Host::new(&Environment::default()).expect("a host").run(request, ()).await }
+    };
+    let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
+    // At the same time: one whose git ignores the new file, one whose git does not, and one that has no git.
+    let (ignoring, plain, none) = tokio.block_on(async {
+        tokio::join!(
+            run(&[("PATH", &path), ("GIT_CONFIG_GLOBAL", &config)]),
+            run(&[("PATH", &path), ("GIT_CONFIG_GLOBAL", "/dev/null")]),
+            run(&[("PATH", "/nonexistent")]),
+        )
+    });
+    let ignoring = ignoring.expect("a record");
+    assert_eq!((ignoring.status, ignoring.files), (Status::Pass, 0), "{:?}", ignoring.feedback);
+    let plain = plain.expect("a record");
+    assert_eq!((plain.status, plain.files), (Status::Fail, 3), "{:?}", plain.feedback);
+    assert_eq!(none.expect_err("there is no git").exit().code(), 2);
+}
+
+#[test]
 fn a_caller_gets_a_record_an_error_or_nothing_at_all() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("a.json"), "[1,]").expect("written");
@@ -69,7 +106,7 @@ fn a_caller_gets_a_record_an_error_or_nothing_at_all() {
             told.lock().expect("a list").push(path.clone());
         }
     };
-    let mut request = Request::new(folder.path());
+    let mut request = Request::new(folder.path(), Environment::of_process());
     request.selection = Selection::Files(vec!["a.json".into()]);
     request.policy = Policy::Verifiers {
         verifiers: vec!["json-syntax".to_owned()],

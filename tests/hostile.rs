@@ -277,7 +277,7 @@ fn every_guest_ends_as_the_catalogue_says_and_its_siblings_do_not_notice() {
 #[test]
 fn guests_that_run_at_the_same_time_end_as_if_each_were_alone() {
     let host = Host::new();
-    let sibling = || (json_syntax().wasm.to_vec(), Question { content: b"{}".to_vec(), ..Question::default() });
+    let sibling = || (json_syntax().wasm().to_vec(), Question { content: b"{}".to_vec(), ..Question::default() });
     let pairs = questions(Duration::from_millis(200)).into_iter().flat_map(|question| [question, sibling()]);
     let (mut hostile, mut siblings) = (Vec::new(), Vec::new());
     for (number, answer) in host.ask_all(pairs.collect()).into_iter().enumerate() {

@@ -179,7 +179,16 @@ fn the_doctor_proves_what_works_and_finds_what_does_not() {
     assert!(code == Some(1) && said.contains("no hook is installed"), "{said}");
     work.must("gate", &["install", "claude", "git"]);
     let said = work.must("gate", &["doctor"]);
-    for line in ["ok    claude Stop: blocks the sample", "ok    git pre-commit: refuses the sample", "ok    ledger"] {
+    for line in [
+        "ok    claude Stop: blocks the sample",
+        "ok    claude SubagentStop: blocks the sample",
+        "ok    claude TaskCompleted: blocks the sample",
+        "ok    claude TeammateIdle: blocks the sample",
+        "ok    git pre-commit: refuses the sample",
+        "ok    git commit-msg: runs",
+        "ok    git pre-push: refuses the sample",
+        "ok    ledger",
+    ] {
         assert!(said.contains(line), "{line}: {said}");
     }
     // A path that leads nowhere, a deadline that is too late, a typo.
@@ -207,6 +216,171 @@ fn the_doctor_proves_what_works_and_finds_what_does_not() {
     let (code, said) = work.run("gate", &["doctor"]);
     assert!(code == Some(1) && said.contains("skips it silently"), "{said}");
     assert!(Path::new(env!("CARGO_BIN_EXE_gate")).is_absolute());
+}
+
+#[test]
+fn the_doctor_finds_what_switches_hooks_off() {
+    let work = Work::new();
+    work.must("gate", &["install", "claude", "gemini"]);
+    for (file, text, setting) in [
+        (".claude/settings.json", "{ \"disableAllHooks\": true }", "disableAllHooks"),
+        ("../.claude/settings.json", "{ \"disableAllHooks\": true }", "disableAllHooks"),
+        ("../.gemini/settings.json", "{ \"hooksConfig\": { \"enabled\": false } }", "hooksConfig.enabled"),
+        ("../.gemini/settings.json", "{ \"hooksConfig\": { \"disabled\": [\"gate\"] } }", "hooksConfig.disabled"),
+    ] {
+        work.write(file, text);
+        let (code, said) = work.run("gate", &["doctor"]);
+        assert!(code == Some(1) && said.contains(&format!("`{setting}` in")), "{file}: {said}");
+        fs::remove_file(work.folder().join(file)).expect("removed");
+    }
+    work.must("gate", &["doctor"]);
+}
+
+#[test]
+fn the_doctor_asks_models_whether_they_are_there() {
+    let work = Work::new();
+    work.must("gate", &["install", "claude"]);
+    let gate = |port: u16, second: &str| {
+        format!(
+            "[gate.default]\nvote = [\"a\", \"b\"]\n\
+             [check.a]\nverifier = \"review-verdict\"\ngrants = [\"workspace\", \"model:one\"]\n\
+             [check.b]\nverifier = \"review-verdict\"\ngrants = [\"workspace\", \"model:two\"]\n\
+             [model.one]\napi = \"openai\"\nmodel = \"large-4\"\nurl = \"http://127.0.0.1:{port}/v1\"\n\
+             [model.two]\napi = \"openai\"\nmodel = \"{second}\"\nurl = \"http://127.0.0.1:{port}/v1\"\n"
+        )
+    };
+    // A server that says that nothing was asked, and a port at which nobody listens.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            answer_nothing_was_asked(stream);
+        }
+    });
+    work.write("gate.toml", &gate(port, "small-1"));
+    let said = work.must("gate", &["doctor"]);
+    assert!(said.contains("ok    model one: can be reached") && said.contains("ok    model two"), "{said}");
+    work.write("gate.toml", &gate(port, "vendor/large-4-20260101"));
+    let (code, said) = work.run("gate", &["doctor"]);
+    assert!(code == Some(1) && said.contains("`one` and `two` are the same model"), "{said}");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    work.write("gate.toml", &gate(free, "small-1"));
+    let (code, said) = work.run("gate", &["doctor"]);
+    assert!(code == Some(1) && said.contains("fail  model one: "), "{said}");
+}
+
+fn answer_nothing_was_asked(mut stream: std::net::TcpStream) {
+    use std::io::{BufRead, BufReader, Read};
+    let mut reader = BufReader::new(stream.try_clone().expect("a stream"));
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+            let value = line.to_ascii_lowercase().strip_prefix("content-length:").map(|value| value.trim().to_owned());
+            length = value.and_then(|value| value.parse().ok()).unwrap_or(length);
+        } else {
+            break;
+        }
+    }
+    let _ = reader.read_exact(&mut vec![0; length]);
+    let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+}
+
+/// The commands of the job, as its runner would run them.
+fn script(settings: &str, of_github: bool) -> String {
+    let document: serde_json::Value = serde_saphyr::from_str(settings).expect("YAML");
+    if of_github {
+        let steps = document["jobs"]["gate"]["steps"].as_array().expect("steps");
+        let step = steps.iter().find(|step| step["name"] == "Run the gate").expect("a step");
+        return step["run"].as_str().expect("a script").to_owned();
+    }
+    let lines = document["gate"]["script"].as_array().expect("lines");
+    lines.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_jobs_for_continuous_integration_refuse_bad_work_and_a_weaker_gate() {
+    for (target, file, variable) in [
+        ("github", ".github/workflows/gate.yml", "BASE"),
+        ("gitlab", ".gitlab/gate.yml", "CI_MERGE_REQUEST_DIFF_BASE_SHA"),
+    ] {
+        let work = Work::new();
+        work.write("gate.toml", "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n");
+        work.write("a.json", "{}");
+        work.must("git", &["add", "."]);
+        work.must("git", &["commit", "-qm", "gate"]);
+        work.must("gate", &["install", target]);
+        let script = script(&work.read(file), target == "github");
+        let run = |base: &str| {
+            let gate = Path::new(env!("CARGO_BIN_EXE_gate")).parent().expect("a folder");
+            let path = format!("PATH={}:$PATH", gate.display());
+            work.run("sh", &["-ec", &format!("{path}; {variable}={base}; export {variable}\n{script}")])
+        };
+        let head = |work: &Work| work.must("git", &["rev-parse", "HEAD"]).trim().to_owned();
+        let base = head(&work);
+        assert_eq!(run(&base).0, Some(0), "{target}: {}", run(&base).1);
+        work.write("a.json", "{,}");
+        work.must("git", &["commit", "-qam", "bad"]);
+        assert_eq!(run(&base).0, Some(1), "{target}: {}", run(&base).1);
+        // A weaker gate does not help, and needs a person even where the work is good.
+        work.write("gate.toml", "[gate.default]\nall = [\"yaml\"]\n[check.yaml]\nverifier = \"yaml-syntax\"\n");
+        work.must("git", &["commit", "-qam", "weak"]);
+        assert_eq!(run(&base).0, Some(1), "{target}: {}", run(&base).1);
+        work.write("a.json", "{}");
+        work.must("git", &["commit", "-qam", "good"]);
+        let (code, said) = run(&base);
+        assert!(code == Some(3) && said.contains("policy"), "{target}: {said}");
+        if target == "github" {
+            // A branch that is new.
+            work.write("a.json", "{,}");
+            work.write("gate.toml", "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n");
+            work.must("git", &["commit", "-qam", "new"]);
+            assert_eq!(run(&"0".repeat(40)).0, Some(1));
+        }
+    }
+}
+
+#[test]
+fn a_first_push_is_judged_by_what_is_pushed() {
+    let work = Work::new();
+    let remote = work.home.path().join("remote.git");
+    let remote = remote.to_string_lossy();
+    work.must("git", &["init", "-q", "--bare", &remote]);
+    work.write("a.json", "{,}");
+    work.must("git", &["add", "."]);
+    work.must("git", &["commit", "-qm", "bad"]);
+    work.must("gate", &["install", "git"]);
+    let push = || work.run("git", &["push", "-q", &remote, "HEAD:refs/heads/new"]);
+    assert!(push().1.contains("trailing-comma"), "{}", push().1);
+    // Repaired, but not in what is pushed.
+    work.write("a.json", "{}");
+    let (code, said) = push();
+    assert!(code != Some(0) && said.contains("differs from the commit"), "{said}");
+    work.must("git", &["commit", "-qam", "repaired"]);
+    work.must("git", &["push", "-q", &remote, "HEAD:refs/heads/new"]);
+}
+
+#[test]
+fn what_went_past_the_hooks_is_not_verified() {
+    let work = Work::new();
+    work.must("gate", &["install", "git"]);
+    work.write("a.json", "{}");
+    work.must("git", &["add", "."]);
+    work.must("git", &["commit", "-qm", "good"]);
+    assert!(work.must("gate", &["verify", "HEAD"]).starts_with("verified"));
+    work.write("a.json", "{,}");
+    work.must("git", &["commit", "-qam", "bad", "--no-verify"]);
+    let (code, said) = work.run("gate", &["verify", "HEAD"]);
+    assert!(code == Some(1) && said.contains("not verified"), "{said}");
+    // An amended commit is another one, also where the hooks passed the amendment: what it contains is judged as a whole.
+    work.write("a.json", "[]");
+    work.must("git", &["commit", "-qam", "good again", "--amend"]);
+    assert_eq!(work.run("gate", &["verify", "HEAD"]).0, Some(1));
+    work.must("gate", &["run", "--from-ref", "HEAD~1", "--to-ref", "HEAD"]);
+    assert!(work.must("gate", &["verify", "HEAD"]).starts_with("verified"));
+    work.write("a.json", "[,]");
+    work.must("git", &["commit", "-qam", "bad again", "--amend", "--no-verify"]);
+    assert_eq!(work.run("gate", &["verify", "HEAD"]).0, Some(1));
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Stage {
     }
 
     pub(crate) fn project(&self) -> Project {
-        Project::of(&self.work).expect("a project")
+        Project::of(&self.work, &gatehost::environment::Environment::of_process()).expect("a project")
     }
 
     fn spawn(&self) -> Child {

@@ -1,7 +1,13 @@
 //! `gate loop`, with real executors: scripts that edit files in a real repository.
 
+mod budgets;
+mod commits;
+mod evaluator;
+mod fixes;
 mod hostile;
+mod killed;
 mod plans;
+mod reviews;
 mod seeds;
 mod states;
 mod tapes;
@@ -89,6 +95,24 @@ impl Home {
     /// A loop around a script of the shell, with its record.
     fn script(&self, flags: &[&str], script: &str) -> Ran {
         self.run(&[&["--format", "json"], flags].concat(), &["sh", "-c", script])
+    }
+
+    /// Another command of the program, with its exit code, what it printed, and what it said.
+    fn gate(&self, arguments: &[&str]) -> Ran {
+        let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
+        isolate(gate.args(arguments), &self.work(), &self.path());
+        gate.env("GATE_STATE_DIR", self.path().join("state")).stdin(Stdio::null());
+        let Output { status, stdout, stderr } = gate.output().expect("gate runs");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ran { exit: status.code().expect("an exit code"), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.work().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.work().join(name), text).expect("written");
     }
 
     /// The kinds of all entries of the ledger, with what steps they are about.

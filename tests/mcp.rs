@@ -15,9 +15,16 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
+        Self::with(None)
+    }
+
+    fn with(gate_toml: Option<&str>) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let work = home.path().join("work");
         fs::create_dir(&work).expect("a folder");
+        if let Some(text) = gate_toml {
+            fs::write(work.join("gate.toml"), text).expect("written");
+        }
         let mut gate = Command::new(env!("CARGO_BIN_EXE_gate"));
         support::isolate(gate.arg("mcp"), &work, home.path()).env("GATE_STATE_DIR", home.path().join("state"));
         let mut child = gate.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gate runs");
@@ -31,6 +38,10 @@ impl Server {
 
     fn ask(&mut self, line: &str) -> Value {
         self.write(line);
+        self.reply()
+    }
+
+    fn reply(&mut self) -> Value {
         let mut reply = String::new();
         self.replies.read_line(&mut reply).expect("a reply");
         serde_json::from_str(&reply).expect("JSON")
@@ -110,4 +121,38 @@ fn a_gate_that_cannot_run_is_an_error_and_nonsense_is_answered() {
         server.ask(r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#),
         json!({ "jsonrpc": "2.0", "id": 6, "result": {} })
     );
+}
+
+#[test]
+fn a_call_that_takes_long_keeps_nobody_waiting_and_can_be_cancelled() {
+    let slow = "[gate.default]\nall = [\"slow\"]\n[check.slow]\nverifier = \"command\"\ngrants = [\"command:slow\"]\n\
+                [command.slow]\nrun = [\"sleep\", \"300\"]\ntimeout = \"5m\"\n\
+                [gate.fast]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
+    let mut server = Server::with(Some(slow));
+    fs::write(server.home.path().join("work/a.json"), "{}").expect("written");
+    let call = |id: u32, gate: &str| {
+        let parameters = json!({ "name": "verify", "arguments": { "gate": gate } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": parameters }).to_string()
+    };
+    server.write(&call(1, "default"));
+    let pong = server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    assert_eq!(pong["id"], 2, "{pong}");
+    let fast = server.ask(&call(3, "fast"));
+    assert_eq!((&fast["id"], &fast["result"]["structuredContent"]["verdict"]), (&json!(3), &json!("pass")), "{fast}");
+    // Nothing is said about a call that was cancelled, and the end of the input is not waited for in vain.
+    server.write(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    let again = server.ask(&call(4, "fast"));
+    assert_eq!(again["id"], 4, "{again}");
+    drop(server.child.stdin.take());
+    assert_eq!(server.child.wait().expect("ended").code(), Some(0));
+}
+
+#[test]
+fn what_was_asked_before_the_end_of_the_input_is_answered() {
+    let mut server = Server::new();
+    fs::write(server.home.path().join("work/a.json"), "{,}").expect("written");
+    server.write(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"verify","arguments":{}}}"#);
+    drop(server.child.stdin.take());
+    assert_eq!(server.reply()["result"]["structuredContent"]["verdict"], "fail");
+    assert_eq!(server.child.wait().expect("ended").code(), Some(0));
 }

@@ -31,7 +31,7 @@ fn model(api: &str, url: &str, more: &str) -> Model {
 
 fn models(model: Model, executor: Executor, tape: Option<Tape>) -> Models {
     let commands = Arc::new(Commands::new(BTreeMap::new(), ".".into()));
-    let models = Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape);
+    let models = Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape.map(Arc::new));
     models.with_environment(Environment::of_process())
 }
 

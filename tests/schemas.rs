@@ -2,6 +2,7 @@
 
 use gatehost::{config, schema};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -71,6 +72,75 @@ fn every_report_follows_its_schema() {
         }
     }
     assert!(seen >= 2, "{seen} reports");
+}
+
+#[test]
+fn every_line_of_the_events_follows_its_schema() {
+    let validator = jsonschema::validator_for(&schema::event()).expect("a schema");
+    let mut seen = 0;
+    for case in cases() {
+        let args = fs::read_to_string(case.join("args")).expect("arguments");
+        if !args.contains("--events\n-\n") {
+            continue;
+        }
+        for line in fs::read_to_string(case.join("stdout")).expect("events").lines() {
+            let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+            let problems: Vec<String> = validator.iter_errors(&event).map(|error| error.to_string()).collect();
+            assert!(problems.is_empty(), "{}: {line}: {problems:?}", case.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 5, "{seen} events");
+}
+
+/// The fields of a schema, as `Type.field`, and the words of its enumerations, as `Type=word`.
+fn names(title: &str, schema: &Value) -> BTreeSet<String> {
+    fn visit(owner: &str, schema: &Value, found: &mut BTreeSet<String>) {
+        match schema {
+            Value::Object(entries) => {
+                for (field, of) in entries.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                    found.insert(format!("{owner}.{field}"));
+                    visit(owner, of, found);
+                }
+                let words = entries.get("enum").and_then(Value::as_array).into_iter().flatten();
+                let words = words.chain(entries.get("const")).filter_map(Value::as_str);
+                found.extend(words.map(|word| format!("{owner}={word}")));
+                let others = entries.iter().filter(|(key, _)| !matches!(key.as_str(), "properties" | "$defs"));
+                others.for_each(|(_, of)| visit(owner, of, found));
+            }
+            Value::Array(values) => values.iter().for_each(|of| visit(owner, of, found)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    visit(title, schema, &mut found);
+    for (name, of) in schema["$defs"].as_object().into_iter().flatten() {
+        visit(name, of, &mut found);
+    }
+    found
+}
+
+/// Whoever reads records and events may rely on every name. New ones are added to the list; none is ever taken from it, and
+/// `BLESS=1` does not do so either.
+#[test]
+fn no_name_of_the_record_or_the_events_is_taken_back() {
+    let list = root().join("host/schemas/frozen.txt");
+    let frozen = fs::read_to_string(&list).unwrap_or_default();
+    let frozen: BTreeSet<String> = frozen.lines().map(str::to_owned).collect();
+    let now: BTreeSet<String> =
+        [("Record", schema::record()), ("Event", schema::event()), ("Mistake", schema::mistake())]
+            .iter()
+            .flat_map(|(title, schema)| names(title, schema))
+            .collect();
+    let gone: Vec<&String> = frozen.difference(&now).collect();
+    assert!(gone.is_empty(), "renamed or removed, which breaks whoever reads it: {gone:?}");
+    if std::env::var_os("BLESS").is_some() {
+        let all: Vec<&str> = now.iter().map(String::as_str).collect();
+        fs::write(&list, all.join("\n") + "\n").expect("written");
+    } else {
+        let new: Vec<&String> = now.difference(&frozen).collect();
+        assert!(new.is_empty(), "new, and not in host/schemas/frozen.txt yet (BLESS=1 adds them): {new:?}");
+    }
 }
 
 #[test]

@@ -49,16 +49,12 @@ fn folders(parent: &Path) -> Vec<PathBuf> {
 /// Give a command an environment in which nothing of the developer's own can be seen. The cache and the ledger are below
 /// `home`.
 pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
-    let cache = home.join("cache");
-    if !cache.exists() {
-        lend_compiled(&cache);
-    }
     command
         .current_dir(folder)
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", home)
-        .env("GATE_CACHE_DIR", cache)
+        .env("GATE_CACHE_DIR", home.join("cache"))
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_AUTHOR_NAME", "a")
         .env("GIT_AUTHOR_EMAIL", "a@example.com")
@@ -68,12 +64,38 @@ pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) 
         .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
 }
 
-/// The components that any test compiled with this build of `gate`, with the key that authenticates them. Only compiled
-/// code and descriptions are here: a cached pass would make one test depend on another. A test that runs as another user
-/// does without.
-fn compiled() -> Option<&'static Path> {
-    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
+/// Compiled code of certain components, which all tests of this build of `gate` share: each is compiled once, and not for
+/// every test. Only compiled code and descriptions are shared: a cached pass would make one test depend on another.
+pub(crate) struct Compiled(PathBuf);
+
+impl Compiled {
+    /// The code of these components, in a folder that is named after them.
+    pub(crate) fn of(components: &[String]) -> Self {
+        Self(builds().join(components.join("+").replace('/', "-")))
+    }
+
+    /// Starts a cache with what other tests compiled.
+    pub(crate) fn lend(&self, cache: &Path) -> io::Result<()> {
+        private_folder(cache)?;
+        // The key that authenticates the entries of all these caches.
+        let mut secret = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(cache.join("secret"))?;
+        io::Write::write_all(&mut secret, &[7; 32])?;
+        link_entries(&self.0, cache);
+        Ok(())
+    }
+
+    /// Lets other tests use what was compiled into this cache.
+    pub(crate) fn take_back(&self, cache: &Path) -> io::Result<()> {
+        private_folder(&self.0)?;
+        link_entries(cache, &self.0);
+        Ok(())
+    }
+}
+
+/// The folder for what this build of `gate` compiles. Those of other builds are deleted.
+fn builds() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
         let built = fs::metadata(env!("CARGO_BIN_EXE_gate")).and_then(|gate| gate.modified()).expect("gate is built");
         let name = format!("compiled-{}", built.duration_since(UNIX_EPOCH).expect("a date").as_nanos());
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -84,45 +106,19 @@ fn compiled() -> Option<&'static Path> {
                 let _ = fs::remove_dir_all(&old);
             }
         }
-        let folder = parent.join(name);
-        let secret = || fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join("secret"));
-        let made = try_private_folder(&folder).and_then(|()| secret());
-        match made.and_then(|mut file| io::Write::write_all(&mut file, &[7; 32])) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => panic!("{}: {error}", folder.display()),
-            _ => Some(folder),
-        }
-    });
-    folder.as_deref()
+        parent.join(name)
+    })
 }
 
-/// Start a cache with what other tests compiled.
-pub(crate) fn lend_compiled(cache: &Path) {
-    private_folder(cache);
-    if let Some(compiled) = compiled() {
-        link_entries(compiled, cache, &["secret", ".compiled", ".description"]);
-    }
-}
-
-/// Let other tests use what was compiled into this cache.
-pub(crate) fn return_compiled(cache: &Path) {
-    if let Some(compiled) = compiled() {
-        link_entries(cache, compiled, &[".compiled", ".description"]);
-    }
-}
-
-pub(crate) fn private_folder(folder: &Path) {
-    try_private_folder(folder).expect("a folder");
-}
-
-fn try_private_folder(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can use, which `gate` asks of a cache.
+pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-fn link_entries(from: &Path, to: &Path, endings: &[&str]) {
+fn link_entries(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        if endings.iter().any(|ending| name.to_string_lossy().ends_with(ending)) {
+        if [".compiled", ".description"].iter().any(|ending| name.to_string_lossy().ends_with(ending)) {
             let target = to.join(&name);
             // A hard link appears whole or not at all; between file systems a copy is made and renamed.
             match fs::hard_link(entry.path(), &target) {

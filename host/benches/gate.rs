@@ -4,8 +4,12 @@
 //! run, because machines are noisy and the noise falls on both; each figure is a median.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a program for people who measure")]
 
+use gatehost::changes::Selection;
+use gatehost::environment::Environment;
 use gatehost::limits::Limits;
+use gatehost::outcome::{JudgedFile, Node};
 use gatehost::runtime::{FileInput, Grants, Runtime, Source, Terms, Verifier};
+use gatehost::session::{Host, Policy, Request};
 use gatehost::verdict::{Status, Verdict};
 use serde::de::IgnoredAny;
 use std::hint::black_box;
@@ -23,6 +27,7 @@ fn main() {
     trivial_call(&runtime);
     json_files(&runtime);
     cold_start();
+    listed_files();
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -175,6 +180,51 @@ fn json_file(number: usize) -> Vec<u8> {
     text.truncate(text.len() - 2);
     text += "\n]\n";
     text.into_bytes()
+}
+
+/// What it costs that a record lists every judged file.
+fn listed_files() {
+    const FILES: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..FILES {
+        let below = folder.path().join(format!("part-{}", number % 100));
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::write(below.join(format!("{number:05}.json")), format!("{{\"n\": [{number}]}}\n")).unwrap();
+    }
+    let environment = Environment::default();
+    let host = Host::new(&environment).unwrap();
+    let mut request = Request::new(folder.path(), environment);
+    request.selection = Selection::All;
+    request.policy = Policy::Verifiers {
+        verifiers: vec!["json-syntax".to_owned()],
+        settings: serde_json::json!({}),
+        grants: vec![],
+    };
+    let tokio = tokio(1);
+    let run = || tokio.block_on(host.run(request.clone(), ())).unwrap();
+    let mut listed = || {
+        black_box(serde_json::to_vec(&run()).unwrap());
+    };
+    fn forget(node: &mut Node) {
+        node.files = None;
+        node.children.iter_mut().for_each(forget);
+    }
+    let mut unlisted = || {
+        let mut record = run();
+        forget(&mut record.gate);
+        black_box(serde_json::to_vec(&record).unwrap());
+    };
+    let record = run();
+    let files: Vec<JudgedFile> = record.gate.walk().flat_map(|node| node.files.iter().flatten()).cloned().collect();
+    assert_eq!(files.len(), FILES);
+    // Both sides make the list, so what that takes is measured by itself, and taken off the side without one.
+    let mut made = || drop(black_box(files.clone()));
+    let [listed, unlisted, made] = in_turns(9, [&mut listed, &mut unlisted, &mut made]);
+    let without = unlisted.saturating_sub(made);
+    println!("a run of {FILES} files, and its record as JSON");
+    println!("  every file listed   {:6.1} ms", listed.as_secs_f64() * 1e3);
+    println!("  without the list    {:6.1} ms", without.as_secs_f64() * 1e3);
+    println!("  ratio               {:6.3} (bar: at most 1.05)", listed.as_secs_f64() / without.as_secs_f64());
 }
 
 fn cold_start() {

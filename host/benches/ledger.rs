@@ -28,7 +28,7 @@ impl Stage {
         let output = stage.gate(&["run", "--format", "json"]).output().unwrap();
         let record: Record = serde_json::from_slice(&output.stdout).unwrap();
         let ledger = SqliteLedger::open(&stage.home.join("state")).unwrap();
-        let project = Project::of(&stage.home.join("work")).unwrap();
+        let project = Project::of(&stage.home.join("work"), &gatehost::environment::Environment::of_process()).unwrap();
         let others: Vec<usize> = (0..runs).collect();
         for chunk in others.chunks(1_000) {
             let other = |number: &usize| {

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
             Ok(host) => host,
             Err(error) => return told(&error.to_string(), error.exit().code()),
         };
-        match host.run(Request::new(folder), ()).await {
+        match host.run(Request::new(folder, Environment::of_process()), ()).await {
             Ok(record) => {
                 let exit = gatehost::error::Exit::from(record.status).code();
                 told(&format!("{}: {} ({} files)", record.gate.name, record.status, record.files), exit)

@@ -17,6 +17,6 @@ fn main() -> Result<(), gatehost::error::Error> {
         What::RunEnded { status, .. } => println!("the run ended: {status}"),
         _ => {}
     };
-    tokio.block_on(host.run(Request::new(folder), watch))?;
+    tokio.block_on(host.run(Request::new(folder, Environment::of_process()), watch))?;
     Ok(())
 }

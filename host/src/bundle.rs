@@ -9,6 +9,7 @@ mod replay;
 pub use replay::{Difference, Replayed, replay};
 
 use crate::changes::{self, Needs, Selection};
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
@@ -98,15 +99,15 @@ struct BundledFile {
 }
 
 /// Put a run into a bundle. `folder` is in the project of the run.
-pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path) -> Result<Bundle, Error> {
+pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Environment) -> Result<Bundle, Error> {
     let record = entry.record()?;
     let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
     let state = ledger.folder().ok_or_else(|| gone("this ledger keeps nothing beside its entries"))?;
     let kept = Kept::of(&state, &record.run);
     let given = kept.given().map_err(|error| gone("what it was given is no longer kept").because(error))?;
-    let policy = policy(&record, folder)?;
+    let policy = policy(&record, folder, environment)?;
     let submission = submission(&given.submission)?;
-    let work = work(ledger, &record, &submission, &given.paths, folder)?;
+    let work = work(ledger, &record, &submission, &given.paths, folder, environment)?;
     let tape = |path: &Path| std::fs::read_to_string(path).ok();
     Ok(Bundle {
         version: VERSION,
@@ -137,8 +138,8 @@ fn submission(kept: &Value) -> Result<Submission, Error> {
 }
 
 /// The files of the policy that judged the run.
-fn policy(record: &Record, folder: &Path) -> Result<BTreeMap<String, String>, Error> {
-    let mut request = Request::new(folder);
+fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<BTreeMap<String, String>, Error> {
+    let mut request = Request::new(folder, environment.clone());
     request.policy = match (record.policy.source.as_str(), &record.policy.commit) {
         ("default", _) => return Ok(BTreeMap::new()),
         ("flags", _) => {
@@ -164,8 +165,9 @@ fn work(
     submission: &Submission,
     paths: &[String],
     folder: &Path,
+    environment: &Environment,
 ) -> Result<BTreeMap<String, BundledFile>, Error> {
-    let root = changes::root(folder)?.unwrap_or_else(|| folder.to_owned());
+    let root = changes::root(folder, environment)?.unwrap_or_else(|| folder.to_owned());
     let noted = Filter { run: Some(record.run.clone()), ..Filter::default().kinds(&[EntryKind::Commit]) };
     let commits = ledger.entries(&noted)?;
     let commits = commits.iter().map(|entry| Ok(entry.read::<Committed>()?.commit_sha));
@@ -180,7 +182,7 @@ fn work(
     let leads_on = |workspace: &Workspace| reads_all || paths.iter().any(|path| workspace.link_target(path).is_ok());
     if let Some(workspace) = has_it(&root) {
         let all = match leads_on(&workspace) {
-            true => changes::collect(folder, &Selection::All, Needs::default())?
+            true => changes::collect(folder, &Selection::All, Needs::default(), environment)?
                 .paths()
                 .into_iter()
                 .map(str::to_owned)
@@ -190,7 +192,7 @@ fn work(
         return files(&workspace, paths.iter().cloned().chain(all));
     }
     for commit in commits {
-        let Ok(stored) = changes::checkout(&root, &commit) else { continue };
+        let Ok(stored) = changes::checkout(&root, &commit, environment) else { continue };
         if let Some(workspace) = has_it(stored.path()) {
             let all = if leads_on(&workspace) { changes::below(stored.path())? } else { Vec::new() };
             return files(&workspace, paths.iter().cloned().chain(all));

@@ -81,13 +81,6 @@ impl CacheStore {
         Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
 
-    /// the cache store of this user: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
-    pub fn default_folder() -> Option<PathBuf> {
-        let from = |variable| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        from("GATE_CACHE_DIR")
-            .or_else(|| Some(from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")))?.join("gatehost")))
-    }
-
     /// The entry, if it is here and authentic.
     pub fn get(&self, kind: Kind, key: &blake3::Hash) -> Option<Vec<u8>> {
         let place = self.place(kind, key);

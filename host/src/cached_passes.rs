@@ -100,7 +100,8 @@ impl CachedPasses {
 
     /// Keeps what was learned for later runs. A failure costs time and nothing else, so it is not reported.
     pub(crate) fn keep(&self) {
-        let mut now = std::mem::take(&mut *self.now.lock());
+        // Not taken out: another check of the same run may add to it, and keep it all again.
+        let mut now = self.now.lock().clone();
         now.sort_unstable();
         now.dedup_by_key(|(input, _)| *input);
         if now.iter().all(|(input, _)| self.find(input).is_some()) {

@@ -8,7 +8,11 @@ mod diff;
 mod folder;
 mod git;
 
+pub(crate) use diff::edits;
+
 use crate::cache_store::CacheStore;
+use crate::config::nearest;
+use crate::environment::Environment;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
 use crate::workspace::{self, Kind, Sight, Workspace};
@@ -21,6 +25,7 @@ const MAX_SHOWN: usize = 1_000;
 
 /// Which files are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Selection {
     /// What differs from the last commit, untracked files included; without git, every file.
     #[default]
@@ -50,6 +55,11 @@ impl Selection {
     /// Whether the files are judged where they are, and not as a copy that nobody else knows.
     pub fn is_live(&self) -> bool {
         matches!(self, Self::Changed | Self::All | Self::Files(_) | Self::Since(_) | Self::Base(_))
+    }
+
+    /// Whether everything that is not committed in the working tree is part of it.
+    pub(crate) fn shows_working_tree(&self) -> bool {
+        matches!(self, Self::Changed | Self::Since(_) | Self::Base(_))
     }
 }
 
@@ -107,6 +117,8 @@ pub enum Error {
         name: String,
         /// Whether a part of the history is missing.
         is_shallow: bool,
+        /// The names of branches and tags.
+        known: Vec<String>,
     },
     /// Several commits have that name.
     #[error("`{0}` is ambiguous: more than one ref has this name")]
@@ -196,16 +208,16 @@ pub enum Error {
 impl Error {
     /// Whether the machine is at fault, and not the caller: there is no space, or git did not answer in time.
     pub fn is_of_the_machine(&self) -> bool {
-        match self {
-            Self::Snapshot(_) | Self::Git { .. } => true,
-            Self::Folder { source, .. } => source.kind() == std::io::ErrorKind::StorageFull,
-            _ => false,
-        }
+        matches!(self, Self::Snapshot(_) | Self::Git { .. })
     }
 
     /// What to do about it.
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
+    pub fn hint(&self) -> Option<String> {
+        if let Self::UnknownCommit { name, is_shallow: false, known } = self {
+            let near = nearest(name, known.iter().map(String::as_str));
+            return near.or(Some("`git branch --all` lists the branches".to_owned()));
+        }
+        let hint = match self {
             Self::NoRepository { .. } => "use `--files` or `--all-files`, or run in a git repository",
             Self::Missing { .. } => "in a partial clone, fetch it first: `git fetch --refetch --no-filter`",
             Self::Forged { .. } => "`git fsck` lists damaged objects; clone the repository again",
@@ -224,7 +236,8 @@ impl Error {
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
             _ => return None,
-        })
+        };
+        Some(hint.to_owned())
     }
 }
 
@@ -239,6 +252,7 @@ fn shown_text(path: &str) -> String {
 
 /// The changes, and where to read the files.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Changes {
     /// The files, ordered by path.
     pub changes: Vec<Change>,
@@ -291,9 +305,14 @@ pub struct Needs {
     pub unchanged: bool,
 }
 
-/// Finds the changes in the repository, or else in the folder, that `folder` is in.
-pub fn collect(folder: &Path, selection: &Selection, needs: Needs) -> Result<Changes, Error> {
-    collect_with(folder, selection, needs, None)
+/// Finds the changes in the repository, or else in the folder, that `folder` is in. Git sees this environment.
+pub fn collect(
+    folder: &Path,
+    selection: &Selection,
+    needs: Needs,
+    environment: &Environment,
+) -> Result<Changes, Error> {
+    collect_with(folder, selection, needs, environment, None)
 }
 
 /// The same. The ids of files that did not change are kept in the store, so that not every file is read every time.
@@ -301,18 +320,19 @@ pub fn collect_with(
     folder: &Path,
     selection: &Selection,
     needs: Needs,
+    environment: &Environment,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, Error> {
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-    match git::Repository::find(&folder)? {
+    match git::Repository::find(&folder, environment)? {
         Some(repository) => in_repository(&folder, &repository, selection, needs, store),
         None => in_folder(&folder, selection),
     }
 }
 
 /// The root of the repository that `folder`, a real path, is in.
-pub fn repository(folder: &Path) -> Result<Option<PathBuf>, Error> {
-    Ok(git::Repository::find(folder)?.map(|repository| repository.root))
+pub fn repository(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, Error> {
+    Ok(git::Repository::find(folder, environment)?.map(|repository| repository.root))
 }
 
 /// The paths of all files below a folder.
@@ -321,9 +341,9 @@ pub fn below(folder: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// The root of the repository that `folder` is in.
-pub fn root(folder: &Path) -> Result<Option<PathBuf>, Error> {
+pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, Error> {
     let real = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-    repository(&real)
+    repository(&real, environment)
 }
 
 /// Files of a commit, in a folder of their own that is deleted with this value.
@@ -347,26 +367,26 @@ impl Stored {
 
 /// These files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
 /// repository.
-pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>) -> Result<Stored, Error> {
+pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>, environment: &Environment) -> Result<Stored, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
-    let repository = git::Repository::find(root)?.ok_or_else(missing)?;
+    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.stored(commit, paths)?;
     Ok(Stored { snapshot, commit })
 }
 
 /// All files of a commit.
-pub fn checkout(root: &Path, commit: &str) -> Result<Stored, Error> {
+pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<Stored, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "`red_green`" };
-    let repository = git::Repository::find(root)?.ok_or_else(missing)?;
+    let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.checkout(commit)?;
     Ok(Stored { snapshot, commit })
 }
 
 /// The commit that a selection is relative to, where `folder` is in a repository that has one; the last one where the selection
 /// compares nothing.
-pub fn base(folder: &Path, selection: &Selection) -> Result<Option<String>, Error> {
+pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> Result<Option<String>, Error> {
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-    match git::Repository::find(&folder)? {
+    match git::Repository::find(&folder, environment)? {
         Some(repository) => repository.base(selection),
         None => Ok(None),
     }
@@ -383,9 +403,22 @@ pub struct SameFiles {
 
 /// The commit that a selection is relative to, if there is one, and those of these paths that it has: whether the working tree
 /// has the same file there, byte for byte. Paths are relative to `root`, the root of a repository.
-pub fn same_files(root: &Path, selection: &Selection, paths: &BTreeSet<String>) -> Result<Option<SameFiles>, Error> {
+pub fn same_files(
+    root: &Path,
+    selection: &Selection,
+    paths: &BTreeSet<String>,
+    environment: &Environment,
+) -> Result<Option<SameFiles>, Error> {
     let missing = || Error::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
-    git::Repository::find(root)?.ok_or_else(missing)?.same_files(selection, paths)
+    git::Repository::find(root, environment)?.ok_or_else(missing)?.same_files(selection, paths)
+}
+
+/// A copy of the work that `folder` is in, at this commit, to be changed without changing the work.
+pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Result<git::Copy, Error> {
+    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+    let missing = || Error::NoRepository { path: folder.clone(), asked: "a copy of the work" };
+    let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?;
+    repository.copy(base, &*open(&repository.root)?)
 }
 
 /// The root of the outermost repository around the repository with the root `inner`, a real path. Those between may have
@@ -402,9 +435,9 @@ fn around(inner: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Refuses a repository around files that another one has in its last commit. Git never makes one: whoever did chose what
 /// they are compared with.
-fn refuse_planted(inner: &Path) -> Result<(), Error> {
+fn refuse_planted(inner: &Path, environment: &Environment) -> Result<(), Error> {
     for outer in around(inner) {
-        if git::Repository::at(&outer).has_folder(inner)? {
+        if git::Repository::at(&outer, environment).has_folder(inner)? {
             return Err(Error::Planted { inner: inner.to_owned(), outer });
         }
     }
@@ -443,7 +476,7 @@ fn in_repository(
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, Error> {
     let root = &repository.root;
-    refuse_planted(root)?;
+    refuse_planted(root, &repository.environment)?;
     let mut workspace = open(root)?;
     let found = match selection {
         Selection::Changed => repository.changed(&workspace, needs.hunks, store)?,

@@ -6,43 +6,47 @@
 //! - `landlock`: the files that it may see, no sockets, no signals to others;
 //! - `none`: its own session and environment; and, as everywhere, whatever it leaves behind is ended.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod advice;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod stdio;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod cargo;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod capture;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod namespaces;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod filter;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
+mod work_copy;
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod supervisor;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod landlock;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod granted_paths;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod protected;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod repository;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod run;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod running;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod scratch;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod file_digest;
 mod supervised;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod sys;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod mounts;
 
+mod command_lines;
 mod no_result;
+mod of_task;
 mod script;
 mod tape;
 
@@ -53,8 +57,10 @@ pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
-use crate::submission::{CommandEvidence, Printed};
+use crate::submission::{CommandEvidence, Printed, Task};
 use crate::text;
+use crate::verdict::{Edit, ErrorKind};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,6 +70,8 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Commands {
     declared: BTreeMap<String, Command>,
+    /// Those of the task that may not be run, each with the reason.
+    refused: BTreeMap<String, String>,
     root: PathBuf,
     configuration: Option<PathBuf>,
     cache: Option<PathBuf>,
@@ -76,6 +84,14 @@ pub struct Commands {
     /// Where nothing is run, and these are the answers.
     script: Option<Script<Result<Ran, NoResult>>>,
 }
+
+/// Why no command can be run.
+#[cfg(not(all(feature = "commands", target_os = "linux")))]
+const UNAVAILABLE: &str = if cfg!(feature = "commands") {
+    "this version runs commands on Linux only"
+} else {
+    "this program was built without the feature `commands`"
+};
 
 /// So much of the disk is left free: evidence must be kept of a command that fills it.
 const RESERVE: u64 = 256 << 20;
@@ -124,11 +140,40 @@ pub struct Ran {
     /// How well it was confined.
     pub sandbox: Sandbox,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
-    pub advice: Option<String>,
-    /// Whether it was not run, and its result was recorded in another run.
+    pub advice: Option<Advice>,
+    /// What it would change, for a command that repairs files.
+    pub rewrites: Vec<Rewrite>,
+    /// Whether it was not run, and what it came to was recorded in another run.
     pub replayed: bool,
     /// Whether it ran on the base, and not on the work.
     pub on_base: bool,
+}
+
+/// What may help a command that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What it lacks.
+    pub kind: ErrorKind,
+    /// What it lacks, in words.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl std::fmt::Display for Advice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.what, self.hint)
+    }
+}
+
+/// What a command would change in one file of the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// The file.
+    pub path: String,
+    /// The edits; none where the file is not text, or would be deleted.
+    pub edits: Vec<Edit>,
 }
 
 impl Commands {
@@ -136,6 +181,7 @@ impl Commands {
     pub fn new(declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
         Self {
             declared,
+            refused: BTreeMap::new(),
             root,
             configuration: None,
             cache: None,
@@ -204,7 +250,18 @@ impl Commands {
         }
     }
 
-    /// Writes down what commands come to, or takes it from what was written down.
+    /// The task whose verify command is run where the configuration says `from = "task"`.
+    pub fn for_task(mut self, task: Option<&Task>) -> Self {
+        for (name, command) in &mut self.declared {
+            match of_task::resolved(command, task) {
+                Ok(resolved) => *command = resolved,
+                Err(why) => drop(self.refused.insert(name.clone(), why)),
+            }
+        }
+        self
+    }
+
+    /// Write down what commands come to, or take it from what was written down.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
@@ -219,7 +276,33 @@ impl Commands {
         Self { reserve, ..self }
     }
 
-    /// Runs a command to its end, with these bytes on its standard input. When the future is dropped, everything that
+    /// Whether a command is handed the files of the check that it runs for.
+    pub fn takes_files(&self, name: &str) -> bool {
+        self.declared.get(name).is_some_and(Command::takes_files)
+    }
+
+    /// Run a command for these files: once, or several times where it is handed them and they do not fit on one command
+    /// line. All runs together have the time of the command.
+    pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<Ran>, NoResult> {
+        let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
+            return self.run(name, Vec::new()).await.map(|ran| vec![ran]);
+        };
+        let mut outputs = Vec::new();
+        let mut left = command.timeout;
+        for run in command_lines::command_lines(command, files) {
+            let command = Command { run, timeout: left, ..command.clone() };
+            let ran = self.run_once(name, &command, Vec::new()).await?;
+            left = left.saturating_sub(ran.duration);
+            let is_late = ran.ending == Ending::TimedOut;
+            outputs.push(ran);
+            if is_late {
+                break;
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(script) = &self.script {
@@ -230,16 +313,25 @@ impl Commands {
         let Some(command) = self.declared.get(name) else {
             return Err(NoResult::not_started(format!("the command `{name}` is not declared")));
         };
+        if let Some(why) = self.refused.get(name) {
+            let hint = "name the command in a plan of the base commit, and allow it in `allow`";
+            return Err(NoResult::not_started(why.clone()).with_hint(hint).of(name));
+        }
+        self.run_once(name, command, stdin).await
+    }
+
+    async fn run_once(&self, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "commands", target_os = "linux"))]
         let ran = run::run(self, name, command, stdin).await;
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(feature = "commands", target_os = "linux")))]
         let ran = {
             let _ =
                 (command, stdin, &self.root, &self.configuration, &self.cache, &self.state, self.at_most, self.reserve);
-            Err(NoResult::not_started("this version runs commands on Linux only".to_owned()))
+            let _ = &self.environment;
+            Err(NoResult::not_started(UNAVAILABLE.to_owned()))
         };
         let noted = |ran: Ran| match &self.tape {
             Some(tape) => tape.note(&ran).map(|()| ran),
@@ -252,9 +344,9 @@ impl Commands {
 /// Ends every command that runs, with all that it started, and lets no other begin: the program is about to end. Waits for
 /// that, but no longer than this.
 pub(crate) fn end_all(patience: Duration) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "commands", target_os = "linux"))]
     running::end_all(patience);
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(feature = "commands", target_os = "linux")))]
     let _ = patience;
 }
 

@@ -17,6 +17,7 @@ mod read;
 mod references;
 mod settings_files;
 mod structure;
+mod tasks;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -24,12 +25,12 @@ mod units;
 
 pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
 pub use check::Check;
-pub use command::{Access, Command, Sandbox};
+pub use command::{Access, Command, FILES, Sandbox};
 pub use files::{BadPattern, FileSet};
 pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
 pub use grant::{Grant, UnknownGrant};
 pub use hook::Hook;
-pub use looping::Loop;
+pub use looping::{Loop, OnReviewLimit, OnSpecFinding};
 pub use model::{Api, Model};
 pub use people::Overrides;
 pub use problem::{Position, Problem, Problems};
@@ -83,10 +84,20 @@ pub struct Config {
     pub protected: Vec<String>,
     /// `[progress] file`: where reviews are logged, relative to the file.
     pub progress: Option<String>,
+    /// The files that checks of files look at, whatever they are for; empty for all.
+    pub files: Vec<String>,
+    /// The files that no check of files looks at.
+    pub exclude: Vec<String>,
     /// `[hook]`.
     pub hook: Hook,
     /// `[loop]`.
     pub looping: Loop,
+    /// `[plan] file`: the plan of tasks, relative to the file.
+    pub plan_file: Option<String>,
+    /// `[progress] file`: where reviews are told, relative to the file.
+    pub progress_file: Option<String>,
+    /// `[evaluator]`: the command that evaluates the work in a loop.
+    pub evaluator: Option<Command>,
     pub(crate) places: Places,
 }
 
@@ -136,11 +147,17 @@ fn read(mut root: Table<'_>) -> Config {
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
     let looping = root.get("loop").and_then(|value| value.table("a table `[loop]`")).map(looping::read);
     let looping = looping.unwrap_or_default();
+    let plan_file = root.get("plan").and_then(|value| value.table("a table `[plan]`")).and_then(tasks::plan);
+    let progress_file =
+        root.get("progress").and_then(|value| value.table("a table `[progress]`")).and_then(tasks::progress);
+    let evaluator = root.get("evaluator").and_then(|value| value.table("a table `[evaluator]`")).map(tasks::evaluator);
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
     let retry = one(&mut root, "retry", people::retry);
     let escalation = one(&mut root, "escalation", people::escalation);
     let overrides = one(&mut root, "overrides", people::overrides);
+    let files = root.get("files").and_then(|value| value.patterns(false)).unwrap_or_default();
+    let exclude = root.get("exclude").and_then(|value| value.patterns(true)).unwrap_or_default();
     let protected = root.get("protected").and_then(|value| value.patterns(true)).unwrap_or_default();
     let progress = one(&mut root, "progress", people::progress);
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
@@ -158,8 +175,13 @@ fn read(mut root: Table<'_>) -> Config {
         overrides,
         protected,
         progress,
+        files,
+        exclude,
         hook,
         looping,
+        plan_file,
+        progress_file,
+        evaluator,
         places,
     };
     if config.gates.is_empty() && root.get("gate").is_none_or(|gates| gates.is_empty_table()) {

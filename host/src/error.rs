@@ -39,6 +39,22 @@ impl From<Status> for Exit {
     }
 }
 
+/// Whether the machine is at fault, and nothing that the caller could change: no space, no memory, no more files, a broken disk.
+pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
+    use std::io::ErrorKind as Io;
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        if let Some(io) = cause.downcast_ref::<std::io::Error>()
+            && (matches!(io.kind(), Io::StorageFull | Io::QuotaExceeded | Io::OutOfMemory | Io::WriteZero)
+                || matches!(io.raw_os_error(), Some(libc::EIO | libc::EMFILE | libc::ENFILE)))
+        {
+            return true;
+        }
+        next = cause.source();
+    }
+    false
+}
+
 /// What kind of error it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -116,10 +132,14 @@ impl Error {
         Self { kind: Kind::Configuration, problems: problems.iter().map(problem).collect() }
     }
 
-    /// Adds what caused it.
+    /// Adds what caused it. If the machine did, it is the machine's error.
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let source = source.into();
+        if is_of_the_machine(&*source) {
+            self.kind = Kind::Host;
+        }
         if let Some(last) = self.problems.last_mut() {
-            last.source = Some(source.into());
+            last.source = Some(source);
         }
         self
     }
@@ -217,8 +237,8 @@ impl From<Failure> for Error {
 
 impl From<changes::Error> for Error {
     fn from(error: changes::Error) -> Self {
-        let kind = if error.is_of_the_machine() { Kind::Host } else { Kind::Input };
-        let hint = error.hint().map(str::to_owned);
+        let kind = if error.is_of_the_machine() || is_of_the_machine(&error) { Kind::Host } else { Kind::Input };
+        let hint = error.hint();
         let source = StdError::source(&error).map(ToString::to_string);
         let made = Self::new(kind, &error).hint(hint);
         // Most messages hold their cause already.
@@ -256,6 +276,24 @@ mod tests {
         }
         assert_eq!(Error::from(Failure::new(ErrorKind::HostFailed, "x")).exit(), Exit::NoVerdict);
         assert_eq!(Error::from(Failure::new(ErrorKind::LoadMalformed, "x")).exit(), Exit::Mistake);
+    }
+
+    #[test]
+    fn a_full_disk_is_the_machines_wherever_it_is_met() {
+        let full = || std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let missing = || std::io::Error::from_raw_os_error(libc::ENOENT);
+        assert_eq!(Error::input("x").because(full()).exit(), Exit::NoVerdict);
+        assert_eq!(
+            Error::usage("x").because(Cause { message: "y".into(), source: Some(full().into()) }).exit(),
+            Exit::NoVerdict
+        );
+        assert_eq!(Error::input("x").because(missing()).exit(), Exit::Mistake);
+        for kind in [libc::EIO, libc::EMFILE, libc::ENFILE, libc::EDQUOT, libc::ENOMEM] {
+            assert!(is_of_the_machine(&std::io::Error::from_raw_os_error(kind)), "{kind}");
+        }
+        let folder = |source| changes::Error::Folder { path: "x".into(), source };
+        assert_eq!(Error::from(folder(full())).exit(), Exit::NoVerdict);
+        assert_eq!(Error::from(folder(missing())).exit(), Exit::Mistake);
     }
 
     #[test]

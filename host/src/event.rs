@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Event {
     /// Its number in the run, from 1.
     pub seq: u64,
@@ -136,6 +137,37 @@ pub enum What {
         signal: Option<i32>,
         /// How long it took.
         duration_ms: f64,
+    },
+    /// The evaluator was started.
+    #[serde(rename = "evaluator.started")]
+    EvaluatorStarted {
+        /// Which evaluation of the work it is, from 1.
+        iteration: u32,
+    },
+    /// The evaluator ended.
+    #[serde(rename = "evaluator.ended")]
+    EvaluatorEnded {
+        /// `success`, `failure`, `timeout`, `no-verdict`, `evaluator.wrote`, …
+        outcome: String,
+        /// Its exit code.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// How long it took.
+        duration_ms: f64,
+    },
+    /// Repairs that verifiers offer were applied to the work.
+    #[serde(rename = "fixed")]
+    Fixed {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// A loop that was cut off goes on.
+    #[serde(rename = "loop.resumed")]
+    LoopResumed {
+        /// How many attempts there were before.
+        attempts: u32,
+        /// How often the work was sent back before.
+        bounces: u32,
     },
     /// A check of the gate of a loop came to an end.
     #[serde(rename = "verification")]

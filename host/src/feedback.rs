@@ -5,7 +5,7 @@
 
 mod round;
 
-pub use round::Round;
+pub(crate) use round::Round;
 
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::text::clean_line;
@@ -13,7 +13,7 @@ use crate::verdict::{Class, Finding, Fix, Verdict};
 use std::collections::BTreeSet;
 
 /// The most characters of a feedback.
-pub const MAX_CHARS: usize = 2_000;
+pub(crate) const MAX_CHARS: usize = 2_000;
 /// The most findings of one check, so that it leaves room for others.
 const MAX_FINDINGS: usize = 10;
 /// The most characters of one quotation.
@@ -30,12 +30,12 @@ const MAX_EDITS: usize = 3;
 const MAX_RESOLVED: usize = 5;
 
 /// Says what keeps this gate from passing.
-pub fn feedback(gate: &Node) -> String {
+pub(crate) fn feedback(gate: &Node) -> String {
     feedback_in(gate, &Round::default())
 }
 
 /// Says what keeps this gate from passing, and how that differs from the attempts before.
-pub fn feedback_in(gate: &Node, round: &Round) -> String {
+pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     let name = shown(&gate.name);
     if gate.outcome == Outcome::Pass {
         return format!("The gate `{name}` passed.\n");
@@ -89,9 +89,11 @@ fn resolved(round: &Round) -> Vec<String> {
     lines
 }
 
-/// Say that an executor failed before there was anything to judge: how it ended, and the end of what it printed.
-pub fn of_executor(ending: &str, printed: &str) -> String {
-    let mut text = format!("The executor {}, so its work was not checked.\n", shown(ending));
+/// Says that an executor failed before there was anything to judge: which attempt it was, how it ended, and the end of what
+/// it printed.
+pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Class) -> String {
+    let mut text = format!("Attempt {} of {} ({class}). {}\n", round.attempt, round.allowed, round::recovery(class));
+    text.push_str(&format!("The executor {}, so its work was not checked.\n", shown(ending)));
     if !printed.trim().is_empty() {
         text.push_str(&format!("It printed: {}\n", tail(printed)));
     }
@@ -358,7 +360,7 @@ The same checks will be run again on the next submission.
         let second = of(vec![finding("old", "1"), finding("other", "3")]);
         let text = feedback_in(&second, &Round::new(2, 3, &second, [(1, &first)]));
         let expected = "\
-Attempt 2 of 3 (verify-failure). A command or a rule failed: each failure is listed below.
+Attempt 2 of 3 (verify-failure). VERIFICATION FAILED: the failures below are to be fixed and verified again.
 The gate `c` failed.
 - `c` (verifier): fail
   a.rs:1: error [code] «old» (still there since attempt 1)

@@ -10,6 +10,7 @@ pub mod cadence;
 mod classify;
 mod compose;
 mod evaluate;
+mod first;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod trees;
 pub mod vote;
 
 pub use cadence::{Circumstances, Facts};
+pub use first::run_failed_first;
 
 use crate::config::Inapplicable;
 use crate::outcome::{JudgedFile, ModelUse, Node, NodeKind, Outcome, SkipReason};
@@ -168,7 +170,8 @@ fn is_unconcerned(node: &Node) -> bool {
         Outcome::NotApplicable => check.files.is_some(),
         _ => false,
     };
-    checks.peek().is_some() && checks.all(|check| is_idle(check) && !check.shadow) && !node.shadow
+    // Where a gate of its own is in shadow, its checks are not: nobody would have decided.
+    checks.peek().is_some() && checks.all(is_idle) && !node.walk().any(|node| node.shadow)
 }
 
 /// On the way up, what a fail or an abstention rests on had to be known too. From here on only a pass is marked.

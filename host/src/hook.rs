@@ -5,7 +5,8 @@
 //! child process does ([`job`]) and how it is watched ([`supervise`]).
 //!
 //! Every agent takes a hook that crashes, hangs or is missing for leave to stop. So the run happens in a child process, and
-//! the hook itself only watches: whatever becomes of the child, the host gets an answer in its dialect and in time.
+//! the hook itself only watches ([`supervise`]): whatever becomes of the child, the host gets an answer in its dialect and in
+//! time.
 
 mod answer;
 pub mod budget;
@@ -14,13 +15,14 @@ mod codex;
 mod copilot;
 mod cursor;
 mod detect;
-pub mod evidence;
+mod evidence;
 mod fields;
 mod gemini;
 pub mod job;
 mod qwen;
+pub mod running;
 pub mod sample;
-pub mod sessions;
+mod sessions;
 pub mod supervise;
 #[cfg(test)]
 mod tests;
@@ -31,11 +33,13 @@ pub use detect::detect;
 
 use fields::Fields;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The most bytes of a call that are read. What a host sends is a few kilobytes.
-pub const MAX_BYTES: usize = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// A program that runs coding agents and calls hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -105,7 +109,7 @@ pub enum Event {
 }
 
 /// What a host says when it calls.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// Who calls.
     pub host: Host,
@@ -161,10 +165,12 @@ impl Call {
         }
     }
 
-    /// Reads what a host sent. `None` where neither the caller nor the input says which host it is.
-    pub fn read(bytes: &[u8], host: Option<Host>) -> Option<Self> {
-        let bounded = bytes.get(..bytes.len().min(MAX_BYTES + 1)).unwrap_or_default();
-        let value = if bounded.len() > MAX_BYTES { None } else { serde_json::from_slice(bounded).ok() };
+    /// Reads what a host sends: one JSON document, whose end is not that of the stream, because not every host closes it.
+    /// `None` where neither the caller nor the input says which host it is.
+    pub fn read(input: impl io::Read, host: Option<Host>) -> Option<Self> {
+        let bounded = io::BufReader::new(input.take(MAX_BYTES));
+        let value: Option<Value> =
+            serde_json::Deserializer::from_reader(bounded).into_iter().next().and_then(Result::ok);
         let Some(fields) = value.as_ref().and_then(Fields::new) else { return host.map(Self::of) };
         let host = host.or_else(|| detect(&fields))?;
         Some(match host {
@@ -191,7 +197,8 @@ impl Call {
 }
 
 /// What the agent is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// It may go on.
     Allow,

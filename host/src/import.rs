@@ -5,12 +5,14 @@
 //! the reason, and never dropped in silence.
 
 mod lefthook;
+mod patterns;
 mod pre_commit;
 mod tools;
 
 use crate::config;
 use crate::error::Error;
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -40,13 +42,27 @@ pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
     draft.finish(name)
 }
 
-/// A check that is to be written.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Check {
-    /// A bundled verifier.
-    Bundled(&'static str),
+/// What a check does.
+#[derive(Clone, Debug, PartialEq)]
+enum What {
+    /// A bundled verifier, with these settings.
+    Verifier(&'static str, BTreeMap<&'static str, Value>),
     /// A command.
     Command(Vec<String>),
+}
+
+/// The files that a check is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Scope {
+    files: Vec<String>,
+    exclude: Vec<String>,
+}
+
+/// A check that is to be written.
+#[derive(Clone, Debug, PartialEq)]
+struct Check {
+    what: What,
+    scope: Scope,
 }
 
 /// A gate.toml in the making.
@@ -60,23 +76,26 @@ struct Draft {
 }
 
 impl Draft {
-    /// Takes a hook over as a check of a stage.
-    fn take(&mut self, stage: &'static str, hook: &str, check: Check) {
-        let what = match &check {
-            Check::Bundled(verifier) => format!("the bundled verifier `{verifier}`"),
-            Check::Command(command) => format!("the command `{}`", shown(&command.join(" "))),
+    /// Take a hook over as a check of a stage.
+    fn take(&mut self, stage: &'static str, hook: &str, what: What, scope: Scope) {
+        let shown_what = match &what {
+            What::Verifier(verifier, _) => format!("the bundled verifier `{verifier}`"),
+            What::Command(command) => format!("the command `{}`", shown(&command.join(" "))),
         };
-        self.taken.push(format!("{}: {what}", shown(hook)));
-        let wanted = match &check {
-            Check::Bundled(verifier) => (*verifier).to_owned(),
-            Check::Command(_) => plain_name(hook),
+        self.taken.push(format!("{}: {shown_what}", shown(hook)));
+        let wanted = match &what {
+            What::Verifier(verifier, _) => (*verifier).to_owned(),
+            What::Command(_) => plain_name(hook),
         };
-        let known = self.checks.iter().find(|(_, known)| **known == check).map(|(name, _)| name.clone());
+        let known = self
+            .checks
+            .iter_mut()
+            .find_map(|(name, known)| (known.scope == scope && known.what.takes_in(&what)).then(|| name.clone()));
         let name = known.unwrap_or_else(|| {
             let taken = |name: &String| self.checks.contains_key(name) || STAGES.iter().any(|(stage, _)| stage == name);
             let numbered = (2..).map(|number| format!("{wanted}-{number}"));
             let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(wanted);
-            self.checks.insert(name.clone(), check);
+            self.checks.insert(name.clone(), Check { what, scope });
             name
         });
         let members = self.stages.entry(stage).or_default();
@@ -113,24 +132,62 @@ impl Draft {
         if let Some(stop) = stop {
             let _ = writeln!(text, "stop = {}", string(stop));
         }
-        let mut written = BTreeSet::new();
         for (name, check) in &self.checks {
-            match check {
-                Check::Bundled(verifier) => {
-                    let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
-                }
-                Check::Command(command) => {
-                    let words: Vec<String> = command.iter().map(|word| string(word)).collect();
-                    let grant = string(&format!("command:{name}"));
-                    let _ = write!(text, "\n[check.{name}]\nverifier = \"command\"\ngrants = [{grant}]\n");
-                    let _ = write!(text, "\n[command.{name}]\nrun = [{}]\n", words.join(", "));
-                }
-            }
-            written.insert(name);
+            check.write(name, &mut text);
         }
         // What is written must be valid, whatever the names in the file were.
         config::parse(text.as_bytes()).map_err(|problems| Error::configuration("the converted hooks", &problems))?;
         Ok(Imported { text, taken: self.taken, left: self.left })
+    }
+}
+
+impl What {
+    /// Whether another hook is done by this one too; its settings are added then.
+    fn takes_in(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Verifier(name, settings), Self::Verifier(other, more)) if name == other => {
+                for (key, value) in more {
+                    match (settings.get_mut(key), value) {
+                        (Some(Value::Array(list)), Value::Array(more)) => {
+                            list.extend(more.iter().filter(|item| !list.contains(item)).cloned().collect::<Vec<_>>());
+                        }
+                        _ => drop(settings.insert(key, value.clone())),
+                    }
+                }
+                true
+            }
+            (this, other) => this == other,
+        }
+    }
+}
+
+impl Check {
+    fn write(&self, name: &str, text: &mut String) {
+        match &self.what {
+            What::Verifier(verifier, settings) => {
+                let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
+                if !settings.is_empty() {
+                    // Numbers and lists of texts are written alike in JSON and TOML.
+                    let settings: Vec<String> =
+                        settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                    let _ = writeln!(text, "settings = {{ {} }}", settings.join(", "));
+                }
+            }
+            What::Command(_) => {
+                let grant = string(&format!("command:{name}"));
+                let _ = write!(text, "\n[check.{name}]\nverifier = \"command\"\ngrants = [{grant}]\n");
+            }
+        }
+        for (key, patterns) in [("files", &self.scope.files), ("exclude", &self.scope.exclude)] {
+            if !patterns.is_empty() {
+                let patterns: Vec<String> = patterns.iter().map(|pattern| string(pattern)).collect();
+                let _ = writeln!(text, "{key} = [{}]", patterns.join(", "));
+            }
+        }
+        if let What::Command(command) = &self.what {
+            let words: Vec<String> = command.iter().map(|word| string(word)).collect();
+            let _ = write!(text, "\n[command.{name}]\nrun = [{}]\n", words.join(", "));
+        }
     }
 }
 
@@ -147,7 +204,7 @@ fn plain_name(name: &str) -> String {
 
 /// A text in TOML: as in JSON, but for one character.
 fn string(text: &str) -> String {
-    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
+    Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
 fn shown(text: &str) -> String {
@@ -180,8 +237,8 @@ fn words(line: &str) -> Option<Vec<String>> {
 }
 
 /// A command line as a check: its words, or a shell that runs it.
-fn command(line: &str) -> Check {
-    Check::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
+fn command(line: &str) -> What {
+    What::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
 }
 
 #[cfg(test)]
@@ -206,10 +263,15 @@ repos:
     rev: v5.0.0
     hooks:
       - id: check-json
+        exclude: ^vendor/
       - id: check-yaml
         args: [--unsafe]
       - id: trailing-whitespace
+      - id: end-of-file-fixer
+      - id: check-added-large-files
+        args: ["--maxkb=1000"]
       - id: check-merge-conflict
+        files: "[a-z]+"
   - repo: https://github.com/astral-sh/ruff-pre-commit
     rev: v0.8.0
     hooks:
@@ -234,7 +296,9 @@ repos:
 "#;
         let imported = import(Path::new(".pre-commit-config.yaml"), text).expect("imported");
         for part in [
-            "[gate.pre-commit]\nall = [\"json-syntax\", \"yaml-syntax\", \"merge-markers\", \"ruff\", \"ruff-format\"]",
+            "all = [\"json-syntax\", \"yaml-syntax\", \"hygiene\", \"merge-markers\", \"ruff\", \"ruff-format\"]",
+            "verifier = \"json-syntax\"\nexclude = [\"vendor/**\"]\n",
+            "settings = { checks = [\"trailing-whitespace\",\"end-of-file\",\"large-file\"], max_kilobytes = 1000 }",
             "[gate.pre-push]\nall = [\"tests\"]",
             "run = [\"ruff\", \"check\", \".\"]",
             "run = [\"pytest\", \"-q\"]",

@@ -9,7 +9,10 @@ mod hosts;
 mod settings;
 mod trust;
 
-pub use hosts::{Handler, command_line, deadline, handlers, settings_file, stop_event, timeout};
+pub use hosts::{
+    Handler, client, command_line, deadline, handlers, program, settings_file, settings_files, stop_event,
+    switched_off, timeout, verifies,
+};
 pub use settings::value as settings_value;
 pub use trust::{Trust, trust_of, trusted_line};
 
@@ -61,7 +64,7 @@ impl Target {
         Self::ALL.iter().copied().find(|target| target.as_str() == name)
     }
 
-    /// Whether it seems to be used in this folder.
+    /// Whether it seems to be used in this folder: it left a file here.
     pub fn is_used(self, root: &Path) -> bool {
         let sign = match self {
             Self::Host(Host::Claude) => ".claude",

@@ -20,6 +20,7 @@ pub use chain::{Damage, DamageKind, Hash};
 pub use sqlite::SqliteLedger;
 
 use crate::changes;
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::record::Record;
 use crate::text;
@@ -122,11 +123,11 @@ pub struct Project(String);
 
 impl Project {
     /// The project that a folder belongs to.
-    pub fn of(folder: &Path) -> Result<Self, Error> {
+    pub fn of(folder: &Path, environment: &Environment) -> Result<Self, Error> {
         let real = folder.canonicalize().map_err(|error| {
             Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
         })?;
-        let root = changes::repository(&real)?.unwrap_or(real);
+        let root = changes::repository(&real, environment)?.unwrap_or(real);
         Ok(Self::at(&root))
     }
 

@@ -46,13 +46,6 @@ mod milliseconds {
     }
 }
 
-impl Limits {
-    /// Whether these are the limits that hold where nobody says anything else.
-    pub fn are_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self {

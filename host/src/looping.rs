@@ -8,29 +8,46 @@
 //! its work is judged. One that does not end by itself with exit code 0 has failed, whatever it left behind.
 
 mod attempt;
-mod entries;
+mod commit;
 mod decide;
 mod emit;
+mod entries;
+mod evaluator;
 mod executor;
+mod progress;
 mod record;
 mod repeated;
+mod resume;
+mod review;
+mod runs;
+mod written;
 
-pub use record::{AttemptRecord, ExecutorRun, LoopRecord, State};
+pub use record::{AttemptRecord, EvaluatorRun, ExecutorRun, IndependentRun, LoopRecord, State};
+pub use resume::{InterruptedLoop, interrupted, open_tasks};
+pub use runs::run_independently;
 
 use crate::changes::{self, Needs, Selection};
 use crate::config::Loop;
 use crate::error::Error;
 use crate::event::{Observer, What};
-use crate::record::TaskRecord;
+use crate::ledger::Project;
+use crate::plan::Shape;
+use crate::record::{Record, TaskRecord};
+use crate::retry::Past;
 use crate::session::{self, Host, LedgerUse, Pinned, Request, Work, run_id};
 use crate::shutdown;
 use crate::text;
-use decide::{Next, Rules};
+use crate::verdict::Class;
+use attempt::Done;
+use decide::{Next, Rules, Spent};
 use emit::Emitter;
 use entries::LoopEntries;
 use record::Ended;
+use resume::{After, Open, Reached};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
@@ -54,6 +71,14 @@ pub struct LoopRequest {
     pub keep_terminal: bool,
     /// Handed what the executor prints.
     pub output: Output,
+    /// The arguments of the caller, kept in the ledger so that the loop can be resumed.
+    pub arguments: Vec<String>,
+    /// The identifier of the loop that is resumed.
+    pub resume: Option<String>,
+    /// The plan into which tasks are inserted that repair what a reviewer found.
+    pub insert_fix_tasks: Option<PathBuf>,
+    /// Whether work that passes without a mark is committed.
+    pub commit: bool,
 }
 
 impl LoopRequest {
@@ -66,6 +91,10 @@ impl LoopRequest {
             budgets: Loop::default(),
             keep_terminal: false,
             output: Arc::new(|_| {}),
+            arguments: Vec::new(),
+            resume: None,
+            insert_fix_tasks: None,
+            commit: false,
         }
     }
 }
@@ -84,14 +113,34 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
         return Err(Error::usage("expected an executor").hint("`gate loop -- PROGRAM ARGUMENTS`".to_owned()));
     }
     let started = SystemTime::now();
-    let emitter = Arc::new(Emitter::new(run_id(started), Arc::new(observer)));
+    let ledger = wanted.request.ledger.open(&wanted.request.environment)?;
+    let reached = match (&wanted.resume, &ledger) {
+        (None, _) => None,
+        (Some(_), None) => return Err(Error::usage("a loop is resumed from the ledger, and there is to be none")),
+        (Some(id), Some(ledger)) => Some(Reached::read(
+            ledger.as_ref(),
+            &Project::of(&wanted.request.folder, &wanted.request.environment)?,
+            id,
+        )?),
+    };
+    let id = wanted.resume.clone().unwrap_or_else(|| run_id(started));
+    let emitter = Arc::new(Emitter::new(id, Arc::new(observer)));
     let mut request = wanted.request.clone();
-    let base = base(&request)?;
+    let base = match &reached {
+        Some(reached) => reached.base.clone(),
+        None => base(&request)?,
+    };
     request.work = Work::Asked;
     request.selection = Selection::Base(base.clone());
     request.session = emitter.id().to_owned();
-    let pinned = wait(host.pin(request.clone(), emitter.forwarding()))?;
-    let ledger = request.ledger.open(&request.environment)?;
+    request.models = request.models.shared(&request.folder)?;
+    let pinned = match request.pinned.take() {
+        Some(pinned) => pinned,
+        None => wait(host.pin(request.clone(), emitter.forwarding()))?,
+    };
+    if let Some(reached) = &reached {
+        reached.refuse_another_gate(&pinned)?;
+    }
     let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
     request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
     request.pinned = Some(pinned.clone());
@@ -108,14 +157,12 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
         bounces_allowed: budgets.bounces(),
         ..LoopRecord::default()
     };
-    emitter.emit(What::LoopStarted {
-        gate: record.gate.clone(),
-        plan: record.plan.clone(),
-        base: record.base.clone(),
-        executor: wanted.executor.clone(),
-        max_bounces: budgets.bounces(),
-    });
-    entries.begin(&record)?;
+    let config = pinned.config();
+    let reads_submissions = pinned.plan().checks().any(|check| check.shape == Shape::Submission);
+    let evaluates = config.evaluator.is_some() && reads_submissions;
+    let rules = Rules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
+    let driver =
+        Driver { host, wanted, request, pinned, budgets, rules, evaluates, entries: &entries, emitter: &emitter };
     let interrupted = {
         let (entries, emitter) = (entries.clone(), Arc::clone(&emitter));
         move || {
@@ -124,21 +171,13 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
             emitter.ended(&Ended::new(State::Interrupted, "a signal interrupted it", None));
         }
     };
+    let course = driver.begin(&mut record, reached.as_ref())?;
     let _interrupted = shutdown::when_interrupted(interrupted);
     let ended = match entries.halted()? {
         Some(why) => Ended::new(State::Halted, why, Some("halted")),
-        None => {
-            let config = pinned.config();
-            let rules = Rules::new(&budgets, config.retry.clone(), config.escalation.clone());
-            Driver { host, wanted, request, pinned, budgets, rules, entries: &entries, emitter: &emitter }
-                .drive(&mut record)?
-        }
+        None => driver.drive(&mut record, course, reached)?,
     };
-    record.state = ended.state;
-    record.why.clone_from(&ended.why);
-    record.budget.clone_from(&ended.budget);
-    record.duration = emitter.elapsed();
-    entries.end(&record)?;
+    driver.end(&mut record, &ended)?;
     emitter.ended(&ended);
     Ok(record)
 }
@@ -151,11 +190,26 @@ fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
 
 /// The commit that the work is compared with.
 fn base(request: &Request) -> Result<String, Error> {
-    let changes = changes::collect(&request.folder, &Selection::Changed, Needs::default())?;
+    let changes = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?;
     changes.base.filter(|_| changes.from_git).ok_or_else(|| {
         Error::input("a loop compares the work with the last commit, and there is none")
             .hint("run it in a git repository that has a commit".to_owned())
     })
+}
+
+/// What is known when an attempt begins.
+#[derive(Debug, Default)]
+struct Course {
+    /// The digest of the work before the loop began.
+    before: Option<String>,
+    /// What the executor is told.
+    feedback: String,
+    /// The tasks that repair what a reviewer found.
+    fix_tasks: String,
+    /// The records of the attempts that were judged, each with its number.
+    earlier: Vec<(u32, Record)>,
+    /// The attempts at the task so far, those of earlier loops included.
+    past: Vec<Past>,
 }
 
 /// A loop that runs.
@@ -166,52 +220,172 @@ struct Driver<'a> {
     pinned: Pinned,
     budgets: Loop,
     rules: Rules,
+    /// Whether an evaluator runs after each attempt.
+    evaluates: bool,
     entries: &'a LoopEntries,
     emitter: &'a Arc<Emitter>,
 }
 
 impl Driver<'_> {
+    /// The commit that the work is compared with.
+    fn base(&self) -> &str {
+        match &self.request.selection {
+            Selection::Base(base) => base,
+            _ => "",
+        }
+    }
+
+    /// The digest of the work.
+    fn tree(&self) -> Option<String> {
+        repeated::tree(&self.request.folder, &self.request.selection, &self.own_files(), &self.request.environment)
+    }
+
+    /// The files that the loop writes itself, relative to the root of the work.
+    fn own_files(&self) -> BTreeSet<String> {
+        let progress = self.progress_file();
+        let own = progress.iter().chain(&self.wanted.insert_fix_tasks);
+        let root = self.request.folder.canonicalize().ok();
+        let root = root.and_then(|folder| changes::repository(&folder, &self.request.environment).ok().flatten());
+        let inside = |path: &PathBuf| {
+            let path = self.request.folder.join(path);
+            let parent = path.parent()?.canonicalize().ok()?;
+            let path = parent.join(path.file_name()?);
+            path.strip_prefix(root.as_ref()?).ok()?.to_str().map(str::to_owned)
+        };
+        own.filter_map(inside).collect()
+    }
+
+    /// The file in which reviews are told.
+    fn progress_file(&self) -> Option<PathBuf> {
+        let file = self.pinned.config().progress_file.as_ref()?;
+        let folder = self.pinned.configuration().and_then(|path| path.parent().map(Path::to_owned));
+        Some(folder.unwrap_or_else(|| self.request.folder.clone()).join(file))
+    }
+
+    /// Notes that the loop begins, or that it goes on.
+    fn begin(&self, record: &mut LoopRecord, reached: Option<&Reached>) -> Result<Course, Error> {
+        let Some(reached) = reached else {
+            let before = self.tree();
+            self.emitter.emit(What::LoopStarted {
+                gate: record.gate.clone(),
+                plan: record.plan.clone(),
+                base: record.base.clone(),
+                executor: record.executor.clone(),
+                max_bounces: self.budgets.bounces(),
+            });
+            self.entries.begin(record, &self.wanted.arguments, before.as_deref())?;
+            return Ok(Course { before, past: self.entries.past(u64::MAX)?, ..Course::default() });
+        };
+        record.started.clone_from(&reached.started);
+        record.attempts.clone_from(&reached.attempts);
+        record.bounces = reached.bounces;
+        record.resumed = reached.resumed.saturating_add(1);
+        record.record = reached.records.last().map(|(_, record)| record.clone());
+        let attempts = u32::try_from(record.attempts.len()).unwrap_or(u32::MAX);
+        self.emitter.emit(What::LoopResumed { attempts, bounces: record.bounces });
+        self.entries.resume()?;
+        let mut past = self.entries.past(reached.began)?;
+        past.extend(record.attempts.iter().map(attempt::past));
+        let fix_tasks = record.attempts.last().map(|last| last.fix_tasks.concat()).unwrap_or_default();
+        let (before, feedback, earlier) = (reached.before.clone(), reached.feedback.clone(), reached.records.clone());
+        Ok(Course { before, feedback, fix_tasks, earlier, past })
+    }
+
     /// Attempt after attempt, until one passes or a budget ends.
-    fn drive(&self, record: &mut LoopRecord) -> Result<Ended, Error> {
-        let before = repeated::tree(&self.request);
-        let mut past = self.entries.past()?;
-        let mut feedback = String::new();
-        let mut earlier = Vec::new();
+    fn drive(&self, record: &mut LoopRecord, mut course: Course, reached: Option<Reached>) -> Result<Ended, Error> {
+        if let Some(reached) = reached
+            && let Some(ended) = self.go_on(record, &mut course, reached)?
+        {
+            return Ok(ended);
+        }
         loop {
             let number = u32::try_from(record.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
             self.emitter.attempt(number);
-            let mut done = self.attempt(number, &feedback, before.as_deref(), &earlier)?;
-            past.push(done.past());
-            let facts = self.entries.facts(&past, &done)?;
-            let last_failure = record.attempts.last().map(|attempt| attempt.failure.as_str());
-            let next = self.rules.next(&done, &facts, record.bounces, last_failure);
-            done.summary.next = next.word().to_owned();
-            done.summary.why = next.why();
-            self.entries.attempt(&done.summary, self.budgets.bounces())?;
-            record.attempts.push(done.summary);
-            earlier.extend(done.record.clone().map(|record| (number, record)));
-            record.record = done.record.or(record.record.take());
-            match next {
-                Next::End(ended) => {
-                    if let Some((ledger, asked)) = self.entries.escalation(&ended)? {
-                        let root = asked.project.root().to_owned();
-                        let (config, environment) = (self.pinned.config(), &self.request.environment);
-                        wait(session::notify(config, environment, root, &*ledger, &asked))?;
-                    }
-                    self.emitter.escalation(&ended);
-                    return Ok(ended);
-                }
-                Next::Bounce { wait } => {
-                    feedback = done.feedback;
-                    record.bounces += 1;
-                    self.bounce(record, &feedback)?;
-                    thread::sleep(wait);
-                }
+            let done = self.attempt(number, &course, record)?;
+            if let Some(ended) = self.settle(record, &mut course, done)? {
+                return Ok(ended);
             }
         }
     }
 
-    fn bounce(&self, record: &LoopRecord, feedback: &str) -> Result<(), Error> {
+    /// Finishes what the loop was cut off in.
+    fn go_on(&self, record: &mut LoopRecord, course: &mut Course, reached: Reached) -> Result<Option<Ended>, Error> {
+        let tree = session::digest_of(&self.request.folder, &self.request.selection).ok().and_then(|(tree, _)| tree);
+        let is_same = |judged: &Record| tree.is_some() && judged.tree == tree;
+        if let Some(Open { number, executor, record: judged }) = reached.open {
+            self.emitter.attempt(number);
+            let done = match (executor, judged.filter(is_same)) {
+                (Some(executor), Some(judged)) => self.judged(number, executor, None, judged, course, record),
+                _ => self.interrupted(number),
+            };
+            return self.settle(record, course, done);
+        }
+        match reached.after {
+            After::Attempt => Ok(None),
+            After::Bounce => {
+                self.bounce(record, &course.feedback)?;
+                Ok(None)
+            }
+            After::End(ended) if ended.state != State::Completed || record.record.as_ref().is_some_and(is_same) => {
+                Ok(Some(ended))
+            }
+            // What passed is no longer what is there.
+            After::End(_) => {
+                let number = record.attempts.pop().map_or(1, |attempt| attempt.number);
+                course.past.pop();
+                self.settle(record, course, self.interrupted(number))
+            }
+        }
+    }
+
+    /// Decides what follows an attempt, and does it. Returns how the loop ends, if it does.
+    fn settle(&self, record: &mut LoopRecord, course: &mut Course, mut done: Done) -> Result<Option<Ended>, Error> {
+        course.past.push(done.past());
+        let facts = self.entries.facts(&course.past, &done)?;
+        let last_failure = record.attempts.last().map(|attempt| attempt.failure.clone());
+        record.attempts.push(done.summary.clone());
+        let spent = Spent::of(&record.attempts, record.bounces);
+        let next = self.rules.next(&done, &facts, &spent, last_failure.as_deref());
+        record.attempts.pop();
+        done.summary.next = next.word().to_owned();
+        done.summary.why = next.why();
+        let goes_back = matches!(next, Next::Bounce { .. });
+        if goes_back && done.summary.class == Some(Class::ReviewRejection) {
+            done.summary.fix_tasks = self.fix_tasks(record, &done)?;
+        }
+        let ended = match &next {
+            Next::End(ended) => Some(ended.clone()),
+            Next::Bounce { .. } => None,
+        };
+        self.entries.attempt(&done.summary, self.budgets.bounces(), &done.feedback, ended.as_ref())?;
+        self.tell_progress(&done, ended.as_ref())?;
+        course.fix_tasks = done.summary.fix_tasks.concat();
+        let number = done.summary.number;
+        record.attempts.push(done.summary);
+        course.earlier.extend(done.record.clone().map(|record| (number, record)));
+        record.record = done.record.or(record.record.take());
+        match next {
+            Next::End(ended) => {
+                if let Some((ledger, asked)) = self.entries.escalation(&ended)? {
+                    let root = asked.project.root().to_owned();
+                    let (config, environment) = (self.pinned.config(), &self.request.environment);
+                    wait(session::notify(config, environment, root, &*ledger, &asked))?;
+                }
+                self.emitter.escalation(&ended);
+                Ok(Some(ended))
+            }
+            Next::Bounce { wait } => {
+                course.feedback = done.feedback;
+                self.bounce(record, &course.feedback)?;
+                thread::sleep(wait);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sends the work back.
+    fn bounce(&self, record: &mut LoopRecord, feedback: &str) -> Result<(), Error> {
+        record.bounces += 1;
         let (number, allowed) = (record.bounces, self.budgets.bounces());
         let last = record.attempts.last();
         let failure = last.map(|last| last.failure.clone()).unwrap_or_default();
@@ -219,5 +393,18 @@ impl Driver<'_> {
         self.entries.bounce(number, allowed, feedback, &failure)?;
         self.emitter.emit(What::Bounce { number, allowed, class, failure, feedback: feedback.to_owned() });
         Ok(())
+    }
+
+    /// Notes how the loop ended, and commits what passed, where that is asked for.
+    fn end(&self, record: &mut LoopRecord, ended: &Ended) -> Result<(), Error> {
+        record.state = ended.state;
+        record.why.clone_from(&ended.why);
+        record.budget.clone_from(&ended.budget);
+        record.warnings.clone_from(&ended.warnings);
+        record.duration = self.emitter.elapsed();
+        if self.wanted.commit && record.is_unmarked_pass() {
+            record.commit = Some(self.commit(record)?);
+        }
+        self.entries.end(record)
     }
 }

@@ -3,16 +3,22 @@
 //! The key of a model is read when it is asked, goes into one header of the request, and nowhere else, whatever the
 //! server makes of it.
 
+#[cfg(feature = "models")]
 mod anthropic;
 mod budget;
 mod command;
 mod distinct;
+#[cfg(feature = "models")]
 mod http;
+#[cfg(feature = "models")]
 mod key;
+#[cfg(feature = "models")]
 mod openai;
 mod prompt;
+#[cfg(feature = "models")]
 mod strict;
 mod tape;
+#[cfg(feature = "models")]
 mod transport;
 
 pub use tape::{BadTape, Tape};
@@ -34,15 +40,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Whether a model that is asked over HTTP can be reached, and takes its key. Nothing is asked of it. Blocks.
+pub fn reach(model: &Model, environment: &Environment, within: Duration) -> Result<(), NoAnswer> {
+    transport::reach(environment, model, within)
+}
+
+/// Whether two names stand for the same model, whoever serves it and however it is dated.
+pub fn is_same_model(one: &str, other: &str) -> bool {
+    distinct::is_same(one, other)
+}
+
 /// The models of a configuration, and what is left of their budgets in this run.
 #[derive(Debug)]
 pub struct Models {
     declared: BTreeMap<String, Declared>,
     commands: Arc<Commands>,
     executor: Executor,
-    tape: Option<Tape>,
+    tape: Option<Arc<Tape>>,
+    #[cfg(feature = "models")]
     client: http::Client,
     /// Where the keys are.
+    #[cfg_attr(not(feature = "models"), expect(dead_code, reason = "nobody is asked over HTTP"))]
     environment: Environment,
     /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
     script: Option<(String, Script<Result<ModelAnswer, NoAnswer>>)>,
@@ -231,7 +249,7 @@ impl Models {
         declared: BTreeMap<String, Model>,
         commands: Arc<Commands>,
         executor: Executor,
-        tape: Option<Tape>,
+        tape: Option<Arc<Tape>>,
     ) -> Self {
         let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
@@ -240,6 +258,7 @@ impl Models {
             commands,
             executor,
             tape,
+            #[cfg(feature = "models")]
             client: http::Client::default(),
             environment: Environment::default(),
             script: None,
@@ -292,7 +311,7 @@ impl Models {
             input_tokens: tokens.map(|tokens| tokens.input),
             output_tokens: tokens.map(|tokens| tokens.output),
             requests: attempts,
-            replayed: matches!(self.tape, Some(Tape::Replay(_))),
+            replayed: self.tape.as_ref().is_some_and(|tape| tape.is_replayed()),
             duration: start.elapsed(),
         };
         (used, came.map(|Reply { text, stop, model, .. }| ModelAnswer { text, stop, model }))
@@ -311,7 +330,7 @@ impl Models {
             Ok(spending) => spending,
             Err(why) => return Exchange::none(why),
         };
-        let Exchange { came, attempts } = match &self.tape {
+        let Exchange { came, attempts } = match self.tape.as_deref() {
             Some(Tape::Replay(player)) => Exchange { came: player.play(name, model, &rendered), attempts: 0 },
             Some(Tape::Record(recorder)) => {
                 let Exchange { came, attempts } = self.send(model, &rendered, &spending).await;
@@ -336,8 +355,14 @@ impl Models {
         let within = model.timeout.min(spending.time_left());
         match model.api {
             Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
+            #[cfg(feature = "models")]
             Api::Anthropic | Api::Openai => {
                 transport::ask(&self.client, &self.environment, model, rendered, within, spending).await
+            }
+            #[cfg(not(feature = "models"))]
+            Api::Anthropic | Api::Openai => {
+                let why = "this program was built without the feature `models`";
+                Exchange::none(NoAnswer::Unreachable(why.to_owned()))
             }
         }
     }

@@ -126,6 +126,7 @@ impl SkipReason {
 /// How bad a failure is, for whoever decides what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Severity {
     /// A deterministic check failed.
     Hard,
@@ -139,6 +140,7 @@ pub enum Severity {
 
 /// How a vote was counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct VoteCount {
     /// The weight of the ballots for it.
     #[serde(rename = "for")]
@@ -153,6 +155,7 @@ pub struct VoteCount {
 
 /// Which verifier a check used, and on which terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct VerifierId {
     /// As the configuration names it.
     pub name: String,
@@ -164,13 +167,14 @@ pub struct VerifierId {
     /// What it was granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
-    /// What one call may use, where that is not the default.
-    #[serde(default, skip_serializing_if = "Limits::are_default")]
+    /// What one call may use.
+    #[serde(default)]
     pub limits: Limits,
 }
 
 /// A file that a check judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct JudgedFile {
     /// The path relative to the root of the workspace.
     pub path: String,
@@ -193,6 +197,7 @@ pub struct JudgedFile {
 /// A question to a model, and what that took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ModelUse {
     /// The model, as the configuration names it.
     pub name: String,
@@ -247,6 +252,7 @@ impl From<&ModelUse> for ModelEvidence {
 
 /// A member whose error or abstention was let through by a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Relaxation {
     /// The member's name.
     pub member: String,
@@ -258,6 +264,7 @@ pub struct Relaxation {
 
 /// One member of a gate, or the gate itself, and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Node {
     /// Its name.
     pub name: String,

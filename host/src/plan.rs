@@ -36,6 +36,12 @@ pub struct Plan {
     pub deadline: Duration,
     /// Whether a pass may rest on nothing that only the author of the change says.
     pub require_trusted: bool,
+    /// The files that checks of files look at, whatever they are for; empty for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The files that no check of files looks at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
     /// The gate.
     pub root: Node,
     /// The commands that its checks may run.
@@ -218,6 +224,9 @@ pub struct Check {
     pub escalate_below: Option<f64>,
     /// What becomes of an input that the verifier says is not for it.
     pub on_not_applicable: Inapplicable,
+    /// Whether it is shown what is not committed in the working tree, whatever is judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub working_tree: bool,
     /// Whether its commands must fail on the base.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub red_green: bool,
@@ -300,6 +309,8 @@ pub struct Resolved {
     pub shape: Option<Shape>,
     /// The files that it judges if the check does not say.
     pub files: Vec<String>,
+    /// Whether it is about the working tree, whatever is judged.
+    pub working_tree: bool,
     /// Which parts of a submission it may look at.
     pub reads: Reads,
 }

@@ -80,7 +80,10 @@ pub struct Record {
     /// The files that no check judged, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// What goes back to the author of the work; nothing after a pass.
+    /// What of the configuration has no effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What goes back to whoever did the work; nothing after a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The gate and all its members.
@@ -131,6 +134,7 @@ impl Mark {
 
 /// The program that ran a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct HostBuild {
     /// Its version.
     pub version: String,
@@ -142,6 +146,7 @@ pub struct HostBuild {
 
 /// Which files were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct SelectionRecord {
     /// `changed`, `staged`, `all`, `files`, `between`, `since` or `base` (exactly that commit).
     pub kind: String,
@@ -158,6 +163,7 @@ pub struct SelectionRecord {
 
 /// Where a configuration came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct PolicyRecord {
     /// `file`, `above` (a file of a folder above), `default` (the default gate), `flags` (verifiers that the caller
     /// named) or `base` (the base commit).
@@ -174,6 +180,7 @@ pub struct PolicyRecord {
 
 /// A task, in short.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct TaskRecord {
     /// Its identifier.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -222,6 +229,7 @@ impl From<&Task> for TaskRecord {
 
 /// A file that no check judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Unjudged {
     /// The path.
     pub path: String,
@@ -231,6 +239,7 @@ pub struct Unjudged {
 
 /// What `--format json` prints where the caller made a mistake, so that there was no run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct MistakeDocument {
     /// The version of this shape.
     pub version: u32,
@@ -244,6 +253,7 @@ pub struct MistakeDocument {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct MistakeEntry {
     /// What kind of mistake it is: `usage`, `configuration`, `input`, `component` or `host`.
     pub kind: String,
@@ -273,7 +283,7 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
     });
     let marks = [
         (Mark::Weak, passed && (unsure || checks().any(warned))),
-        (Mark::Relaxed, !gate.relaxed.is_empty()),
+        (Mark::Relaxed, !gate.relaxed.is_empty() || passed && gate.walk().any(left_out)),
         (Mark::Shadowed, passed && gate.walk().any(shadowed)),
         (Mark::Flaky, gate.walk().any(|node| node.flaky)),
         (Mark::Replayed, replayed),
@@ -313,6 +323,7 @@ impl Record {
             executor: Executor::default(),
             files: 0,
             unjudged: Vec::new(),
+            warnings: Vec::new(),
             feedback: None,
             gate,
         }

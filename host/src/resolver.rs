@@ -1,12 +1,12 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Reads, Refusal, Resolved, Resolver};
-use crate::runtime::{ComponentType, Description, Grants, Runtime, Source};
+use crate::plan::{Plan, Reads, Refusal, Resolved, Resolver};
+use crate::runtime::{Bundled, ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use std::sync::Arc;
 type Compiling = dyn Fn(&str, &Source) + Send + Sync;
 
 /// Finds verifiers, and keeps what it found for whoever runs the plan.
-pub struct Verifiers {
+pub(crate) struct Verifiers {
     runtime: Arc<Runtime>,
     /// What paths are relative to.
     folder: PathBuf,
     /// Told before something is compiled, which can take long.
-    compiling: Box<Compiling>,
+    compiling: Arc<Compiling>,
     /// By the name that a check gives it: many checks may have one verifier, which is read and asked once.
     known: Mutex<BTreeMap<String, Result<Arc<Known>, Failure>>>,
 }
@@ -33,26 +33,47 @@ struct Known {
 
 impl Verifiers {
     /// A resolver for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
-    pub fn new(
+    pub(crate) fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
         compiling: impl Fn(&str, &Source) + Send + Sync + 'static,
     ) -> Self {
-        Self { runtime, folder, compiling: Box::new(compiling), known: Mutex::default() }
+        Self { runtime, folder, compiling: Arc::new(compiling), known: Mutex::default() }
     }
 
     /// The component with this digest, if a check of the plan uses it.
-    pub fn source(&self, digest: &str) -> Option<Arc<Source>> {
+    pub(crate) fn source(&self, digest: &str) -> Option<Arc<Source>> {
         let known = self.known();
         let mut sources = known.values().flatten().map(|known| &known.source);
         sources.find(|source| source.digest() == digest).cloned()
     }
 
     /// What the verifier with this digest says about the findings with this code.
-    pub fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
+    pub(crate) fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
         let known = self.known();
         let known = known.values().flatten().find(|known| known.source.digest() == digest)?;
         known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
+    }
+
+    /// The grants of a plan that their verifiers never use: each is a right for nothing.
+    pub fn unused_grants(&self, plan: &Plan) -> Vec<String> {
+        let mut warnings = BTreeSet::new();
+        for check in plan.checks() {
+            let known = self.known();
+            let Some(known) = known.values().flatten().find(|known| known.source.digest() == check.digest) else {
+                continue;
+            };
+            if known.component_type.is_program() {
+                continue;
+            }
+            for grant in check.grants.iter().filter(|grant| !known.component_type.uses(grant)) {
+                let (name, verifier) = (&check.check, &check.verifier);
+                warnings.insert(format!(
+                    "`check.{name}` grants `{grant}`, which the verifier `{verifier}` does not use; take it out of `grants`"
+                ));
+            }
+        }
+        warnings.into_iter().collect()
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<Known>, Failure>>> {
@@ -61,7 +82,7 @@ impl Verifiers {
 
     /// Finds every verifier of a configuration, and asks each what it is. What cannot be found is told by the plan, at the
     /// check that names it.
-    pub async fn load(&self, config: &config::Config) {
+    pub(crate) async fn load(&self, config: &config::Config) {
         for check in config.checks.values() {
             self.load_one(&check.verifier).await;
         }
@@ -80,12 +101,21 @@ impl Verifiers {
     }
 
     async fn look(&self, name: &str) -> Result<Known, Failure> {
-        let source = Source::named(name, &self.folder)?;
-        if self.runtime.needs_compiling(&source) {
-            (self.compiling)(name, &source);
-        }
+        let (runtime, folder, compiling) =
+            (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
+        let named = name.to_owned();
+        // Reading a component takes the disk, and compiling it seconds.
+        let loaded = tokio::task::spawn_blocking(move || {
+            let source = Source::named(&named, &folder)?;
+            if runtime.needs_compiling(&source) {
+                compiling(&named, &source);
+            }
+            let component_type = runtime.anatomy_of(&source)?;
+            Ok::<_, Failure>((source, component_type))
+        });
+        let ended = |error: tokio::task::JoinError| Failure::new(ErrorKind::HostFailed, error.to_string());
+        let (source, component_type) = loaded.await.map_err(ended)??;
         let about = self.runtime.describe(&source).await?;
-        let component_type = self.runtime.anatomy_of(&source)?;
         Ok(Known { source: Arc::new(source), component_type, about })
     }
 
@@ -93,8 +123,9 @@ impl Verifiers {
         let Known { source, component_type, about } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
+        let working_tree = source.as_bundled().is_some_and(Bundled::is_about_the_working_tree);
         let reads = source.as_bundled().map_or(Reads::ALL, |bundled| reads(bundled.name));
-        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone(), reads })
+        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone(), working_tree, reads })
     }
 
     fn validate(check: &config::Check, about: &Description) -> Result<(), Vec<Refusal>> {
@@ -139,7 +170,7 @@ fn reads(name: &str) -> Reads {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bundled"))]
 mod tests {
     use super::*;
     use crate::plan::Shape;
@@ -174,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("one.wasm");
         let json = BUNDLED.iter().find(|bundled| bundled.name == "json-syntax").expect("bundled");
-        std::fs::write(&file, json.wasm).expect("written");
+        std::fs::write(&file, json.wasm()).expect("written");
         let tokio = tokio::runtime::Builder::new_current_thread().build().expect("a thread");
         let runtime = Arc::new(Runtime::new(None).expect("a runtime"));
         let verifiers = Verifiers::new(runtime, folder.path().to_owned(), |_, _| {});

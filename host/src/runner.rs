@@ -7,20 +7,23 @@ mod reads;
 mod red_green;
 mod unchanged;
 
+use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
-use crate::commands::{CommandTape, Commands};
-use crate::config::FileSet;
+use crate::commands::{CommandTape, Commands, Ending, Ran};
+use crate::config::{FileSet, Grant};
 use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
 use crate::models::{Models, Tape};
+use crate::outcome::JudgedFile;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{
-    AskModels, CallResult, Capabilities, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands, Runtime,
+    AskModels, CallResult, Capabilities, CommandsFor, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands,
+    Runtime,
 };
-use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Status, Verdict};
+use crate::submission::{Change, ChangeKind, CommandEvidence, Evidence, Submission};
+use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
 use crate::workspace::{Sight, Workspace};
 use contents::Contents;
 use digests::Digests;
@@ -28,10 +31,11 @@ use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
 pub use red_green::Base;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use unchanged::Unchanged;
 
 /// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
@@ -40,13 +44,16 @@ const MAX_LINE_BYTES: u64 = 4 << 20;
 
 /// What is judged.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// The submission.
     pub submission: Submission,
     /// Where the files are.
     pub workspace: Arc<Workspace>,
     /// The files that are there to be judged, ordered by path.
-    pub paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
+    /// What is not committed in the working tree, and the commit that it is relative to, where the submission shows
+    /// something else and a check asks for it.
+    pub(crate) uncommitted: Option<(Vec<Change>, Option<String>)>,
     /// What some of them looked like when they were found.
     pub(crate) looks: HashMap<String, Sight>,
     /// Whether the files are a copy that nobody else knows.
@@ -55,7 +62,7 @@ pub struct Subject {
 
 /// The files that a check is for.
 struct Matching {
-    set: FileSet,
+    set: Arc<FileSet>,
     /// The places of their paths.
     places: Vec<usize>,
 }
@@ -64,10 +71,10 @@ struct Matching {
 type Patterns = (Vec<String>, Vec<String>);
 
 /// Told of a check how many of how many of its files are done.
-pub type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
+pub(crate) type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
 
 /// Asks the verifiers about one subject.
-pub struct CheckRunner<'a> {
+pub(crate) struct CheckRunner<'a> {
     runtime: Arc<Runtime>,
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
@@ -77,6 +84,8 @@ pub struct CheckRunner<'a> {
     matching: BTreeMap<Patterns, Matching>,
     /// The digests of files, for later runs.
     digests: Option<Digests>,
+    /// The files that commands were handed.
+    handed: Unchanged,
     /// The submission as the last check was told it.
     prepared: Mutex<Option<Told>>,
     /// What verifiers read through `workspace`.
@@ -85,11 +94,13 @@ pub struct CheckRunner<'a> {
     shown: Unchanged,
     shown_was_judged: AtomicBool,
     /// What the checks of files that were asked are for.
-    asked: Mutex<Vec<Patterns>>,
+    asked: Mutex<Vec<Arc<FileSet>>>,
     /// Whether somebody besides this program can change the files.
     is_shared: bool,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     use_cache: bool,
+    /// What verifiers passed before, by component, settings and limits.
+    passes: Mutex<BTreeMap<(String, String, String), Arc<CachedPasses>>>,
     /// The identifier of the run.
     run: String,
     /// What the work is relative to.
@@ -109,7 +120,7 @@ struct Told {
 
 /// What verifiers can be granted by name.
 #[derive(Clone, Debug)]
-pub struct Services {
+pub(crate) struct Services {
     /// Runs commands.
     pub commands: Arc<Commands>,
     /// Asks models.
@@ -119,17 +130,17 @@ pub struct Services {
 impl Services {
     /// What the plan declares, for this subject. Models and commands are recorded on their tapes, or answer from them; no command may
     /// change the file `configuration`.
-    pub fn new(
+    pub(crate) fn new(
         plan: &Plan,
         subject: &Subject,
-        tape: Option<Tape>,
+        tape: Option<Arc<Tape>>,
         command_tape: Option<Arc<CommandTape>>,
         configuration: Option<PathBuf>,
         environment: &Environment,
     ) -> Self {
         let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
         let commands = commands.with_configuration(configuration).with_environment(environment.clone());
-        let commands = commands.with_tape(command_tape);
+        let commands = commands.with_tape(command_tape).for_task(subject.submission.task.as_ref());
         let commands = Arc::new(commands);
         let executor = subject.submission.executor.clone();
         let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);
@@ -138,9 +149,17 @@ impl Services {
     }
 }
 
+/// Do something that waits for the disk. Where other tasks share this thread, another thread takes them over meanwhile.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
 /// What the verifier of a check logged.
 #[derive(Debug)]
-pub struct Logged {
+pub(crate) struct Logged {
     /// The check.
     pub check: String,
     /// The lines.
@@ -150,9 +169,8 @@ pub struct Logged {
 }
 
 impl<'a> CheckRunner<'a> {
-    /// A runner of the checks of `plan` for this subject. Unless `use_cache`, every verifier is called, whatever it passed
-    /// before. `observer` is told of progress.
-    pub fn new(
+    /// A bench for this subject. `observer` is told of progress.
+    pub(crate) fn new(
         runtime: Arc<Runtime>,
         verifiers: &'a Verifiers,
         plan: &Plan,
@@ -170,7 +188,7 @@ impl<'a> CheckRunner<'a> {
             let matching = matching.entry(patterns).or_insert_with(|| {
                 let paths = subject.paths.iter().enumerate();
                 let places = paths.filter(|(_, path)| set.contains(path)).map(|(place, _)| place).collect();
-                Matching { set, places }
+                Matching { set: Arc::new(set), places }
             });
             matching.places.iter().for_each(|place| wanted[*place] += 1);
         }
@@ -183,9 +201,11 @@ impl<'a> CheckRunner<'a> {
         let is_shared = !subject.is_copy || has_commands;
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
-        for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
-            shown.look_at(&subject.workspace, &change.path);
-        }
+        blocking(|| {
+            for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
+                shown.look_at(&subject.workspace, &change.path);
+            }
+        });
         Self {
             runtime,
             verifiers,
@@ -195,6 +215,7 @@ impl<'a> CheckRunner<'a> {
             matching,
             digests,
             prepared: Mutex::default(),
+            handed: Unchanged::default(),
             reads: Arc::default(),
             shown,
             shown_was_judged: AtomicBool::new(false),
@@ -202,6 +223,7 @@ impl<'a> CheckRunner<'a> {
             is_shared,
             added: None,
             use_cache,
+            passes: Mutex::default(),
             run: String::new(),
             base: None,
             done: Arc::new(|_, _, _| {}),
@@ -211,7 +233,7 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// Tells how many of how many files of a check are done.
-    pub fn telling(self, done: Arc<FilesDone>) -> Self {
+    pub(crate) fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
 
@@ -226,7 +248,7 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
-    pub fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
+    pub(crate) fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
         Self { added: Some(added), ..self }
     }
 
@@ -244,7 +266,7 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// Ends the run: keeps what was learned of the files, and returns what was logged, in the order of the checks' names.
-    pub fn into_log(self) -> Vec<Logged> {
+    pub(crate) fn into_log(self) -> Vec<Logged> {
         if let Some(digests) = &self.digests {
             digests.keep(&self.subject.paths, &self.contents.marks());
         }
@@ -253,15 +275,26 @@ impl<'a> CheckRunner<'a> {
         log
     }
 
-    /// What stands behind these grants.
-    fn capabilities(&self, grants: &Grants) -> Capabilities {
+    /// What a verifier passed before this run. Checks that share one, with its settings and limits, share this too: none of
+    /// them finds what another of the same run passed, so that a record does not depend on which was faster.
+    fn passes_before(&self, store: &Arc<CacheStore>, check: &plan::Check, settings: &str) -> Arc<CachedPasses> {
+        let key = (check.digest.clone(), settings.to_owned(), format!("{:?}", check.limits));
+        let mut passes = self.passes.lock();
+        let read = || Arc::new(CachedPasses::of(store, &check.digest, settings, &check.limits, &self.run));
+        Arc::clone(passes.entry(key).or_insert_with(read))
+    }
+
+    /// What stands behind these grants. Commands are handed these files.
+    fn capabilities(&self, grants: &Grants, files: &[String]) -> Capabilities {
         let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
         let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
         let reads = TracedReads { work: Arc::clone(&self.subject.workspace), reads: Arc::clone(&self.reads) };
         Capabilities {
             workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
-            commands: (!commands.is_empty())
-                .then(|| Granted { names: commands, by: Arc::clone(&self.services.commands) as Arc<dyn RunCommands> }),
+            commands: (!commands.is_empty()).then(|| {
+                let by = CommandsFor { commands: Arc::clone(&self.services.commands), files: files.to_vec() };
+                Granted { names: commands, by: Arc::new(by) as Arc<dyn RunCommands> }
+            }),
             models: (!models.is_empty())
                 .then(|| Granted { names: models, by: Arc::clone(&self.services.models) as Arc<dyn AskModels> }),
         }
@@ -291,19 +324,49 @@ impl<'a> CheckRunner<'a> {
         });
     }
 
+    /// The files that a check of commands is for; none where it is for whatever changed. A command that is handed its files
+    /// is for those that are there; any other for those that are gone, too.
+    fn files_of_commands(&self, check: &plan::Check, handed: bool) -> Result<Option<Vec<String>>, Failure> {
+        if check.files.is_empty() && check.exclude.is_empty() && !handed {
+            return Ok(None);
+        }
+        let files = FileSet::new(&check.files, &check.exclude)
+            .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
+        let Subject { paths, submission, workspace, .. } = &*self.subject;
+        let gone = submission.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
+        let gone = gone.flatten().filter(|_| !handed);
+        let all: BTreeSet<&String> = paths.iter().chain(gone).filter(|path| files.contains(path)).collect();
+        if handed {
+            all.iter().for_each(|path| self.handed.look_at(workspace, path));
+        }
+        if handed && !check.files.is_empty() {
+            self.asked.lock().push(Arc::new(files));
+        }
+        Ok(Some(all.into_iter().cloned().collect()))
+    }
+
     async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
-        let places = match check.shape {
-            Shape::Submission => Vec::new(),
+        let handed = check.grants.iter().any(|grant| match grant {
+            Grant::Command(name) => self.services.commands.takes_files(name),
+            Grant::Workspace | Grant::Model(_) => false,
+        });
+        let mut places = Vec::new();
+        let paths = match check.shape {
+            Shape::Submission => match self.files_of_commands(check, handed)? {
+                Some(paths) if paths.is_empty() => return Ok(gate::Checked::NoFiles),
+                paths => paths.unwrap_or_default(),
+            },
             Shape::File => {
                 let patterns = (check.files.clone(), check.exclude.clone());
                 let unknown = || Failure::new(ErrorKind::HostFailed, "the check is not one of the plan");
-                let places = self.matching.get(&patterns).ok_or_else(unknown)?.places.clone();
-                self.asked.lock().push(patterns);
+                let matching = self.matching.get(&patterns).ok_or_else(unknown)?;
+                places.clone_from(&matching.places);
+                self.asked.lock().push(Arc::clone(&matching.set));
                 // Before anything is loaded: most checks of a default gate have no file.
                 if places.is_empty() {
                     return Ok(gate::Checked::NoFiles);
                 }
-                places
+                places.iter().map(|place| self.subject.paths[*place].clone()).collect()
             }
         };
         let grants: Grants = check.grants.iter().cloned().collect();
@@ -315,16 +378,16 @@ impl<'a> CheckRunner<'a> {
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
         let work = Arc::new(Work {
-            cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits, &self.run)),
+            cached: store.map(|store| self.passes_before(store, check, &settings)),
             source,
-            capabilities: self.capabilities(&grants),
+            capabilities: self.capabilities(&grants, &paths),
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
             contents: Arc::clone(&self.contents),
             settings,
             limits: check.limits.clone(),
-            paths: places.iter().map(|place| self.subject.paths[*place].clone()).collect(),
+            paths,
             places,
             check: check.check.clone(),
             on_not_applicable: check.on_not_applicable,
@@ -339,10 +402,18 @@ impl<'a> CheckRunner<'a> {
                 if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
-                let told = self.told(evidence)?;
+                let told = match self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
+                    Some((changes, base)) => {
+                        let (changes, base) = (changes.clone(), base.clone());
+                        let submission = Submission { changes, base, ..self.subject.submission.clone() };
+                        Arc::new(Prepared::new(submission, evidence)?)
+                    }
+                    None => self.told(evidence)?,
+                };
                 let verifier = work.verifier()?;
                 let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
-                let CallResult { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                let mut verdict = no_judgement(verdict, &ran);
                 if check.red_green && verdict.status == Status::Pass {
                     let (commands, base) = (&self.services.commands, self.base.as_ref());
                     let on_base;
@@ -351,7 +422,10 @@ impl<'a> CheckRunner<'a> {
                     ran.extend(on_base);
                 }
                 self.fingerprint(check, &mut verdict);
-                FilesResult { verdict: Some(verdict), files: None, log, log_dropped, ran, asked }
+                // What its verifier says is none of its business was not judged, and neither was what nobody answered for.
+                let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
+                let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
+                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
@@ -378,20 +452,47 @@ impl<'a> CheckRunner<'a> {
     }
 }
 
+/// A file that a command was handed.
+fn handed_over(path: &str, status: Status) -> JudgedFile {
+    JudgedFile { path: path.to_owned(), digest: String::new(), status, cached: false, reason: String::new() }
+}
+
+/// Where a command failed for its confinement, or for what is not installed, that is no judgement of the work; unless more
+/// was found than that it failed.
+fn no_judgement(verdict: Verdict, ran: &[Ran]) -> Verdict {
+    let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
+    let told = ran.iter().find_map(|ran| {
+        let advice = ran.advice.as_ref()?;
+        // pytest, for one, reports every file that it cannot import, and ends with another code than for failed tests.
+        let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != Ending::Exited(1);
+        (found <= 1 || nothing_ran).then_some(advice)
+    });
+    match told.filter(|_| verdict.status == Status::Fail) {
+        Some(advice) => {
+            let failure = Failure::new(advice.kind, &advice.what).hint(&advice.hint);
+            Verdict { findings: verdict.findings, findings_omitted: verdict.findings_omitted, ..failure.into() }
+        }
+        None => verdict,
+    }
+}
+
 impl RunCheck for CheckRunner<'_> {
     async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> gate::Checked {
         self.ask(check, evidence).await.unwrap_or_else(|failure| Verdict::from(failure).into())
     }
 
     fn confirm(&self) -> Result<(), Failure> {
-        if self.is_shared {
-            self.contents.confirm(&self.subject.paths)?;
-        }
-        self.reads.confirm(&self.subject.workspace)?;
-        if self.shown_was_judged.load(Ordering::Relaxed) {
-            self.shown.confirm(&self.subject.workspace)?;
-        }
-        self.confirm_the_list()
+        blocking(|| {
+            if self.is_shared {
+                self.contents.confirm(&self.subject.paths)?;
+            }
+            self.handed.confirm(&self.subject.workspace)?;
+            self.reads.confirm(&self.subject.workspace)?;
+            if self.shown_was_judged.load(Ordering::Relaxed) {
+                self.shown.confirm(&self.subject.workspace)?;
+            }
+            self.confirm_the_list()
+        })
     }
 
     fn observe(&self, event: GateEvent<'_>) {

@@ -30,7 +30,9 @@ mod wasi;
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
 pub use call::{CallResult, FileInput, Terms, Used};
-pub use capability::{AskModels, Capabilities, Capability, Granted, Grants, Pending, ReadFiles, RunCommands};
+pub use capability::{
+    AskModels, Capabilities, Capability, CommandsFor, Granted, Grants, Pending, ReadFiles, RunCommands,
+};
 pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
@@ -52,6 +54,7 @@ use wasmtime::component::Component;
 
 /// What a component says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Description {
     /// Its name.
     pub name: String,

@@ -1,9 +1,13 @@
 //! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
 
+mod shape;
+
+pub use shape::differences;
+
 use crate::event::Event;
 use crate::looping::LoopRecord;
 use crate::record::{MistakeDocument, Record};
-use crate::runtime::{ProgramInput, ProgramOutput};
+use crate::runtime::{BUNDLED, ProgramInput, ProgramOutput};
 use crate::submission::Submission;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -14,6 +18,20 @@ pub fn submission() -> Value {
     let mut schema = schema.to_value();
     schema["title"] = json!("Gatehost submission");
     schema
+}
+
+/// A submission document to start from.
+pub const EXAMPLE_SUBMISSION: &str = include_str!("schema/submission.example.json");
+
+/// An evaluator's transcript, as `--evaluator` reads it.
+pub const EXAMPLE_TRANSCRIPT: &str = include_str!("schema/transcript.example.jsonl");
+
+/// The prompt of the bundled reviewer: a template to start from, for its setting `prompt`.
+pub fn example_prompt() -> String {
+    let reviewer = BUNDLED.iter().find(|bundled| bundled.name == "review-verdict");
+    let schema = reviewer.map(|reviewer| reviewer.description().settings_schema);
+    let schema = schema.and_then(|schema| serde_json::from_str::<Value>(&schema).ok()).unwrap_or_default();
+    schema["properties"]["prompt"]["default"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The schema of the record that `--format json` prints.
@@ -124,6 +142,8 @@ pub fn gate_toml() -> Value {
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
+            "files": { "description": "The files that checks of files look at, whatever they are for; all, if it is not given.", "$ref": "#/$defs/globs" },
+            "exclude": { "description": "Files that no check of files looks at.", "$ref": "#/$defs/globs" },
             "protected": {
                 "description": "Files, such as tests, whose changes need human review. In a repository, they are compared with the base commit.",
                 "$ref": "#/$defs/globs",
@@ -141,6 +161,9 @@ pub fn gate_toml() -> Value {
             },
             "hook": hook(),
             "loop": { "description": "Budgets of `gate loop`.", "$ref": "#/$defs/loop" },
+            "plan": file_of("The plan of tasks that `gate loop --plan` and `--task ID` read from the base commit."),
+            "progress": file_of("The file to which the reviews of `gate loop` are appended."),
+            "evaluator": evaluator(),
         }),
         &["gate"],
     );
@@ -162,7 +185,7 @@ pub fn gate_toml() -> Value {
         },
         "members": { "type": "array", "items": { "$ref": "#/$defs/member" }, "minItems": 1 },
         "check": table(merged(&[&terms(), &check()]), &["verifier"]),
-        "command": table(command(), &["run"]),
+        "command": with_a_program(table(command(), &[])),
         "model": table(model(), &["api"]),
     });
     root
@@ -278,7 +301,7 @@ fn terms() -> Value {
             "additionalProperties": false,
         },
         "on_error": { "description": "What an error does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
-        "on_abstain": { "description": "The same for an abstention.", "$ref": "#/$defs/leniency", "default": "block" },
+        "on_abstain": { "description": "What an abstention does: it blocks, it warns and does not count, or it needs human review.", "$ref": "#/$defs/leniency", "default": "block" },
         "on_not_applicable": {
             "description": "What `not-applicable` does: `skip` counts it neither way, `block` makes it an abstention.",
             "enum": ["skip", "block"],
@@ -336,6 +359,60 @@ fn budgets() -> Value {
             "description": "End the loop if an attempt fails exactly like the previous one.",
             "type": "boolean", "default": true,
         },
+        "review_iterations": {
+            "description": "How often a reviewer may reject the work.",
+            "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
+        },
+        "max_iterations": {
+            "description": "How often the work is built and evaluated.",
+            "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
+        },
+        "max_tokens": {
+            "description": "How many tokens all attempts may take, as far as transcripts and models tell.",
+            "type": "integer", "minimum": 1,
+        },
+        "max_cost": {
+            "description": "What all attempts may cost, as far as transcripts tell and prices are configured.",
+            "type": "number", "minimum": 0,
+        },
+        "on_spec_finding": {
+            "description": "What becomes of findings that the work cannot repair: a person is needed, or they are noted as suggestions.",
+            "enum": ["block", "suggest"], "default": "block",
+        },
+        "on_review_limit": {
+            "description": "What becomes of work that a reviewer rejected in every iteration: no pass, or completed with warnings.",
+            "enum": ["block", "proceed"], "default": "block",
+        },
+        "fix": {
+            "description": "Whether the repairs that verifiers offer are applied before the work is sent back.",
+            "type": "boolean", "default": false,
+        },
+    })
+}
+
+/// A table that names a file.
+fn file_of(description: &str) -> Value {
+    json!({
+        "description": description,
+        "type": "object",
+        "properties": { "file": { "description": "Its path, relative to gate.toml.", "type": "string", "minLength": 1 } },
+        "required": ["file"],
+        "additionalProperties": false,
+    })
+}
+
+/// Who evaluates the work of a loop.
+fn evaluator() -> Value {
+    let mut keys = command();
+    if let Some(keys) = keys.as_object_mut() {
+        ["workspace", "from", "allow"].iter().for_each(|key| drop(keys.remove(*key)));
+    }
+    json!({
+        "description": "The command that evaluates the work after each attempt of `gate loop`. It reads the work only, at least under Landlock.",
+        "type": "object",
+        "properties": keys,
+        "required": ["run"],
+        "additionalProperties": false,
     })
 }
 
@@ -380,8 +457,19 @@ fn check() -> Value {
     })
 }
 
+/// A command of the configuration, or that of the task.
+fn with_a_program(mut command: Value) -> Value {
+    command["oneOf"] = json!([{ "required": ["run"] }, { "required": ["from", "allow"] }]);
+    command
+}
+
 fn command() -> Value {
     json!({
+        "from": { "description": "Run the verify command of the task, which must come from a plan in the base commit.", "enum": ["task"] },
+        "allow": {
+            "description": "The verify commands that a task may name; `*` in a word stands for any characters, as the last word for one or more.",
+            "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1,
+        },
         "run": { "description": "The program and its arguments; no shell. A name is looked up in PATH, a path is relative to the workspace.", "type": "array", "items": { "type": "string" }, "minItems": 1 },
         "timeout": { "description": "Then the command and everything that it started is killed; at most `1h`.", "$ref": "#/$defs/duration", "default": "2m" },
         "env": { "description": "Environment variables to pass, besides `PATH`, `LANG`, `LC_ALL`, `TZ` and those that point to toolchains.", "type": "array", "items": { "type": "string" } },
@@ -391,6 +479,7 @@ fn command() -> Value {
         "read": { "description": "More readable paths: in the workspace, absolute, or `~/…`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "write": { "description": "More writable paths, as above. A missing folder in the workspace is created; symlinks in the workspace are not followed.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "min_sandbox": { "description": "The sandbox level without which the command does not run.", "enum": ["none", "landlock", "namespaces"], "default": "none" },
+        "fixes": { "description": "The command repairs files. It runs in a copy of the workspace, and each file that it would change becomes a finding with a fix.", "type": "boolean", "default": false },
     })
 }
 
@@ -425,4 +514,17 @@ fn model() -> Value {
 fn merged(parts: &[&Value]) -> Value {
     let all = parts.iter().filter_map(|part| part.as_object()).flatten();
     Value::Object(all.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_examples_are_what_they_say() {
+        let said = crate::input::parse(EXAMPLE_SUBMISSION.as_bytes()).expect("a submission");
+        assert!(said.task.is_some() && said.claim.is_some() && !said.tool_calls.is_empty());
+        assert!(crate::input::transcript(EXAMPLE_TRANSCRIPT.as_bytes()).expect("a transcript").completed);
+        assert!(example_prompt().contains("{{changes}}"), "{}", example_prompt());
+    }
 }

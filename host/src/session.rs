@@ -5,10 +5,12 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), gatehost::error::Error> {
+//! use gatehost::environment::Environment;
 //! use gatehost::session::{Host, Request};
 //!
-//! let host = Host::new(&gatehost::environment::Environment::of_process())?;
-//! let record = host.run(Request::new("."), ()).await?;
+//! let environment = Environment::of_process();
+//! let host = Host::new(&environment)?;
+//! let record = host.run(Request::new(".", environment), ()).await?;
 //! println!("{}: {}", record.gate.name, record.status);
 //! # Ok(())
 //! # }
@@ -25,8 +27,10 @@ mod notify;
 mod policy;
 mod progress;
 mod recorder;
+mod sealed;
 mod steps;
 mod subject;
+mod tasks;
 mod trusted;
 
 pub use commits::note as note_commit;
@@ -36,6 +40,7 @@ pub(crate) use notify::notify;
 pub(crate) use policy::FILE as POLICY_FILE;
 pub use policy::{Policy, PolicyOrigin};
 pub use recorder::LedgerUse;
+pub use tasks::{plan_file, planned_tasks};
 
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
@@ -63,6 +68,7 @@ use crate::workspace::Workspace;
 use emit::Emitter;
 use policy::Found;
 use recorder::Recorder;
+use sealed::Sealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,6 +99,8 @@ pub struct Request {
     pub fail_fast: bool,
     /// Which checks run. What is left out is marked in the record.
     pub checks: Checks,
+    /// The checks that failed before, by the names of their members: they run first, and the others only if they pass.
+    pub first: BTreeSet<String>,
     /// What becomes of a claim or of tool calls that no check of the gate reads.
     pub unread: Unread,
     /// The environment that commands, git and models see.
@@ -124,6 +132,7 @@ pub(crate) struct Repeat {
 
 /// What a caller knows of the work that is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Work {
     /// Nothing: it may be work of any kind, or none.
     #[default]
@@ -151,6 +160,11 @@ impl Pinned {
         &self.0.plan
     }
 
+    /// The file that the configuration was read from.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.0.found.path.clone()
+    }
+
     /// The configuration.
     pub fn config(&self) -> &Config {
         &self.0.found.config
@@ -174,11 +188,13 @@ struct Resolved {
     found: Arc<Found>,
     plan: Plan,
     verifiers: Verifiers,
+    /// What it rests on, where it is pinned.
+    sealed: Sealed,
 }
 
 impl Request {
-    /// RunCheck what changed in this folder by its own gate, in the environment of the process.
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
+    /// A request to judge what changed in this folder by its own gate, in this environment.
+    pub fn new(folder: impl Into<PathBuf>, environment: Environment) -> Self {
         Self {
             folder: folder.into(),
             selection: Selection::default(),
@@ -190,8 +206,9 @@ impl Request {
             use_cache: true,
             fail_fast: false,
             checks: Checks::default(),
+            first: BTreeSet::new(),
             unread: Unread::default(),
-            environment: Environment::of_process(),
+            environment,
             ledger: LedgerUse::Off,
             session: String::new(),
             work: Work::default(),
@@ -203,6 +220,7 @@ impl Request {
 
 /// Which checks of a gate run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Checks {
     /// All of them.
     #[default]
@@ -230,6 +248,7 @@ impl Checks {
 
 /// What becomes of a claim or of tool calls that no check of the gate reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unread {
     /// The request is refused where no check reads submissions: what was handed over would look as if it had been judged.
     #[default]
@@ -240,18 +259,41 @@ pub enum Unread {
     Ignore,
 }
 
-/// What the configuration of a request says about hooks.
-pub fn hook_settings(request: &Request) -> Result<Hook, Error> {
+/// What a hook must know of a configuration before anything runs.
+#[derive(Clone, Debug)]
+pub struct Configured {
+    /// What it says about hooks.
+    pub hook: Hook,
+    /// Where it came from.
+    pub policy: PolicyRecord,
+    /// Whether it is one file: it names no other files, and protects none.
+    pub stands_alone: bool,
+}
+
+/// Read the configuration of a request, and run nothing.
+pub fn configured(request: &Request) -> Result<Configured, Error> {
     let found = policy::find(request)?;
     let found = match Comparison::new(request, &found) {
-        Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder)?,
+        Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder, &request.environment)?,
         None => found,
     };
-    Ok(found.config.hook)
+    let is_bundled = |name: &str| !name.contains(['/', '.']);
+    let checks = || found.config.checks.values();
+    let stands_alone = found.config.protected.is_empty()
+        && checks().all(|check| check.settings_files.is_empty() && is_bundled(&check.verifier));
+    Ok(Configured { policy: found.record(), hook: found.config.hook, stands_alone })
+}
+
+/// The configuration of a request, and where it came from. What it names is not looked at.
+pub fn configuration(request: &Request) -> Result<(Config, PolicyRecord), Error> {
+    let found = policy::find(request)?;
+    let record = found.record();
+    Ok((found.config, record))
 }
 
 /// Whether answers are recorded, or come from an earlier recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Recording {
     /// Neither.
     #[default]
@@ -260,10 +302,13 @@ pub enum Recording {
     Record(PathBuf),
     /// They come from this file.
     Replay(PathBuf),
+    /// On a tape that several runs share.
+    Shared(Arc<Tape>),
 }
 
 /// A gate that was resolved and not run.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Planned {
     /// What the configuration means.
     pub plan: Plan,
@@ -275,6 +320,8 @@ pub struct Planned {
     pub escalation: EscalationPolicy,
     /// Who may let something through without a pass.
     pub overrides: Overrides,
+    /// What of the configuration has no effect.
+    pub warnings: Vec<String>,
 }
 
 /// Everything that runs share: the engine, what was compiled, and the threads on which verifiers compute.
@@ -339,9 +386,10 @@ impl Host {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
-            let (found, plan, _) = session.plan(&emitter).await?;
+            let (found, plan, verifiers) = session.plan(&emitter).await?;
             let Config { retry, escalation, overrides, .. } = found.config.clone();
-            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides })
+            let warnings = verifiers.unused_grants(&plan);
+            Ok(Planned { plan, policy: found.record(), retry, escalation, overrides, warnings })
         })
         .await
     }
@@ -352,7 +400,10 @@ impl Host {
         self.on_workers(async move {
             let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
-            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers })))
+            let (known, request) = (Arc::clone(&found), session.request.clone());
+            let sealed = move || Sealed::of(&known, &request.folder, &request.selection, &request.environment);
+            let sealed = blocking(sealed).await?;
+            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers, sealed })))
         })
         .await
     }
@@ -411,7 +462,8 @@ impl Session {
         };
         if let Standing::Other(commit) = standing {
             let folder = self.request.folder.clone();
-            let found = blocking(move || trusted::find(&folder, &commit)).await?;
+            let environment = self.request.environment.clone();
+            let found = blocking(move || trusted::find(&folder, &commit, &environment)).await?;
             let (found, plan, verifiers) = self.resolve(found, emitter).await?;
             return Ok((found, plan, verifiers, None));
         }
@@ -435,13 +487,13 @@ impl Session {
         };
         let (folder, selection, repeat) =
             (self.request.folder.clone(), self.request.selection.clone(), self.request.repeat.clone());
-        let store = self.store();
+        let (store, environment) = (self.store(), self.request.environment.clone());
         blocking(move || match repeat {
             Some(known) => {
                 let (changes, base) = (known.changes.clone(), known.base.clone());
                 Ok(changes::Changes::again(&folder, changes, base, known.from_git)?)
             }
-            None => Ok(changes::collect_with(&folder, &selection, needs, store.as_ref())?),
+            None => Ok(changes::collect_with(&folder, &selection, needs, &environment, store.as_ref())?),
         })
         .await
     }
@@ -473,10 +525,10 @@ impl Session {
             Some(Pinned(resolved)) => (Arc::clone(resolved), None),
             None => {
                 let (found, plan, verifiers, changes) = self.plan_and_collect(&emitter, true).await?;
-                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers }), changes)
+                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers, sealed: Sealed::default() }), changes)
             }
         };
-        let Resolved { found, plan, verifiers } = &*resolved;
+        let Resolved { found, plan, verifiers, .. } = &*resolved;
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
         let store = self.store();
@@ -484,10 +536,29 @@ impl Session {
             Some(changes) => changes,
             None => self.collect(plan).await?,
         });
-        let mut subject = subject::of(&changes, self.request.submission.clone());
+        let (seen, said) = (Arc::clone(&changes), self.request.submission.clone());
+        let judges_submissions = plan.checks().any(|check| check.shape == Shape::Submission);
+        let about_working_tree = plan.checks().any(|check| check.working_tree);
+        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
+        let environment = self.request.environment.clone();
+        let mut subject = blocking(move || {
+            let mut subject = subject::of(&seen, said);
+            // Only verifiers of submissions are told. Before anything ran, no file was judged.
+            let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+            let digest =
+                judges_submissions.then(|| subject::tree_digest(&nothing, &subject.submission, &subject.workspace));
+            subject.submission.tree_digest = digest.flatten();
+            if about_working_tree && !selection.shows_working_tree() {
+                let live = changes::collect(&folder, &Selection::Changed, Needs::default(), &environment)?;
+                subject.uncommitted = live.from_git.then(|| (live.changes.clone(), live.base.clone()));
+            }
+            Ok(subject)
+        })
+        .await?;
         if let Some(known) = &self.request.repeat {
             subject.paths.clone_from(&known.paths);
         }
+        let left_out = subject::leave_out(&mut subject, plan)?;
         let recorder = blocked(recorder.await)?;
         let mut predecessor_unpassed = self.request.repeat.as_ref().is_some_and(|known| known.predecessor_unpassed);
         let recorder = match recorder {
@@ -496,9 +567,10 @@ impl Session {
                 let has_cadence = plan.root.walk().any(|node| !node.when.is_empty());
                 let head = changes.base.clone();
                 let head = head.filter(|_| matches!(self.request.selection, Selection::Changed | Selection::Staged));
-                let folder = self.request.folder.clone();
+                let request = self.request.clone();
                 let know = move || {
-                    head.map_or(Ok(()), |head| recorder.note_commit(&folder, &head))?;
+                    let note = |head: String| recorder.note_commit(&request.folder, &head, &request.environment);
+                    head.map_or(Ok(()), note)?;
                     let unpassed = recorder.know(&mut said, has_cadence)?;
                     Ok((recorder, said, unpassed))
                 };
@@ -509,7 +581,7 @@ impl Session {
             }
             None => None,
         };
-        let files = subject.paths.len();
+        let files = subject.paths.len() + left_out.len();
         let mut circumstances = Circumstances::of(&subject.submission);
         circumstances.facts.predecessor_unpassed = predecessor_unpassed;
         circumstances.changed = subject::changed(&changes, &subject.submission);
@@ -572,23 +644,35 @@ impl Session {
                 emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
             }
         };
-        let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
+        let kept = subject::looked_at(plan)?;
+        let added = || {
+            let added = added(&self.request, &changes, store.as_ref());
+            added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
+        };
         let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
         let bench = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
         let mut bench = bench.telling(Arc::new(done)).in_run(emitter.run());
-        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), changes::root(&self.request.folder)) {
-            bench = bench.relative_to(Some(Base { repository, commit }));
+        let root = changes::root(&self.request.folder, environment);
+        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), root) {
+            bench = bench.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
         }
         if !plan.commands.is_empty() && self.request.selection.is_live() {
             bench = bench.looking_again(&added);
         }
-        let mut gate = gate::run(plan, &circumstances, &bench).await;
+        let mut gate = gate::run_failed_first(plan, &circumstances, &bench, &self.request.first).await;
         emit_log(&emitter, bench.into_log());
-        let (known, collected) = (Arc::clone(found), Arc::clone(&changes));
-        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
+        let (known, collected, request) = (Arc::clone(&resolved), Arc::clone(&changes), self.request.clone());
         let touched = match &self.request.repeat {
             Some(known) => known.touched.clone(),
-            None => blocking(move || known.touched(&collected, &folder, &selection)).await?,
+            None => {
+                blocking(move || {
+                    let Request { folder, selection, environment, .. } = &request;
+                    let mut touched = known.found.touched(&collected, folder, selection, environment)?;
+                    touched.extend(known.sealed.touched(&known.found, folder, selection, environment)?);
+                    Ok(touched)
+                })
+                .await?
+            }
         };
         trusted::hold(&mut gate, &touched);
         explain(&mut gate, verifiers);
@@ -604,7 +688,6 @@ impl Session {
         };
         record.selection = selection_record(&self.request.selection);
         record.base = changes.base.clone();
-        record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
         record.policy = found.record();
         record.plan = digest;
         record.task = told.submission.task.as_ref().map(TaskRecord::from);
@@ -612,8 +695,14 @@ impl Session {
         record.attempts_allowed = told.submission.attempts_allowed;
         record.executor = told.submission.executor.clone();
         record.files = files;
-        record.unjudged = subject::unjudged(&record.gate, &told.paths);
+        record.warnings = verifiers.unused_grants(plan);
         record.feedback = feedback;
+        let mut record = blocking(move || {
+            record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
+            record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
+            Ok(record)
+        })
+        .await?;
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder {
             let (found, environment) = (Arc::clone(found), self.request.environment.clone());
@@ -691,14 +780,22 @@ impl Session {
         }
     }
 
-    fn tape(&self) -> Result<Option<Tape>, Error> {
-        let seen = |path: &Path| self.request.folder.join(path);
-        let tape = match &self.request.models {
+    fn tape(&self) -> Result<Option<Arc<Tape>>, Error> {
+        self.request.models.open(&self.request.folder)
+    }
+}
+
+impl Recording {
+    /// The tape, if there is to be one.
+    fn open(&self, folder: &Path) -> Result<Option<Arc<Tape>>, Error> {
+        let seen = |path: &Path| folder.join(path);
+        let tape = match self {
             Recording::Off => return Ok(None),
+            Recording::Shared(tape) => return Ok(Some(Arc::clone(tape))),
             Recording::Record(path) => Tape::record(&seen(path)),
             Recording::Replay(path) => Tape::replay(&seen(path)),
         };
-        tape.map(Some).map_err(|error| {
+        tape.map(|tape| Some(Arc::new(tape))).map_err(|error| {
             let hint = match &error {
                 BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
                 BadTape::Invalid { .. } => Some("record it again with `--record-models`".to_owned()),
@@ -707,11 +804,20 @@ impl Session {
             Error::input(&error).hint(hint)
         })
     }
+
+    /// The same, with one tape for several runs.
+    pub fn shared(&self, folder: &Path) -> Result<Self, Error> {
+        Ok(self.open(folder)?.map_or(Self::Off, Self::Shared))
+    }
 }
 
 /// The digest of what a selection holds, and the commit that it is relative to: as a record of a run has them.
-pub fn digest_of(folder: &Path, selection: &Selection) -> Result<(Option<String>, Option<String>), Error> {
-    let changes = changes::collect(folder, selection, Needs::default())?;
+pub fn digest_of(
+    folder: &Path,
+    selection: &Selection,
+    environment: &Environment,
+) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect(folder, selection, Needs::default(), environment)?;
     let subject = subject::of(&changes, Submission::default());
     let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
     Ok((subject::tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
@@ -737,8 +843,8 @@ pub(crate) fn policy_files(request: &Request) -> Result<PolicyFiles, Error> {
 }
 
 /// Whether a folder is in a repository, and nothing in it differs from the last commit.
-pub fn is_unchanged(folder: &Path) -> Result<bool, Error> {
-    let changes = changes::collect(folder, &Selection::Changed, Needs::default())?;
+pub fn is_unchanged(folder: &Path, environment: &Environment) -> Result<bool, Error> {
+    let changes = changes::collect(folder, &Selection::Changed, Needs::default(), environment)?;
     Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
 }
 
@@ -753,12 +859,12 @@ fn blocked<T>(done: Result<Result<T, Error>, tokio::task::JoinError>) -> Result<
 
 /// The files that there are to judge now and were not before.
 fn added(
-    folder: &Path,
-    selection: &Selection,
+    request: &Request,
     before: &changes::Changes,
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Vec<String>, Failure> {
-    let now = changes::collect_with(folder, selection, Needs::default(), store).map_err(|error| {
+    let Request { folder, selection, environment, .. } = request;
+    let now = changes::collect_with(folder, selection, Needs::default(), environment, store).map_err(|error| {
         Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
     })?;
     let before: BTreeSet<&str> = before.paths().into_iter().collect();

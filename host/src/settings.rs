@@ -2,6 +2,7 @@
 
 mod bounded;
 
+use crate::config::nearest;
 use crate::text::clean_line;
 use serde_json::{Map, Value};
 
@@ -21,6 +22,8 @@ pub struct Problem {
     pub place: String,
     /// What is wrong.
     pub message: String,
+    /// Whether it is the schema that is wrong, whatever the settings are.
+    pub of_schema: bool,
 }
 
 /// Whether a table without settings fits, at a glance: nothing at the top of the schema could ask for one. Building a
@@ -37,7 +40,9 @@ pub(crate) fn surely_fits_none(schema: &str) -> bool {
 
 /// Checks settings. `schema` is JSON text; empty means that the verifier takes no settings.
 pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
-    let whole = |message: String| Err(vec![Problem { place: String::new(), message }]);
+    let about = |message: String, of_schema| Err(vec![Problem { place: String::new(), message, of_schema }]);
+    let whole = |message| about(message, false);
+    let unusable = |message| about(message, true);
     let Some(object) = settings.as_object() else {
         return whole(format!("expected a table of settings, found {settings}"));
     };
@@ -48,14 +53,17 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         };
     }
     if schema.len() > MAX_SCHEMA_BYTES {
-        return whole(format!("the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read", schema.len()));
+        return unusable(format!(
+            "the verifier's schema has {} bytes; at most {MAX_SCHEMA_BYTES} are read",
+            schema.len()
+        ));
     }
     let schema: Value = match serde_json::from_str(schema) {
         Ok(schema) => schema,
-        Err(error) => return whole(format!("the verifier's schema is not JSON: {error}")),
+        Err(error) => return unusable(format!("the verifier's schema is not JSON: {error}")),
     };
     if let Err(why) = bounded::check(&schema) {
-        return whole(format!("the verifier's schema cannot be used: {why}"));
+        return unusable(format!("the verifier's schema cannot be used: {why}"));
     }
     // The linear engine for patterns: with a backtracking one, a stranger's pattern could run forever.
     let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
@@ -63,7 +71,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
     let validator = match options.build(&schema) {
         Ok(validator) => validator,
         Err(error) => {
-            return whole(clean_line(&format!("the verifier's schema is not a JSON Schema: {error}"), MAX_MESSAGE));
+            return unusable(clean_line(&format!("the verifier's schema is not a JSON Schema: {error}"), MAX_MESSAGE));
         }
     };
     let problems: Vec<Problem> = validator
@@ -71,16 +79,34 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
         .take(MAX_PROBLEMS)
         .map(|error| Problem {
             place: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
-            // It quotes the schema.
-            message: clean_line(&error.to_string(), MAX_MESSAGE),
+            message: message(&error),
+            of_schema: false,
         })
         .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
+/// What is wrong, with the nearest valid word or key where one is near. It quotes the schema.
+fn message(error: &jsonschema::ValidationError<'_>) -> String {
+    use jsonschema::error::ValidationErrorKind as Kind;
+    let near = match error.kind() {
+        Kind::Enum { options } => {
+            let words: Vec<&str> = options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            error.instance().as_str().and_then(|text| nearest(text, words))
+        }
+        _ => None,
+    };
+    let text = clean_line(&error.to_string(), MAX_MESSAGE);
+    match near.filter(|hint| hint.starts_with("did you mean")) {
+        Some(hint) => format!("{text}; {hint}"),
+        None => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "bundled")]
     use crate::runtime::BUNDLED;
     use serde_json::json;
 
@@ -94,6 +120,7 @@ mod tests {
         assert_eq!(validate(SCHEMA, &json!({"signal": "DONE", "list": [1]})), Ok(()));
     }
 
+    #[cfg(feature = "bundled")]
     #[test]
     fn a_glance_is_never_wrong() {
         let schemas = BUNDLED.iter().map(|bundled| bundled.description().settings_schema);
@@ -118,6 +145,15 @@ mod tests {
         assert_eq!(places(SCHEMA, json!({"signal": 1, "list": [1, "x"]})), ["list.1", "signal"]);
         assert_eq!(places("{", json!({})), [""]);
         assert_eq!(places(r#"{"type": 5}"#, json!({})), [""]);
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_right_is_named() {
+        let schema = r#"{"properties": {"dialect": {"enum": ["json", "jsonc", "json5"]}}}"#;
+        let told =
+            |word: &str| validate(schema, &json!({ "dialect": word })).expect_err("a problem")[0].message.clone();
+        assert!(told("jsonn").ends_with("; did you mean `json`?"), "{}", told("jsonn"));
+        assert!(!told("yaml").contains("did you mean"), "{}", told("yaml"));
     }
 
     #[test]

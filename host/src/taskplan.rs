@@ -10,9 +10,13 @@
 //!   - **Depends on**: 1.0                </task>
 //! ```
 
+mod batch;
 mod check;
+mod fix_task;
 
+pub use batch::{batch, next_batch};
 pub use check::{PlanProblem, check};
+pub use fix_task::{ReviewFinding, fix_task, fix_tasks, insert};
 
 use crate::submission::{Task, TaskSource};
 use crate::text::clean;

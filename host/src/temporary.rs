@@ -24,16 +24,19 @@ pub(crate) enum Purpose {
     Snapshot,
     /// What is handed to an executor.
     Feedback,
+    /// A copy of the work.
+    Copy,
 }
 
 impl Purpose {
-    const ALL: [Self; 3] = [Self::Command, Self::Snapshot, Self::Feedback];
+    const ALL: [Self; 4] = [Self::Command, Self::Snapshot, Self::Feedback, Self::Copy];
 
     fn prefix(self) -> &'static str {
         match self {
             Self::Command => "gate-command-",
             Self::Snapshot => "gate-snapshot-",
             Self::Feedback => "gate-feedback-",
+            Self::Copy => "gate-copy-",
         }
     }
 }

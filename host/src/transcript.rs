@@ -20,7 +20,7 @@ const MAX_CLAIM: usize = 64 << 10;
 
 /// What an agent did, as the program that ran it tells.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transcript {
+pub(crate) struct Transcript {
     /// `claude-code`, `codex` or `gemini`.
     pub agent: &'static str,
     /// Its last words.
@@ -41,7 +41,7 @@ pub struct Transcript {
 
 /// Reads an output as it comes.
 #[derive(Debug, Default)]
-pub struct TranscriptReader {
+pub(crate) struct TranscriptReader {
     line: Vec<u8>,
     /// Whether the line is too long, and the rest of it is passed over.
     passing_over: bool,
@@ -70,7 +70,7 @@ struct Known {
 
 impl TranscriptReader {
     /// The next bytes.
-    pub fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         if matches!(self.state, State::Text) {
             return;
         }
@@ -90,7 +90,7 @@ impl TranscriptReader {
     }
 
     /// What was told, if it was a transcript.
-    pub fn finish(mut self) -> Option<Transcript> {
+    pub(crate) fn finish(mut self) -> Option<Transcript> {
         self.take_line();
         match self.state {
             State::Known(known) => Some(known.told),

@@ -482,6 +482,16 @@ error_kinds! {
     CommandNotStarted = "command.not-started",
     /// A command changed what it must not: what decides about the work.
     CommandTampered = "command.tampered",
+    /// A command failed and says that it could not write what it sees read-only.
+    CommandReadOnly = "command.read-only",
+    /// A command failed and says that it has no network.
+    CommandOffline = "command.no-network",
+    /// A command failed and says that a variable is not set which it does not see.
+    CommandUnset = "command.no-variable",
+    /// A command failed since a program was not found, or could not be executed.
+    CommandNoProgram = "command.no-program",
+    /// A command failed and says that a dependency is not installed.
+    CommandNoDependency = "command.no-dependency",
     /// A model could not be reached, or answered with an error, after all retries.
     LlmUnreachable = "llm.unreachable",
     /// A model did not answer in time.
@@ -494,6 +504,21 @@ error_kinds! {
     LlmNotDistinct = "llm.not-distinct",
     /// The host itself could not go on.
     HostFailed = "host.failed",
+}
+
+impl ErrorKind {
+    /// Whether it rests on what a command printed, or on its exit code. The author of the work may have chosen both, so such
+    /// an error is never let through, never tried again, and counts as a ballot against the work.
+    pub fn is_by_output(self) -> bool {
+        matches!(
+            self,
+            Self::CommandReadOnly
+                | Self::CommandOffline
+                | Self::CommandUnset
+                | Self::CommandNoProgram
+                | Self::CommandNoDependency
+        )
+    }
 }
 
 impl fmt::Display for ErrorKind {

@@ -1,100 +1,116 @@
-"""The real clients: how each is installed, configured and started, offline and in an empty environment."""
+"""The clients: how each is installed, told where its model is, and started with nothing of the caller's environment."""
 
 import hashlib
 import json
 import os
+import pathlib
 import subprocess
 
-PACKAGES = {
-    "codex": ("@openai/codex", "0.166.0", "bin/codex.js"),
-    "gemini": ("@google/gemini-cli", "0.61.0", "bundle/gemini.js"),
-    "qwen": ("@qwen-code/qwen-code", "0.15.10", "cli.js"),
-}
 
+class Client:
+    """A real, unmodified command line client."""
+    name = package = version = script = settings = stop = ""
+    # The word for a block, and how many units of the settings' time limits are a second.
+    block, second = "block", 1
 
-def install(client, prefix):
-    """Install a client below the prefix, unless it is there. No code of the package runs while it is installed."""
-    package, version, script = PACKAGES[client]
-    folder = os.path.join(prefix, "node_modules", package)
-    if not os.path.exists(os.path.join(folder, "package.json")):
-        os.makedirs(prefix, exist_ok=True)
-        subprocess.run(["npm", "install", "--prefix", prefix, "--ignore-scripts", "--no-audit", "--no-fund", "--no-save",
-                        f"{package}@{version}"], check=True)
-    return os.path.join(folder, script)
+    def install(self, prefix):
+        """Install into a folder of its own; npm removes what it does not know from a folder. No script of a package runs."""
+        folder = pathlib.Path(prefix, self.name)
+        home = folder / "node_modules" / self.package
+        if not (home / "package.json").exists() or json.loads((home / "package.json").read_text())["version"] != self.version:
+            folder.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["npm", "install", "--prefix", str(folder), "--ignore-scripts", "--no-audit", "--no-fund",
+                            f"{self.package}@{self.version}"], check=True, stdout=subprocess.DEVNULL)
+        self.program = ["node", str(home / self.script)]
 
+    def hooks(self, repository, command, limit=None):
+        """Settings with one stop hook, as a person would write them."""
+        handler = {"type": "command", "command": command}
+        if limit is not None:
+            handler["timeout"] = limit * self.second
+        path = pathlib.Path(repository, self.settings)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"hooks": {self.stop: [{"hooks": [handler]}]}}))
 
-def write(path, value):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(value if isinstance(value, str) else json.dumps(value))
-
-
-def trust(hooks_file):
-    """What Codex's settings must say so that it runs the hooks of a project."""
-    with open(hooks_file, encoding="utf-8") as file:
-        hooks = json.load(file)["hooks"]
-    text = ""
-    for event, groups in hooks.items():
-        name = "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(event))
-        for g, group in enumerate(groups):
-            for h, hook in enumerate(group["hooks"]):
-                identity = {"event_name": name, "hooks": [{"async": False, "command": hook["command"],
-                                                           "timeout": hook.get("timeout", 600), "type": "command"}]}
-                digest = hashlib.sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-                text += f'[hooks.state.{json.dumps(f"{hooks_file}:{name}:{g}:{h}")}]\ntrusted_hash = "sha256:{digest}"\n'
-    return text
-
-
-def start(client, script, work, model, limit):
-    """Run a client once, to its end or for `limit` seconds; what it printed."""
-    home, repository = work.home, work.repository
-    proxy = f"http://127.0.0.1:{model.port}"
-    environment = dict(work.environment, HTTP_PROXY=proxy, HTTPS_PROXY=proxy, http_proxy=proxy, https_proxy=proxy,
-                       NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost", TERM="dumb", NO_COLOR="1")
-    prompt = "Please finish the task."
-    if client == "codex":
-        settings = f'''model = "scripted"
-model_provider = "rig"
-approval_policy = "never"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[features]
-apps = false
-plugins = false
-shell_snapshot = false
-[model_providers.rig]
-name = "rig"
-base_url = "http://127.0.0.1:{model.port}/v1"
-wire_api = "responses"
-env_key = "RIG_KEY"
-request_max_retries = 0
-stream_max_retries = 0
-supports_websockets = false
-[projects.{json.dumps(repository)}]
-trust_level = "trusted"
-'''
-        write(f"{home}/.codex/config.toml", settings + trust(f"{repository}/.codex/hooks.json"))
-        environment["RIG_KEY"] = "none"
-        command = ["exec", "--json", "-s", os.environ.get("CODEX_SANDBOX", "workspace-write"), prompt]
-    elif client == "gemini":
-        write(f"{home}/.gemini/settings.json", {
-            "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
-            "telemetry": {"enabled": False}, "general": {"enableAutoUpdate": False}})
-        environment.update(GEMINI_API_KEY="none", GOOGLE_GEMINI_BASE_URL=proxy, GEMINI_CLI_NO_RELAUNCH="true",
-                           GEMINI_CLI_TRUST_WORKSPACE="true")
-        command = ["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "--output-format", "json", "-p", prompt]
-    else:
-        write(f"{home}/.qwen/settings.json", {
-            "security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False},
-            "telemetry": {"enabled": False}, "general": {"disableAutoUpdate": True, "enableAutoUpdate": False}})
-        environment.update(OPENAI_API_KEY="none", OPENAI_BASE_URL=f"{proxy}/v1", OPENAI_MODEL="scripted",
-                           QWEN_CODE_NO_RELAUNCH="true")
-        command = ["--approval-mode", "yolo", "--output-format", "json", "-p", prompt]
-    with subprocess.Popen(["node", script, *command], cwd=repository, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
+    def run(self, work, model, seconds):
+        """One prompt, to its end or for so many seconds: what was printed, and whether it ended by itself."""
+        environment = dict(work.environment, TERM="dumb", NO_COLOR="1", NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+            environment[name] = model.address
+        more, arguments = self.configure(work, model)
+        process = subprocess.Popen(self.program + arguments + ["Please do the task."], cwd=work.repository,
+                                   env=dict(environment, **more), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            return process.communicate(timeout=limit)[0].decode("utf-8", "replace"), True
+            printed, ended = process.communicate(timeout=seconds)[0], True
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
-            return process.communicate()[0].decode("utf-8", "replace"), False
+            printed, ended = process.communicate()[0], False
+        return printed.decode("utf-8", "replace"), ended
+
+
+class Codex(Client):
+    name, package, version, script = "codex", "@openai/codex", "0.166.0", "bin/codex.js"
+    settings, stop = ".codex/hooks.json", "Stop"
+
+    def configure(self, work, model):
+        lines = ['model = "scripted"', 'model_provider = "loopback"', 'approval_policy = "never"',
+                 "check_for_update_on_startup = false", "analytics = { enabled = false }",
+                 "features = { apps = false, plugins = false, shell_snapshot = false }",
+                 "[model_providers.loopback]", 'name = "loopback"', f'base_url = "{model.address}/v1"',
+                 'wire_api = "responses"', 'env_key = "LOOPBACK_KEY"', "request_max_retries = 0",
+                 "stream_max_retries = 0", "supports_websockets = false",
+                 f"[projects.{json.dumps(work.repository)}]", 'trust_level = "trusted"', *self.trust(work)]
+        path = pathlib.Path(work.home, ".codex/config.toml")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+        sandbox = os.environ.get("CODEX_SANDBOX", "workspace-write")
+        return {"LOOPBACK_KEY": "-"}, ["exec", "--json", "--sandbox", sandbox]
+
+    def trust(self, work):
+        """What `/hooks` would write after a person trusted every hook of the project."""
+        path = pathlib.Path(work.repository, self.settings)
+        for event, groups in json.loads(path.read_text())["hooks"].items():
+            event = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in event).lstrip("_")
+            for group, handlers in enumerate(groups):
+                for number, handler in enumerate(handlers["hooks"]):
+                    known = {"async": False, "command": handler["command"], "timeout": handler.get("timeout", 600),
+                             "type": "command"}
+                    text = json.dumps({"event_name": event, "hooks": [known]}, separators=(",", ":"), ensure_ascii=False)
+                    key = json.dumps(f"{path}:{event}:{group}:{number}")
+                    yield f"[hooks.state.{key}]"
+                    yield f'trusted_hash = "sha256:{hashlib.sha256(text.encode()).hexdigest()}"'
+
+
+class Gemini(Client):
+    name, package, version, script = "gemini", "@google/gemini-cli", "0.61.0", "bundle/gemini.js"
+    settings, stop, block, second = ".gemini/settings.json", "AfterAgent", "deny", 1000
+
+    def configure(self, work, model):
+        quiet(work, ".gemini", "gemini-api-key", enableAutoUpdate=False)
+        return {"GEMINI_API_KEY": "-", "GOOGLE_GEMINI_BASE_URL": model.address, "GEMINI_CLI_NO_RELAUNCH": "true",
+                "GEMINI_CLI_TRUST_WORKSPACE": "true"}, ["--model", "gemini-2.5-flash", "--approval-mode", "yolo", "-p"]
+
+
+class Qwen(Client):
+    name, package, version, script = "qwen", "@qwen-code/qwen-code", "0.15.10", "cli.js"
+    settings, stop, second = ".qwen/settings.json", "Stop", 1000
+
+    def configure(self, work, model):
+        # Its memory asks the model a question of its own after a turn, with tools.
+        memory = {"enableManagedAutoMemory": False, "enableManagedAutoDream": False}
+        quiet(work, ".qwen", "openai", {"memory": memory}, disableAutoUpdate=True)
+        return {"OPENAI_API_KEY": "-", "OPENAI_BASE_URL": f"{model.address}/v1", "OPENAI_MODEL": "scripted",
+                "QWEN_CODE_NO_RELAUNCH": "true"}, ["--approval-mode", "yolo", "-p"]
+
+
+def quiet(work, folder, login, more=None, /, **general):
+    """The user's own settings of Gemini CLI and its descendants: how to log in, and nothing is sent anywhere."""
+    path = pathlib.Path(work.home, folder, "settings.json")
+    path.parent.mkdir(exist_ok=True)
+    settings = {"general": general, "telemetry": {"enabled": False}, "privacy": {"usageStatisticsEnabled": False},
+                "security": {"auth": {"selectedType": login}}}
+    path.write_text(json.dumps(dict(settings, **more or {})))
+
+
+CLIENTS = {client.name: client for client in (Codex(), Gemini(), Qwen())}

@@ -1,167 +1,195 @@
-"""A scripted model on loopback: answers what a scenario says, in the three dialects that the clients speak.
+"""A language model on loopback whose every answer is decided by a scenario.
 
-A scenario is a list of steps, one for each request that offers tools; the last one is repeated.
-  {"say": TEXT}                          a final answer; `{n}` is the number of the request
-  {"run": COMMAND}                       a call of the client's shell tool
-  {"seen": TEXT, "then": …, "else": …}   by whether the request contains the text
-The server is also the client's proxy, and refuses every other address: a client that tries to reach one is found out.
+A scenario is a function `decide(turn, text)`: `turn` counts the requests that offer tools, from 0, and `text` is the whole
+request. It returns `Say(...)`, a final answer, or `Shell(...)`, a call of the client's shell tool. Requests without tools
+(titles, loop checks) are answered with the smallest document that fits the schema they ask for, and count as no turn.
+
+The same port is the client's proxy. It forwards nothing, and `refused` lists every other address that a client asked for.
 """
 
 import gzip
+import http.server
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-# The shell tools of the clients, and how each takes a command.
-SHELLS = {
-    "exec_command": lambda command: {"cmd": command},
-    "shell_command": lambda command: {"command": command},
-    "shell": lambda command: {"command": ["bash", "-c", command]},
-    "run_shell_command": lambda command: {"command": command, "description": "scripted"},
-}
+from dataclasses import dataclass
 
 
-def offered(request):
-    """The names of the tools that a request offers."""
-    names = []
-    for tool in request.get("tools") or []:
-        for one in tool.get("functionDeclarations") or [tool.get("function") or tool]:
-            names.append(one.get("name") or one.get("type"))
-    return names
+@dataclass
+class Say:
+    """A final answer."""
+    words: str
+
+
+@dataclass
+class Shell:
+    """A call of the client's shell tool."""
+    command: str
+
+
+class Responses:
+    """OpenAI's Responses interface, which Codex speaks."""
+    paths = ("/responses",)
+
+    def __init__(self, request):
+        self.names = [tool.get("name", "") for tool in request.get("tools") or []]
+        self.schema = None
+
+    def events(self, turn, answer):
+        if isinstance(answer, Say):
+            item = {"type": "message", "id": f"item-{turn}", "role": "assistant",
+                    "content": [{"type": "output_text", "text": answer.words}]}
+        else:
+            if "exec_command" in self.names:
+                name, arguments = "exec_command", {"cmd": answer.command}
+            elif "shell_command" in self.names:
+                name, arguments = "shell_command", {"command": answer.command}
+            else:
+                name, arguments = "shell", {"command": ["sh", "-c", answer.command]}
+            item = {"type": "function_call", "id": f"item-{turn}", "call_id": f"call-{turn}", "name": name,
+                    "arguments": json.dumps(arguments)}
+        done = {"id": f"response-{turn}", "output": [item],
+                "usage": {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5,
+                          "input_tokens_details": None, "output_tokens_details": None}}
+        yield "response.created", {"type": "response.created", "response": {"id": done["id"]}}
+        yield "response.output_item.done", {"type": "response.output_item.done", "item": item}
+        yield "response.completed", {"type": "response.completed", "response": done}
+
+
+class Chat:
+    """OpenAI's Chat Completions, which Qwen Code speaks."""
+    paths = ("/chat/completions",)
+
+    def __init__(self, request):
+        self.names = [tool["function"]["name"] for tool in request.get("tools") or [] if "function" in tool]
+        self.schema = (request.get("response_format") or {}).get("json_schema", {}).get("schema")
+        self.streams = request.get("stream", False)
+
+    def events(self, turn, answer):
+        calls = isinstance(answer, Shell)
+        message = {"role": "assistant", "content": None if calls else answer.words}
+        if calls:
+            arguments = json.dumps({"command": answer.command, "description": "as the scenario says", "is_background": False})
+            message["tool_calls"] = [{"index": 0, "id": f"call-{turn}", "type": "function",
+                                      "function": {"name": "run_shell_command", "arguments": arguments}}]
+        whole = {"id": f"chat-{turn}", "model": "scripted", "created": 1,
+                 "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}}
+        end = "tool_calls" if calls else "stop"
+        if self.streams:
+            yield None, dict(whole, object="chat.completion.chunk",
+                             choices=[{"index": 0, "delta": message, "finish_reason": end}])
+            yield None, "[DONE]"
+        else:
+            yield None, dict(whole, object="chat.completion",
+                             choices=[{"index": 0, "message": message, "finish_reason": end}])
+
+
+class Gemini:
+    """Gemini's own interface."""
+    paths = (":streamGenerateContent", ":generateContent")
+
+    def __init__(self, request):
+        tools = request.get("tools") or []
+        self.names = [one["name"] for tool in tools for one in tool.get("functionDeclarations") or []]
+        settings = request.get("generationConfig") or {}
+        self.schema = settings.get("responseJsonSchema") or settings.get("responseSchema")
+
+    def events(self, turn, answer):
+        if isinstance(answer, Say):
+            part = {"text": answer.words}
+        else:
+            part = {"functionCall": {"id": f"call-{turn}", "name": "run_shell_command",
+                                     "args": {"command": answer.command, "description": "as the scenario says"}}}
+        candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+        yield None, {"candidates": [candidate], "modelVersion": "scripted",
+                     "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}}
+
+
+def smallest(schema):
+    """The smallest document that fits a JSON schema, as far as such requests use schemas."""
+    kind = str(schema.get("type", "object")).lower()
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if kind == "object":
+        fields = schema.get("properties") or {}
+        return {name: smallest(fields[name]) for name in schema.get("required") or fields}
+    return {"array": [], "boolean": False, "integer": 0, "number": 0}.get(kind, "-")
 
 
 class Model:
-    """The server, in a thread of its own."""
+    """The server. `requests` has the text of every turn."""
 
-    def __init__(self, steps):
-        self.steps, self.requests, self.refused = steps, [], []
-        self.lock = threading.Lock()
-        model = self
+    def __init__(self, decide):
+        self.decide, self.requests, self.refused = decide, [], []
+        self._lock = threading.Lock()
+        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
+        class Connection(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.0"
 
             def do_GET(self):
-                self.document({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []})
+                self.reply(200, {"data": [], "models": []})
 
             def do_CONNECT(self):
-                if self.path == f"127.0.0.1:{model.port}":
-                    # To ourselves: go on with HTTP on this connection.
-                    self.send_response_only(200, "Connection established")
-                    self.end_headers()
+                # Some clients ask the proxy for the way to the model itself: it is here, so the connection goes on.
+                if self.path == outer.address.removeprefix("http://"):
+                    self.wfile.write(b"HTTP/1.1 200 here\r\n\r\n")
                     self.close_connection = False
                     return
-                model.refused.append(self.path)
-                self.document({"error": "offline"}, 403)
+                outer.refused.append(self.path)
+                self.reply(403, {"error": "there is no network here"})
 
             def do_POST(self):
-                data = self.rfile.read(int(self.headers.get("content-length") or 0))
-                if self.headers.get("content-encoding") == "gzip":
-                    data = gzip.decompress(data)
-                text = data.decode("utf-8", "replace")
-                try:
-                    request = json.loads(text)
-                except ValueError:
-                    request = {}
-                path = self.path.split("?")[0]
-                if path.endswith("/responses"):
-                    self.stream(responses(*model.step(text, request)), named=True)
-                elif path.endswith("/chat/completions"):
-                    self.stream(chat(*model.step(text, request)), done=True)
-                elif path.endswith(":streamGenerateContent"):
-                    self.stream([gemini(*model.step(text, request))])
-                elif path.endswith(":generateContent"):
-                    self.document(gemini(*model.step(text, request)))
-                elif path.endswith(":countTokens"):
-                    self.document({"totalTokens": 10})
+                if not self.path.startswith("/"):
+                    outer.refused.append(self.path)
+                    return self.reply(403, {"error": "there is no network here"})
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+                path = self.path.partition("?")[0]
+                for dialect in (Responses, Chat, Gemini):
+                    if path.endswith(dialect.paths):
+                        text = body.decode("utf-8", "replace")
+                        events = outer.answer(dialect(json.loads(text)), text)
+                        return self.reply(200, list(events), "text/event-stream" if self.streams(path, text) else None)
+                if path.endswith(":countTokens"):
+                    return self.reply(200, {"totalTokens": 3})
+                return self.reply(404, {"error": {"message": f"nothing is known of {path}"}})
+
+            @staticmethod
+            def streams(path, text):
+                return path.endswith(("/responses", ":streamGenerateContent")) or json.loads(text).get("stream", False)
+
+            def reply(self, status, content, kind=None):
+                if kind is None:
+                    document = content[0][1] if isinstance(content, list) else content
+                    data = json.dumps(document)
                 else:
-                    self.document({"error": {"message": "not found"}}, 404)
-
-            def document(self, value, status=200):
-                data = json.dumps(value).encode()
+                    lines = []
+                    for name, event in content:
+                        lines.append(f"event: {name}\n" if name else "")
+                        lines.append(f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n")
+                    data = "".join(lines)
                 self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
+                self.send_header("Content-Type", kind or "application/json")
                 self.end_headers()
-                self.wfile.write(data)
+                self.wfile.write(data.encode())
 
-            def stream(self, events, named=False, done=False):
-                self.send_response(200)
-                self.send_header("content-type", "text/event-stream")
-                self.send_header("connection", "close")
-                self.end_headers()
-                for event in events:
-                    name = f"event: {event['type']}\n" if named else ""
-                    self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
-                if done:
-                    self.wfile.write(b"data: [DONE]\n\n")
-                self.close_connection = True
+            def log_message(self, format, *arguments):
+                """Nothing: what was asked is in `requests`."""
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Connection)
+        self._server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, dialect, text):
+        """What a request is answered with."""
+        if not dialect.names:
+            return dialect.events("side", Say(json.dumps(smallest(dialect.schema)) if dialect.schema else "ok"))
+        with self._lock:
+            turn = len(self.requests)
+            self.requests.append(text)
+            return dialect.events(turn, self.decide(turn, text))
 
     def close(self):
-        self.server.shutdown()
-
-    def step(self, text, request):
-        """The number of a request, and what it is answered: (number, words or None, call or None)."""
-        names = offered(request)
-        if not names:
-            # A request for a title or the like uses up no step.
-            return 0, "ok", None
-        with self.lock:
-            number = len(self.requests)
-            self.requests.append(text)
-        step = self.steps[min(number, len(self.steps) - 1)]
-        while "seen" in step:
-            step = step["then"] if step["seen"] in text else step["else"]
-        if "say" in step:
-            return number, step["say"].replace("{n}", str(number)), None
-        shell = next((name for name in names if name in SHELLS), "shell")
-        return number, None, (shell, SHELLS[shell](step["run"].replace("{n}", str(number))))
-
-
-def responses(number, words, call):
-    items = []
-    if words is not None:
-        content = [{"type": "output_text", "text": words, "annotations": []}]
-        items.append({"type": "message", "id": f"m{number}", "role": "assistant", "status": "completed", "content": content})
-    if call:
-        items.append({"type": "function_call", "id": f"f{number}", "call_id": f"c{number}", "status": "completed",
-                      "name": call[0], "arguments": json.dumps(call[1])})
-    whole = {"id": f"r{number}", "object": "response", "status": "completed", "output": items,
-             "usage": {"input_tokens": 1, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
-                       "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 2}}
-    yield {"type": "response.created", "response": dict(whole, status="in_progress", output=[])}
-    for index, item in enumerate(items):
-        yield {"type": "response.output_item.added", "output_index": index, "item": item}
-        if item["type"] == "message":
-            yield {"type": "response.output_text.delta", "item_id": item["id"], "output_index": index,
-                   "content_index": 0, "delta": words}
-        yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    yield {"type": "response.completed", "response": whole}
-
-
-def chat(number, words, call):
-    base = {"id": f"c{number}", "created": 0, "model": "scripted", "object": "chat.completion.chunk"}
-    delta = {"role": "assistant", "content": words or ""}
-    if call:
-        function = {"name": call[0], "arguments": json.dumps(call[1])}
-        delta["tool_calls"] = [{"index": 0, "id": f"c{number}", "type": "function", "function": function}]
-    yield dict(base, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
-    yield dict(base, choices=[{"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}],
-               usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2})
-
-
-def gemini(number, words, call):
-    parts = [{"text": words}] if words is not None else []
-    if call:
-        parts.append({"functionCall": {"name": call[0], "args": call[1]}})
-    return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
-            "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
-            "modelVersion": "scripted"}
+        self._server.shutdown()
+        self._server.server_close()

@@ -229,7 +229,7 @@ fn where_its_confinement_was_in_its_way_the_key_that_helps_is_named() {
     if level == Sandbox::None {
         return;
     }
-    let advice = |script: &str| Bed::new(level).sh(script).advice.unwrap_or_default();
+    let advice = |script: &str| Bed::new(level).sh(script).advice.map(|advice| advice.to_string()).unwrap_or_default();
     if level == Sandbox::Namespaces {
         let said = advice("touch a.txt");
         assert!(

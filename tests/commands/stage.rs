@@ -28,6 +28,7 @@ impl Bed {
     pub(super) fn new(level: Sandbox) -> Self {
         let command = Command {
             run: Vec::new(),
+            from_task: None,
             timeout: PATIENCE,
             env: Vec::new(),
             cwd: None,
@@ -36,6 +37,7 @@ impl Bed {
             read: Vec::new(),
             write: Vec::new(),
             min_sandbox: level,
+            fixes: false,
         };
         let folder = tempfile::tempdir().expect("a folder");
         // Not there, unless a test makes it.

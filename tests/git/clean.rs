@@ -133,3 +133,35 @@ fn every_form_of_an_index_is_read() {
         assert!(exit == 0 && text.contains("1 file;"), "{form}: {text}");
     }
 }
+
+#[test]
+fn clean_tree_looks_at_the_working_tree_whatever_is_judged() {
+    for (change, code) in [
+        ("echo 2 > a.json", "unstaged"),
+        ("echo 2 > a.json; git add a.json", "staged"),
+        ("echo 2 > new.json", "untracked"),
+    ] {
+        let home = Home::new();
+        home.sh("echo 1 > a.json; echo 1 > b.json; git add -A; git commit -qm second");
+        let run = |selection: &[&str]| {
+            home.gate(&home.work(), &[&["run", "--verifier", "clean-tree"], selection].concat(), &[])
+        };
+        let selections: [&[&str]; 6] = [
+            &[],
+            &["--since", "HEAD~1"],
+            &["--from-ref", "HEAD~1", "--to-ref", "HEAD"],
+            &["--staged"],
+            &["--all-files"],
+            &["--files", "b.json"],
+        ];
+        for selection in selections {
+            let (exit, text) = run(selection);
+            assert_eq!(exit, 0, "{selection:?}: {text}");
+        }
+        home.sh(change);
+        for selection in selections {
+            let (exit, text) = run(selection);
+            assert!(exit == 1 && text.contains(&format!("error[{code}]")), "{selection:?}: {change}: {text}");
+        }
+    }
+}

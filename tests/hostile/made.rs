@@ -22,13 +22,13 @@ pub(super) fn noise() -> Vec<u8> {
 
 /// A1: the first half of a component.
 pub(super) fn half() -> Vec<u8> {
-    let whole = json_syntax().wasm;
+    let whole = json_syntax().wasm();
     whole[..whole.len() / 2].to_vec()
 }
 
 /// A1: a component with something behind it.
 pub(super) fn too_much() -> Vec<u8> {
-    [json_syntax().wasm, b"and more"].concat()
+    [json_syntax().wasm(), b"and more"].concat()
 }
 
 /// A2: a core module.
@@ -43,7 +43,7 @@ pub(super) fn text() -> Vec<u8> {
 
 /// A3: machine code, made from a component.
 pub(super) fn precompiled() -> Vec<u8> {
-    wasmtime::Engine::default().precompile_component(json_syntax().wasm).expect("compiled")
+    wasmtime::Engine::default().precompile_component(json_syntax().wasm()).expect("compiled")
 }
 
 /// A3: machine code, made from a core module.

@@ -32,9 +32,9 @@ fn nothing_hides_bad_work() {
         (
             "edits gate.toml",
             "printf '[gate.main]\\nall = [\"x\"]\\n[check.x]\\nverifier = \"toml-syntax\"\\n' > gate.toml",
-            1,
+            3,
         ),
-        ("removes gate.toml", "rm gate.toml", 1),
+        ("removes gate.toml", "rm gate.toml", 3),
         ("commits", "git add -A; git commit -qm work", 1),
         ("commits and resets the branch", "git add -A; git commit -qm work; git checkout -q --detach", 1),
         ("amends the base", "git add -A; git commit -q --amend -m other", 1),
@@ -70,6 +70,23 @@ fn good_work_that_touches_the_policy_needs_a_person() {
         let home = Home::new(GATE);
         let ran = home.script(&["--max-bounces", "0"], &format!("echo '[1, 2]' > a.json; {script}"));
         assert_eq!((ran.exit, ran.told().0.as_str()), (3, "escalated needs-person"), "{script}: {}", ran.stderr);
+    }
+}
+
+/// Good work beside another policy: it is judged by the old one, and a person decides about the new one.
+#[test]
+fn whoever_touches_the_policy_needs_a_person() {
+    let protected = format!("protected = [\"tests/**\"]\n{GATE}");
+    for (gate, script) in [
+        (GATE, "echo '# more' >> gate.toml"),
+        (GATE, "git rm -q --cached gate.toml; rm gate.toml; git commit -qm gone"),
+        (&protected, "mkdir tests; echo > tests/new"),
+        (&protected, "mkdir tests; echo > tests/new; git add -A; git commit -qm work"),
+    ] {
+        let home = Home::new(gate);
+        let ran = home.script(&[], &format!("echo '[1, 2]' > a.json; {script}"));
+        assert_eq!((ran.told().0.as_str(), ran.exit), ("escalated needs-person", 3), "{script}: {}", ran.stderr);
+        assert!(ran.stdout.contains("policy.touched"), "{script}: {}", ran.stdout);
     }
 }
 

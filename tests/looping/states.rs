@@ -139,7 +139,10 @@ fn an_executor_that_fails_is_sent_back_whatever_it_left() {
     assert_eq!(ran.told(), ("verification_failed stop_when_unchanged".to_owned(), 1, attempts), "{}", ran.stderr);
     let said = fs::read_to_string(home.path().join("said")).expect("said");
     assert!(
-        said.starts_with("The executor ended with exit code 3, so its work was not checked.\nIt printed: «cannot 1»\n"),
+        said.starts_with("Attempt 1 of 3 (execution-failure). PREVIOUS ATTEMPT FAILED: ")
+            && said.contains(
+                "\nThe executor ended with exit code 3, so its work was not judged.\nIt printed: «cannot 1»\n"
+            ),
         "{said}"
     );
 }

@@ -147,9 +147,8 @@ fn schema(trial: &Trial) -> Promise {
     if schema.is_empty() {
         return Promise::kept(SCHEMA, "none: it takes no settings");
     }
-    // What is wrong with the schema itself is told of the settings as a whole; settings that are wrong are not.
     let problems = settings::validate(schema, &json!({})).err().unwrap_or_default();
-    let of_schema = problems.into_iter().map(|problem| problem.message).find(|text| text.contains("schema"));
+    let of_schema = problems.into_iter().find(|problem| problem.of_schema).map(|problem| problem.message);
     let strict = settings::validate(schema, &json!({ "no-such-setting-anywhere": true })).is_err();
     let seen = if strict { "unknown settings are refused" } else { "note: it accepts settings that do not exist" };
     Promise::of(SCHEMA, seen, of_schema, "change `settings-schema` of what `describe` returns")

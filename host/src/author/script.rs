@@ -102,6 +102,7 @@ impl ScriptedRun {
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
             advice: None,
+            rewrites: Vec::new(),
             replayed: false,
             on_base: false,
         })

@@ -2,6 +2,7 @@
 
 use super::{Bundle, BundledFile, VERSION, submission};
 use crate::commands::CommandTape;
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::record::Record;
 use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, Unread, Work};
@@ -61,7 +62,7 @@ const VOLATILE: [&str; 18] = [
 ];
 
 /// Run the gate of a bundle again, on what it holds. No command is run and no model is asked.
-pub async fn replay(host: &Host, bundle: &Bundle) -> Result<Replayed, Error> {
+pub async fn replay(host: &Host, bundle: &Bundle, environment: &Environment) -> Result<Replayed, Error> {
     if bundle.version != VERSION {
         return Err(Error::input(format_args!("expected a bundle of version {VERSION}, found {}", bundle.version)));
     }
@@ -69,7 +70,7 @@ pub async fn replay(host: &Host, bundle: &Bundle) -> Result<Replayed, Error> {
     let failed = |error: io::Error| Error::host("cannot put the bundle into a temporary folder").because(error);
     let folder = tempfile::tempdir().map_err(failed)?;
     let root = folder.path().canonicalize().map_err(failed)?;
-    let request = request(bundle, &recorded, &root)?;
+    let request = request(bundle, &recorded, &root, environment)?;
     let record = host.run(request, ()).await?;
     let mut differences = Vec::new();
     compare("", &stable(&recorded), &stable(&record), &mut differences);
@@ -84,7 +85,7 @@ pub async fn replay(host: &Host, bundle: &Bundle) -> Result<Replayed, Error> {
     Ok(Replayed { recorded, record, differences })
 }
 
-fn request(bundle: &Bundle, recorded: &Record, root: &Path) -> Result<Request, Error> {
+fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Environment) -> Result<Request, Error> {
     let failed = |error: io::Error| Error::host("cannot put the bundle into a temporary folder").because(error);
     let (work, policy) = (root.join("work"), root.join("policy"));
     fs::create_dir(&work).map_err(failed)?;
@@ -92,7 +93,7 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path) -> Result<Request, E
         put(&work, path, file)?;
     }
     let said: Submission = submission(&bundle.given.submission)?;
-    let mut request = Request::new(&work);
+    let mut request = Request::new(&work, environment.clone());
     request.policy = if bundle.policy.is_empty() {
         Policy::Nearest
     } else {

@@ -1,6 +1,7 @@
 //! Hunks, made from the bytes before and the bytes that are judged.
 
 use crate::submission::{DiffLine, Hunk, LineKind};
+use crate::verdict::Edit;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -31,6 +32,27 @@ pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
     }
     let hunks: Vec<Hunk> = group_diff_ops(changes, CONTEXT).iter().map(|group| hunk(group, &old, &new)).collect();
     (hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES).then_some(hunks)
+}
+
+/// The edits that make `new` from `old`, by lines.
+pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
+    let (before, after) = (lines(old.as_bytes()), lines(new.as_bytes()));
+    // Late is not wrong here: there are more edits than there need be.
+    let deadline = Instant::now() + PATIENCE;
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(deadline));
+    let line = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
+    let edit = |change: &DiffOp| {
+        let (removed, added) = (change.old_range(), change.new_range());
+        let replacement = String::from_utf8_lossy(&after[added].concat()).into_owned();
+        Edit {
+            start_line: line(removed.start),
+            start_column: 1,
+            end_line: line(removed.end),
+            end_column: 1,
+            replacement,
+        }
+    };
+    changes.iter().filter(|change| !matches!(change, DiffOp::Equal { .. })).map(edit).collect()
 }
 
 /// With their ends: a line that lost its end is another line.
@@ -156,7 +178,25 @@ mod tests {
         new
     }
 
+    /// Does what edits say: column 1 of the line after the last one is the end.
+    fn edited(old: &str, edits: &[Edit]) -> String {
+        let lines: Vec<&str> = old.split_inclusive('\n').collect();
+        let (mut new, mut at) = (String::new(), 0);
+        for edit in edits {
+            assert_eq!((edit.start_column, edit.end_column), (1, 1));
+            new += &lines[at..edit.start_line as usize - 1].concat();
+            new += &edit.replacement;
+            at = edit.end_line as usize - 1;
+        }
+        new + &lines[at..].concat()
+    }
+
     proptest! {
+        #[test]
+        fn edits_rebuild_what_was_read(old in "[ab\r\n]{0,60}", new in "[ab\r\n]{0,60}") {
+            prop_assert_eq!(edited(&old, &edits(&old, &new)), new);
+        }
+
         #[test]
         fn hunks_rebuild_what_was_read(old in "[ab\n]{0,60}", new in "[ab\n]{0,60}") {
             let found = hunks(old.as_bytes(), new.as_bytes()).expect("text");

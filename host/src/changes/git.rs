@@ -8,6 +8,7 @@ mod child_io;
 mod attributes;
 mod commits;
 mod content;
+mod copy;
 mod id;
 mod ignored;
 mod index;
@@ -26,15 +27,16 @@ mod tree;
 
 use super::{Error, Needs, SameFiles, Selection, shown_text};
 use crate::cache_store::CacheStore;
+use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
 use crate::workspace::{self, Sight, Workspace};
+pub(crate) use copy::Copy;
 use objects::Objects;
 use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::env;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +49,7 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// Asked only when there is a question: files that are named need no git.
     git: OnceCell<Git>,
+    pub(super) environment: Environment,
 }
 
 /// Changes, and the commit that they are relative to.
@@ -67,23 +70,23 @@ impl From<Vec<Change>> for Found {
 
 impl Repository {
     /// The repository with this root.
-    pub(super) fn at(root: &Path) -> Self {
-        Self { root: root.to_owned(), git: OnceCell::new() }
+    pub(super) fn at(root: &Path, environment: &Environment) -> Self {
+        Self { root: root.to_owned(), git: OnceCell::new(), environment: environment.clone() }
     }
 
     /// The repository that `folder` is in, if there is one.
-    pub(super) fn find(folder: &Path) -> Result<Option<Self>, Error> {
+    pub(super) fn find(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         if let Some(root) = root {
-            return Ok(Some(Self::at(root)));
+            return Ok(Some(Self::at(root, environment)));
         }
         // Told by the environment, as git does for its hooks: then only git knows.
-        if env::var_os("GIT_DIR").is_none() {
+        if environment.get("GIT_DIR").is_none() {
             return Ok(None);
         }
-        let top = Git::top(folder)?;
+        let top = Git::top(folder, environment)?;
         match top.canonicalize() {
-            Ok(root) if folder.starts_with(&root) => Ok(Some(Self::at(&root))),
+            Ok(root) if folder.starts_with(&root) => Ok(Some(Self::at(&root, environment))),
             _ => Err(Error::Elsewhere { found: folder.to_owned(), top }),
         }
     }
@@ -92,13 +95,13 @@ impl Repository {
         if let Some(git) = self.git.get() {
             return Ok(git);
         }
-        let git = Git::open(&self.root)?;
+        let git = Git::open(&self.root, &self.environment)?;
         Ok(self.git.get_or_init(|| git))
     }
 
     /// Whether the last commit has a folder of files at this place, and not another repository.
     pub(super) fn has_folder(&self, place: &Path) -> Result<bool, Error> {
-        let Some(git) = Git::open_other(&self.root)? else { return Ok(false) };
+        let Some(git) = Git::open_other(&self.root, &self.environment)? else { return Ok(false) };
         let mut objects = Objects::new(&git);
         let Some((_, commit)) = commits::head(&mut objects)? else { return Ok(false) };
         let inside = place.strip_prefix(&self.root).unwrap_or(Path::new(""));

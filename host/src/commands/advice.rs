@@ -1,17 +1,23 @@
-//! Which key of its configuration may help a command that failed: read off what it printed.
+//! Which key of its configuration may help a command that failed: read off what it printed, and its exit code.
 //!
-//! It is advice for a person and decides nothing: the author of the work decides what a command prints and with which
-//! code it exits, and must not be able to turn a failure into an error, which a gate may be told to tolerate.
+//! Where a command failed for its confinement, or for what is not installed, there is no judgement of the work. But the author
+//! of the work decides what a command prints and with which code it exits, so such an error is never let through:
+//! [`ErrorKind::is_by_output`].
 
-use super::{Captured, Ending};
+use super::{Advice, Captured, Ending};
 use crate::config::Command;
+use crate::text::clean_line;
+use crate::verdict::ErrorKind;
 use regex::Regex;
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// As much is looked at of the end of an output: an error is said last.
 const LOOKED_AT: usize = 64 << 10;
 
 static READ_ONLY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)read-only file system|\bEROFS\b").ok());
+/// What only warns goes on without.
+static WARNING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)warn").ok());
 static QUOTED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"['‘"`]([^'‘’"`]+)['’"`]|(?:create|open|write) (\S+): "#).ok());
 static NO_NETWORK: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -28,6 +34,19 @@ static NO_NETWORK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ];
     Regex::new(&format!("(?i){}", words.join("|"))).ok()
 });
+/// Groups: a module of Python; a package of Node; a gem; a package of Go; a crate.
+static NO_DEPENDENCY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let ways = [
+        r"No module named '?([A-Za-z0-9_]+)",
+        r"Cannot find (?:module|package) '([^./'][^']*)'",
+        r"Could not find (?:gem )?'?([A-Za-z0-9_-]+)[^\n]* in (?:locally installed gems|any of the sources)",
+        r"cannot load such file -- ([A-Za-z0-9_-]+)",
+        r"no required module provides package ([^\s;]+)",
+        r"no matching package named `([^`]+)` found",
+        r"(?:node_modules (?:is )?missing|Couldn't find the node_modules state file|run `?(?:bundle|yarn|pnpm|npm) (?:install|ci))()",
+    ];
+    Regex::new(&ways.join("|")).ok()
+});
 static MISSING_PROGRAM: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)([^\s:`']+)[`']?: (?:command )?not found").ok());
 static UNSET: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -35,67 +54,98 @@ static UNSET: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[A-Z][A-Z0-9_]{2,}\b").ok());
 
-/// What may help the command `name`, if anything that is known does.
+/// What may help the command `name`, which ran in `root`, if anything that is known does.
 pub(super) fn advice(
     name: &str,
     command: &Command,
+    root: &Path,
     ending: Ending,
     outputs: [&Captured; 2],
     is_set: impl Fn(&str) -> bool,
-) -> Option<String> {
+) -> Option<Advice> {
     let Ending::Exited(code @ 1..) = ending else { return None };
     let texts = outputs.map(end_of);
     let lines = || texts.iter().rev().flat_map(|text| text.lines());
     let matching = |pattern: &'static LazyLock<Option<Regex>>| {
         lines().filter_map(move |line| pattern.as_ref().filter(|pattern| pattern.is_match(line)).map(|_| line))
     };
-    if let Some(line) = matching(&READ_ONLY).next() {
+    let warns = |line: &&str| WARNING.as_ref().is_some_and(|pattern| pattern.is_match(line));
+    let advice = |kind, what: String, hint: String| Some(Advice { kind, what, hint });
+    if let Some(line) = matching(&READ_ONLY).find(|line| !warns(line)) {
         let what = match named(line) {
-            Some(path) => format!("`{path}` could not be written"),
-            None => "something could not be written".to_owned(),
+            Some(path) => format!("`{path}` could not be written: the command sees it read-only"),
+            None => "something could not be written: the command sees it read-only".to_owned(),
         };
-        return Some(format!(
-            "{what}: the command sees it read-only; if it is to write there, add the folder to `write` of \
-             `[command.{name}]`"
-        ));
+        let hint = format!("if it is to write there, add the folder to `write` of `[command.{name}]`");
+        return advice(ErrorKind::CommandReadOnly, what, hint);
     }
     if !command.network && matching(&NO_NETWORK).next().is_some() {
-        return Some(format!(
-            "the command has no network; fetch what it needs beforehand, or set `network = true` in `[command.{name}]`"
-        ));
+        let hint = format!("fetch what it needs beforehand, or set `network = true` in `[command.{name}]`");
+        return advice(ErrorKind::CommandOffline, "the command has no network".to_owned(), hint);
     }
     let unset = matching(&UNSET).find_map(|line| {
         let mut words = VARIABLE.as_ref()?.find_iter(line).map(|word| word.as_str());
         words.find(|word| is_set(word) && !command.env.iter().any(|seen| seen == word))
     });
     if let Some(variable) = unset {
-        return Some(format!("the command does not see `{variable}`; add it to `env` of `[command.{name}]`"));
+        let what = format!("the command does not see `{variable}`");
+        return advice(ErrorKind::CommandUnset, what, format!("add it to `env` of `[command.{name}]`"));
     }
     match code {
         127 => {
             let program = matching(&MISSING_PROGRAM)
                 .next()
                 .and_then(|line| Some(MISSING_PROGRAM.as_ref()?.captures(line)?[1].to_owned()));
-            let what = program
-                .map_or("a program".to_owned(), |program| format!("`{}`", crate::text::clean_line(&program, 60)));
-            Some(format!(
-                "exit code 127: {what} was not found; install it in a folder of `PATH`, and if it needs files in your \
-                 home, add them to `read` of `[command.{name}]`"
-            ))
+            let what = program.map_or("a program".to_owned(), |program| format!("`{}`", clean_line(&program, 60)));
+            let hint = format!(
+                "install it in a folder of `PATH`, and if it needs files in your home, add them to `read` of \
+                 `[command.{name}]`"
+            );
+            return advice(ErrorKind::CommandNoProgram, format!("exit code 127: {what} was not found"), hint);
         }
-        126 => Some(format!(
-            "exit code 126: a program could not be executed; is it executable, and its interpreter in a folder that \
-             the command sees? Otherwise add that to `read` of `[command.{name}]`"
-        )),
-        _ => None,
+        126 => {
+            let hint = format!(
+                "is it executable, and its interpreter in a folder that the command sees? Otherwise add that to `read` \
+                 of `[command.{name}]`"
+            );
+            let what = "exit code 126: a program could not be executed".to_owned();
+            return advice(ErrorKind::CommandNoProgram, what, hint);
+        }
+        _ => {}
     }
+    let missing = matching(&NO_DEPENDENCY).find_map(|line| {
+        let found = NO_DEPENDENCY.as_ref()?.captures(line)?;
+        let package = found.iter().skip(1).flatten().next()?.as_str();
+        // What the work itself has, or should have, is its own fault.
+        (!is_of_the_work(root, package)).then(|| clean_line(package, 60))
+    });
+    missing.and_then(|package| {
+        let what = match package.as_str() {
+            "" => "the dependencies are not installed".to_owned(),
+            package => format!("the dependency `{package}` is not installed where the command sees it"),
+        };
+        let hint = format!(
+            "install the dependencies first; if they are in your home, add their folder to `read` of `[command.{name}]`"
+        );
+        advice(ErrorKind::CommandNoDependency, what, hint)
+    })
+}
+
+/// Whether a module or package is a part of the work, by its name.
+fn is_of_the_work(root: &Path, package: &str) -> bool {
+    if package.is_empty() {
+        return false;
+    }
+    let first = package.split(['.', '/']).next().unwrap_or(package);
+    let names = [first.to_owned(), format!("{first}.py"), format!("{first}.rb")];
+    ["", "src", "lib"].iter().any(|folder| names.iter().any(|name| root.join(folder).join(name).exists()))
 }
 
 /// The path that a line is about.
 fn named(line: &str) -> Option<String> {
     let found = QUOTED.as_ref()?.captures(line)?;
     let path = found.get(1).or_else(|| found.get(2))?;
-    Some(crate::text::clean_line(path.as_str(), 200))
+    Some(clean_line(path.as_str(), 200))
 }
 
 fn end_of(captured: &Captured) -> String {
@@ -116,6 +166,7 @@ mod tests {
     fn command() -> Command {
         Command {
             run: Vec::new(),
+            from_task: None,
             timeout: Duration::ZERO,
             env: vec!["SEEN_TOKEN".to_owned()],
             cwd: None,
@@ -124,12 +175,17 @@ mod tests {
             read: Vec::new(),
             write: Vec::new(),
             min_sandbox: Sandbox::None,
+            fixes: false,
         }
     }
 
     fn advised(code: i32, printed: &str) -> Option<String> {
         let is_set = |name: &str| ["DATABASE_URL", "SEEN_TOKEN"].contains(&name);
-        advice("t", &command(), Ending::Exited(code), [&captured(""), &captured(printed)], is_set)
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let outputs = [&captured(""), &captured(printed)];
+        let advice = advice("t", &command(), root, Ending::Exited(code), outputs, is_set)?;
+        assert!(advice.kind.is_by_output());
+        Some(format!("{}: {advice}", advice.kind))
     }
 
     #[test]
@@ -152,6 +208,11 @@ mod tests {
             (127, "bash: line 1: eslint: command not found\n", "`eslint` was not found"),
             (127, "", "exit code 127: a program was not found"),
             (126, "sh: 1: ./x: Permission denied\n", "exit code 126: "),
+            (1, "ModuleNotFoundError: No module named 'blinker'", "command.no-dependency: the dependency `blinker`"),
+            (1, "/usr/bin/python3: No module named pytest", "`pytest` is not installed"),
+            (1, "Error: Cannot find module 'eslint/bin'", "`eslint/bin` is not installed"),
+            (1, "no required module provides package golang.org/x/text; to add it:", "`golang.org/x/text` is not"),
+            (1, "Could not find rake-13.0 in locally installed gems", "command.no-dependency: "),
         ] {
             let advice = advised(code, printed).unwrap_or_default();
             assert!(advice.contains(expected), "{printed}: {advice}");
@@ -163,10 +224,16 @@ mod tests {
         assert_eq!(advised(0, "Read-only file system"), None);
         assert_eq!(advised(1, "1 test failed"), None);
         assert_eq!(advised(1, "SEEN_TOKEN not set, OTHER not set"), None);
-        let late = advice("t", &command(), Ending::TimedOut, [&captured("EROFS"), &captured("")], |_| true);
+        assert_eq!(advised(1, "PytestCacheWarning: [Errno 30] Read-only file system: '/w/.pytest_cache'"), None);
+        for own in ["No module named 'src'", "Cannot find module './helper'", "Cannot find module '/w/x.js'"] {
+            assert_eq!(advised(1, own), None, "{own}: what the work lacks is its own fault");
+        }
+        assert_eq!(advised(1, "No module named 'benches'"), None, "it is in the work");
+        let root = Path::new("/");
+        let late = advice("t", &command(), root, Ending::TimedOut, [&captured("EROFS"), &captured("")], |_| true);
         assert_eq!(late, None);
         let online = Command { network: true, ..command() };
         let said = captured("Could not resolve host: x");
-        assert_eq!(advice("t", &online, Ending::Exited(1), [&said, &said], |_| false), None);
+        assert_eq!(advice("t", &online, root, Ending::Exited(1), [&said, &said], |_| false), None);
     }
 }

@@ -369,14 +369,16 @@ impl Seen<'_> {
     /// A folder of programs; and what they need that stands beside it, where that is a folder of their own.
     fn programs(&mut self, folder: &Path) {
         self.read(folder);
-        let (Some(home), Some(above)) = (self.home, folder.parent()) else { return };
-        let shared = [home.to_owned(), home.join(".cargo"), home.join(".local")];
+        let Some(above) = folder.parent().filter(|above| *above != Path::new("/")) else { return };
+        // What is above a home, or shared by many programs in one, is no folder of their own.
+        let shared = |home: &Path| ["", ".cargo", ".local"].iter().any(|name| home.join(name) == above);
+        let is_shared = self.home.is_some_and(|home| home.starts_with(above) || shared(home));
         let beside = match folder.file_name().and_then(OsStr::to_str) {
             Some("bin" | "sbin") => BESIDE_BIN,
             Some("shims") => BESIDE_SHIMS,
             _ => return,
         };
-        if !above.starts_with(home) || shared.iter().any(|shared| shared == above) {
+        if is_shared {
             return;
         }
         for name in beside {

@@ -3,12 +3,13 @@
 use super::advice;
 use super::filter::{self, Sockets};
 use super::landlock::Landlock;
-use super::mounts::{self, Mounts, Private};
+use super::mounts::{self, Access, Mounts, Place, Private};
 use super::namespaces::{self, Namespaces};
 use super::protected::Protected;
 use super::scratch::Scratch;
 use super::stdio::{self, Attended, Begun, Bounds, Lifeline, Refused};
 use super::supervisor::Confinement;
+use super::work_copy::WorkCopy;
 use super::{Commands, NoResult, Ran, running};
 use crate::config::{Command, Sandbox};
 use crate::environment::Environment;
@@ -99,6 +100,8 @@ struct Prepared {
     environment: BTreeMap<OsString, OsString>,
     protected: Protected,
     mounts: Mounts,
+    /// Where it works instead, if it repairs files.
+    copy: Option<WorkCopy>,
 }
 
 impl Run {
@@ -115,10 +118,11 @@ impl Run {
             return Err(NoResult::tampered(format!("it changed `{path}`, which belongs to the policy"))
                 .with_hint("run the command in a copy, or before `gate`: a check must not change its own policy"));
         }
+        let rewrites = prepared.copy.as_ref().map(WorkCopy::rewrites).transpose()?.unwrap_or_default();
         let advice = match sandbox {
             // It sees and may do all that its user may: nothing was in its way.
             Sandbox::None => None,
-            _ => advice::advice(&self.name, &self.command, ending, [&stdout, &stderr], |variable| {
+            _ => advice::advice(&self.name, &self.command, &prepared.root, ending, [&stdout, &stderr], |variable| {
                 self.environment.get(variable).is_some()
             }),
         };
@@ -134,6 +138,7 @@ impl Run {
             duration,
             sandbox,
             advice,
+            rewrites,
             replayed: false,
             on_base: false,
         })
@@ -159,8 +164,16 @@ impl Run {
         let search = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let program = find(self.command.run.first().map_or("", String::as_str), &root, &search)?;
         let protected = Protected::new(&root, self.configuration.as_deref());
-        let mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, &self.private)?;
-        Ok(Prepared { root, cwd: full, program, environment, protected, mounts })
+        let mut mounts = Mounts::new(&self.command, &root, &search, &self.environment, &protected, &self.private)?;
+        let copy = self.command.fixes.then(|| WorkCopy::of(&root)).transpose()?;
+        let cwd = match &copy {
+            None => full,
+            Some(copy) => {
+                mounts.places.push(Place { path: copy.path().to_owned(), access: Access::Write, folder: true });
+                copy.path().join(full.strip_prefix(&root).unwrap_or(Path::new("")))
+            }
+        };
+        Ok(Prepared { root, cwd, program, environment, protected, mounts, copy })
     }
 
     /// Begins with the best confinement; with a lesser one where that cannot be had, down to the least that will do.

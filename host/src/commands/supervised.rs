@@ -42,17 +42,17 @@ impl Supervised {
     /// Runs it to its end. `told` is handed what it prints as it comes. Returns when nothing that it started is left. When
     /// the future is dropped, all of it is ended.
     pub async fn run(self, told: impl FnMut(&[u8]) + Send + 'static) -> Result<SupervisedEnd, NoResult> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "commands", target_os = "linux"))]
         return linux::run(self, told).await;
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(feature = "commands", target_os = "linux")))]
         {
             let _ = told;
-            Err(NoResult::not_started("this version runs executors on Linux only".to_owned()))
+            Err(NoResult::not_started(super::UNAVAILABLE.to_owned()))
         }
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod linux {
     use super::super::capture::Capture;
     use super::super::stdio::{self, Lifeline};

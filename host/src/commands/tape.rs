@@ -8,7 +8,7 @@
 //! {"command": "verify", "exit_code": 1, "stdout": "1 test failed\n"}
 //! ```
 
-use super::{Captured, Ending, NoResult, Ran};
+use super::{Captured, Ending, NoResult, Ran, Rewrite};
 use crate::config::{Command, Sandbox};
 use crate::text::{self, hex};
 use parking_lot::Mutex;
@@ -88,6 +88,8 @@ struct Line {
     duration_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rewrites: Vec<Rewrite>,
 }
 
 /// An output: its text, or where that is not all of it, its beginning and its end.
@@ -151,6 +153,7 @@ impl Line {
             stderr: Output::of(&ran.stderr),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
             advice: ran.advice.clone(),
+            rewrites: ran.rewrites.clone(),
         }
     }
 
@@ -219,6 +222,7 @@ impl CommandTape {
                 duration: Duration::from_millis(line.duration_ms),
                 sandbox: Sandbox::None,
                 advice: line.advice,
+                rewrites: line.rewrites,
                 replayed: true,
                 on_base: false,
             }),
@@ -259,6 +263,7 @@ mod tests {
             duration: Duration::from_millis(7),
             sandbox: Sandbox::None,
             advice: None,
+            rewrites: Vec::new(),
             replayed: false,
             on_base: false,
         };

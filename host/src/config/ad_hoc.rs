@@ -46,8 +46,13 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         overrides: Overrides::default(),
         protected: Vec::new(),
         progress: None,
+        files: Vec::new(),
+        exclude: Vec::new(),
         hook: Hook::default(),
         looping: Loop::default(),
+        plan_file: None,
+        progress_file: None,
+        evaluator: None,
         places: Places::default(),
     }
 }
@@ -59,6 +64,7 @@ pub fn of_command(argv: &[String]) -> Config {
     let mut config = of_verifiers(&["command".to_owned()], &serde_json::json!({}), &[Grant::Command(name.clone())]);
     let command = Command {
         run: argv.to_vec(),
+        from_task: None,
         timeout: COMMAND_TIMEOUT.0,
         env: Vec::new(),
         cwd: None,
@@ -67,6 +73,7 @@ pub fn of_command(argv: &[String]) -> Config {
         read: Vec::new(),
         write: Vec::new(),
         min_sandbox: Sandbox::None,
+        fixes: false,
     };
     config.commands.insert(name.clone(), command);
     config.checks =

@@ -9,7 +9,10 @@ use std::time::Duration;
 /// How long a command may run if nothing else is said, and how long at most.
 pub(crate) const COMMAND_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(60 * 60));
 
-/// What a command may do to the files of the workspace.
+/// Stands for the files of the check in `run`, as an argument of its own.
+pub const FILES: &str = "{files}";
+
+/// What a command may do to the files of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -53,8 +56,11 @@ impl fmt::Display for Sandbox {
 /// A command that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Command {
-    /// The program and its arguments.
+    /// The program and its arguments; empty where they come from the task.
     pub run: Vec<String>,
+    /// Where the task's own verify command is run instead: the patterns of the commands that are allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_task: Option<Vec<String>>,
     /// How long it may run.
     #[serde(rename = "timeout_ms", serialize_with = "crate::config::milliseconds")]
     pub timeout: Duration,
@@ -72,17 +78,56 @@ pub struct Command {
     pub write: Vec<String>,
     /// The least confinement.
     pub min_sandbox: Sandbox,
+    /// Whether it repairs files: it runs in a copy of the work, and what it would change becomes findings with fixes.
+    pub fixes: bool,
 }
 
-pub(super) fn read(mut table: Table<'_>) -> Command {
-    let run = table.need("run", "the program and its arguments, such as `[\"cargo\", \"test\"]`");
+impl Command {
+    /// Whether it is handed the files of the check that it runs for.
+    pub fn takes_files(&self) -> bool {
+        self.run.iter().any(|argument| argument == FILES)
+    }
+}
+
+pub(super) fn read(table: Table<'_>) -> Command {
+    read_with(table, COMMAND_TIMEOUT)
+}
+
+/// Reads a command that may take so long if nothing else is said, and so long at most.
+pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) -> Command {
+    let from_task = from_task(&mut table);
+    let run = match &from_task {
+        None => table.need("run", "the program and its arguments, such as `[\"cargo\", \"test\"]`"),
+        Some(_) => {
+            if let Some(run) = table.get("run") {
+                run.problem("expected no `run` beside `from = \"task\"`: the command is that of the task");
+            }
+            None
+        }
+    };
     let run = run.and_then(|value| {
+        if let Some(line) = value.as_str() {
+            return as_list(&value, line);
+        }
         let list = value.list("the program and its arguments")?;
         let argument = |value: &Value<'_>| {
             let text = value.as_str().filter(|text| !text.contains('\0')).map(str::to_owned);
-            text.or_else(|| value.expected("text without NUL bytes"))
+            if text.as_ref().is_some_and(|text| text.contains(FILES) && text != FILES) {
+                let hint = format!("put it on its own, such as in `[\"lint\", \"{FILES}\"]`");
+                value.problem_with(
+                    format!("expected `{FILES}` as an argument of its own, found {}", value.found()),
+                    hint,
+                );
+            }
+            text.or_else(|| value.expected("a text without NUL"))
         };
         list.first()?.text("a program")?;
+        if list.first()?.as_str() == Some(FILES) {
+            list.first()?.problem(format!("expected a program, found `{FILES}`"));
+        }
+        for twice in list.iter().filter(|value| value.as_str() == Some(FILES)).skip(1) {
+            twice.problem(format!("expected `{FILES}` once"));
+        }
         Some(list.iter().filter_map(argument).collect())
     });
     let env = table.get("env").and_then(|value| variables(&value));
@@ -95,7 +140,8 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
     let sandboxes = [("none", Sandbox::None), ("landlock", Sandbox::Landlock), ("namespaces", Sandbox::Namespaces)];
     let command = Command {
         run: run.unwrap_or_default(),
-        timeout: timeout(&mut table, COMMAND_TIMEOUT),
+        from_task,
+        timeout: timeout(&mut table, timeouts),
         env: env.unwrap_or_default(),
         cwd,
         network: table.get("network").and_then(|value| value.flag()).unwrap_or(false),
@@ -103,9 +149,49 @@ pub(super) fn read(mut table: Table<'_>) -> Command {
         read: table.get("read").and_then(|value| paths(&value)).unwrap_or_default(),
         write: table.get("write").and_then(|value| paths(&value)).unwrap_or_default(),
         min_sandbox: table.get("min_sandbox").and_then(|value| value.word(&sandboxes)).unwrap_or_default(),
+        fixes: false,
     };
+    let fixes = table.get("fixes").and_then(|value| Some((value.flag()?, value)));
+    if let Some((true, value)) = &fixes
+        && command.workspace == Access::ReadWrite
+    {
+        let hint = "drop `workspace`: a command that fixes runs in a copy, where it may write";
+        value.problem_with(
+            "expected a command that only reads the work, found `workspace = \"read-write\"`",
+            hint.to_owned(),
+        );
+    }
+    let command = Command { fixes: fixes.is_some_and(|(fixes, _)| fixes), ..command };
     table.finish();
     command
+}
+
+/// `from = "task"`, and the patterns of what is allowed then.
+fn from_task(table: &mut Table<'_>) -> Option<Vec<String>> {
+    let from = table.get("from").map(|value| value.word(&[("task", ())]));
+    let allow = table.get("allow");
+    if from.is_none() {
+        if let Some(allow) = allow {
+            allow.problem("expected `allow` only beside `from = \"task\"`");
+        }
+        return None;
+    }
+    let Some(allow) = allow else {
+        table.here.problem("expected `allow`: the commands that a task may name, such as `[\"npm test -- *\"]`");
+        return Some(Vec::new());
+    };
+    let patterns = allow.list("a list of commands such as `[\"npm test -- *\"]`").unwrap_or_default();
+    Some(patterns.iter().filter_map(|value| value.text("a command such as `npm test -- *`")).collect())
+}
+
+/// Note that a command line must be a list, and say which one.
+fn as_list(value: &Value<'_>, line: &str) -> Option<Vec<String>> {
+    let words =
+        super::words(line).ok().map(|words| serde_json::Value::from(words).to_string().replace("\",\"", "\", \""));
+    let hint = words.map(|words| format!("write `run = {words}`; for a shell, `run = [\"sh\", \"-c\", \"…\"]`"));
+    let message = format!("expected a list of the program and its arguments, found {}", value.found());
+    value.problem_with(message, hint);
+    None
 }
 
 pub(super) fn timeout(table: &mut Table<'_>, (default, max): (Duration, Duration)) -> Duration {

@@ -120,6 +120,9 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
         command: command.filter(|_| by_command).and_then(|value| {
             let name = value.text("the name of a `[command.NAME]`")?;
             must_be_declared(&value, "command", &name, commands);
+            if commands.get(&name).is_some_and(|command| command.takes_files() || command.fixes) {
+                value.problem("expected a command that answers questions, found one with `{files}` or `fixes`");
+            }
             Some(name)
         }),
         max_tokens: table.get("max_tokens").and_then(|value| value.small(1..=1_000_000)).unwrap_or(4_096),

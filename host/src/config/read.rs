@@ -184,8 +184,14 @@ impl<'s> Value<'s> {
     /// One of these words.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let found = self.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
-        let names = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
-        found.map(|(_, value)| *value).or_else(|| self.expected(&one_of(&names())))
+        if let Some((_, value)) = found {
+            return Some(*value);
+        }
+        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let near = self.as_str().and_then(|text| nearest(text, names.iter().copied()));
+        let hint = near.filter(|hint| hint.starts_with("did you mean"));
+        self.problem_with(format!("expected {}, found {}", one_of(&names), self.found()), hint);
+        None
     }
 
     /// The values of a list. An empty one is a problem.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// One of several attempts.
 #[derive(Clone, Debug, Default)]
-pub struct Round {
+pub(crate) struct Round {
     /// Its number, from 1.
     pub attempt: u32,
     /// How many there may be.
@@ -19,7 +19,12 @@ pub struct Round {
 
 impl Round {
     /// The attempt with this number, after those that came to these gates, each with its number, oldest first.
-    pub fn new<'a>(attempt: u32, allowed: u32, now: &Node, before: impl IntoIterator<Item = (u32, &'a Node)>) -> Self {
+    pub(crate) fn new<'a>(
+        attempt: u32,
+        allowed: u32,
+        now: &Node,
+        before: impl IntoIterator<Item = (u32, &'a Node)>,
+    ) -> Self {
         let mut first = BTreeMap::new();
         let mut last = Vec::new();
         for (number, gate) in before {
@@ -31,6 +36,11 @@ impl Round {
         let still = |finding: &&Finding| faults(now).any(|found| found.fingerprint == finding.fingerprint);
         let resolved = last.into_iter().filter(|finding| !still(finding)).cloned().collect();
         Self { attempt, allowed, first, resolved }
+    }
+
+    /// The attempt with this number, of which nothing is compared.
+    pub fn only(attempt: u32, allowed: u32) -> Self {
+        Self { attempt, allowed, ..Self::default() }
     }
 
     /// Since when a finding is there; nothing at the first attempt.
@@ -62,12 +72,20 @@ fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
 /// What a class of failure means for the author of the work.
 pub(super) fn recovery(class: &Class) -> &'static str {
     match class {
-        Class::ExecutionFailure => "The executor reported a failure: fix its error first.",
-        Class::VerifyFailure | Class::Other(_) => "A command or a rule failed: each failure is listed below.",
-        Class::ReviewRejection => "A reviewer rejected the work: each issue is listed below.",
-        Class::Blocked => "The task is blocked: do what blocks it first.",
-        Class::Timeout => "A step timed out: finished work is kept.",
-        Class::Malformed => "The report does not have the expected form.",
-        Class::Infra => "A verifier broke. This says nothing about the work.",
+        Class::ExecutionFailure => {
+            "PREVIOUS ATTEMPT FAILED: the error below is to be addressed before the task is retried."
+        }
+        Class::VerifyFailure | Class::Other(_) => {
+            "VERIFICATION FAILED: the failures below are to be fixed and verified again."
+        }
+        Class::ReviewRejection => {
+            "REVIEW REJECTED: the issues below are to be addressed, and the work submitted again."
+        }
+        Class::Blocked => "BLOCKED: the work waits for something else, which must be done first.",
+        Class::Timeout => {
+            "TIMEOUT: a step exceeded its time limit; what was finished is kept, and the next attempt has more time."
+        }
+        Class::Malformed => "MALFORMED: the report does not have the form that is expected.",
+        Class::Infra => "A verifier broke, which says nothing about the work.",
     }
 }

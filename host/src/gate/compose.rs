@@ -31,6 +31,7 @@ impl Done {
     }
 
     /// Its ballot, in a vote; none if it was not needed.
+    /// An error that the author of the work may have made by what a command prints is no way out of a vote.
     pub(super) fn ballot(&self) -> Option<Ballot> {
         self.ballot_if(false)
     }
@@ -39,6 +40,7 @@ impl Done {
         match self.status_if(shadows) {
             Some(Status::Pass) => Some(Ballot::For),
             Some(Status::Fail) => Some(Ballot::Against),
+            Some(Status::Error) if is_by_output(&self.node) => Some(Ballot::Against),
             Some(Status::Abstain | Status::Error) if self.waved.is_none() => Some(Ballot::Absent),
             None if self.node.outcome == Outcome::NotNeeded => None,
             Some(Status::Abstain | Status::Error | Status::NotApplicable) | None => Some(Ballot::Gone),
@@ -46,12 +48,22 @@ impl Done {
     }
 }
 
-/// Applies what the configuration says about silence.
+/// Whether an error rests on what the author of the work may have chosen.
+pub(super) fn is_by_output(node: &Node) -> bool {
+    let error = node.verdict.as_ref().and_then(|verdict| verdict.error.as_ref());
+    node.outcome == Outcome::Error && error.is_some_and(|error| error.kind.is_by_output())
+}
+
+/// Apply what the configuration says about silence.
 ///
 /// What is let through is a pass from here on, and marked. A vote has no use for such a pass: it would be a ballot that
 /// nobody cast. There the member keeps its outcome and is no voter, and what was let through is returned.
 pub(super) fn relax(member: &plan::Node, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
     let (was, key, leniency) = match node.outcome {
+        Outcome::Error if member.on_error == Leniency::Warn && is_by_output(node) => {
+            node.reason = "not let through by `on_error = \"warn\"`: the command's own output says so".to_owned();
+            return None;
+        }
         Outcome::Error => (Status::Error, "on_error", member.on_error),
         Outcome::Abstain => (Status::Abstain, "on_abstain", member.on_abstain),
         _ => return None,

@@ -3,7 +3,7 @@
 use super::scripted::*;
 use super::trees::*;
 use super::*;
-use crate::config::{Divergence, Leniency, Mode, Threshold};
+use crate::config::{Divergence, Inapplicable, Leniency, Mode, Threshold};
 use crate::outcome::Relaxation;
 use crate::plan::{Rule, Vote, What};
 use crate::verdict::Status;
@@ -178,6 +178,20 @@ proptest! {
         prop_assert_eq!(fast.outcome, node.outcome);
     }
 
+    /// What failed before may run first: that changes neither whether a gate passes nor who is in the tree.
+    #[test]
+    fn running_some_checks_first_never_changes_whether_a_gate_passes(
+        case in any_tree(ALL, true),
+        picked in proptest::collection::vec(any::<bool>(), 64),
+    ) {
+        let whole = case.run();
+        let failed = case.letters.keys().zip(picked).filter(|(_, picked)| *picked).map(|(name, _)| name.clone()).collect();
+        let node = run_plan_first(&plan(case.root.clone()), &case.script(), &failed);
+        prop_assert_eq!(node.outcome == Outcome::Pass, whole.outcome == Outcome::Pass);
+        let names = |node: &Node| node.walk().map(|node| node.name.clone()).collect::<Vec<_>>();
+        prop_assert_eq!(names(&node), names(&whole));
+    }
+
     #[test]
     fn every_member_of_the_plan_is_in_the_tree(case in any_tree(ALL, true)) {
         let node = case.run();
@@ -259,9 +273,47 @@ proptest! {
     }
 
     #[test]
+    fn nothing_to_check_is_never_said_beside_an_answer(case in any_tree("....+-?!0*x", true)) {
+        let node = letting_nothing_pass(&case).run();
+        if node.nothing_to_check {
+            prop_assert_eq!(node.outcome, Outcome::Pass);
+            prop_assert!(case.letters.values().all(|letter| *letter == '.'), "{:?}", case);
+            let relaxed = |node: &plan::Node| !node.enabled || node.mode == Mode::Shadow;
+            prop_assert!(!case.root.walk().any(relaxed), "{:?}", case);
+        }
+    }
+
+    #[test]
+    fn a_gate_without_files_has_nothing_to_check(case in any_tree(".", false)) {
+        let disabled = case.root.walk().any(|node| !node.enabled);
+        let must_vote = |node: &plan::Node| matches!(&node.what, What::Gate(gate) if matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing));
+        let node = letting_nothing_pass(&case).run();
+        if !disabled && !case.root.walk().any(must_vote) {
+            prop_assert!(node.nothing_to_check && node.outcome == Outcome::Pass, "{:?}", case);
+        }
+        prop_assert_eq!(case.run().outcome, Outcome::Abstain, "`on_nothing = \"block\"`");
+    }
+
+    #[test]
+    fn whoever_answers_ends_a_vacuous_pass(case in any_gate(".", false), letter in prop::sample::select(vec!['-', '?', '!', '0']), voice in 0..5usize) {
+        let alters = !matches!(root_gate(&case).rule, Rule::Not);
+        let mut more = with_failing_member(&letting_nothing_pass(&case), voice);
+        more.letters.insert("added".to_owned(), letter);
+        let node = more.run();
+        if alters {
+            prop_assert!(!node.nothing_to_check && node.outcome != Outcome::Pass, "{letter}: {:?}", node.outcome);
+        }
+    }
+
+    #[test]
     fn two_runs_of_one_plan_are_equal(case in any_tree("+-?!.", true)) {
         prop_assert_eq!(case.run(), case.run());
     }
+}
+
+/// The same gate with `on_nothing = "pass"`.
+fn letting_nothing_pass(case: &Case) -> Case {
+    case.with_root(case.root.clone().with(|root| root.on_nothing = Inapplicable::Skip))
 }
 
 fn root_gate(case: &Case) -> &plan::Gate {

@@ -96,7 +96,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
             let Checked::Answer(answer) = &judged else { return judged };
             node.commands.extend_from_slice(&answer.commands);
             node.models.extend_from_slice(&answer.models);
-            if answer.verdict.status != Status::Error || left == 0 || deadline.is_over() {
+            let by_output = answer.verdict.error.as_ref().is_some_and(|error| error.kind.is_by_output());
+            if answer.verdict.status != Status::Error || by_output || left == 0 || deadline.is_over() {
                 return judged;
             }
         }
@@ -165,13 +166,13 @@ fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::PassIf;
-    use crate::gate::scripted::{Script, Step, check, gate, plan, run_plan, verdict};
+    use crate::config::{Leniency, PassIf, Threshold};
+    use crate::gate::scripted::{Script, Step, check, gate, plan, run_plan, say, verdict, vote};
     use crate::gate::{CheckAnswer, Checked, Circumstances};
     use crate::outcome::ModelUse;
     use crate::plan::Rule;
     use crate::submission::CommandEvidence;
-    use crate::verdict::Status;
+    use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 
     /// An answer for which this command was run, and this model asked.
     fn having(status: Status, name: &str) -> Step {
@@ -179,6 +180,29 @@ mod tests {
         let model = ModelUse { name: name.to_owned(), ended: "end".to_owned(), requests: 1, ..ModelUse::default() };
         let answer = CheckAnswer { commands: vec![command], models: vec![model], ..verdict(status).into() };
         Step::Say(Checked::Answer(answer))
+    }
+
+    #[test]
+    fn what_the_author_may_have_printed_is_no_way_out() {
+        let offline = || Step::Say(Verdict::from(Failure::new(ErrorKind::CommandOffline, "no network")).into());
+        let lenient = check("a").with(|node| {
+            node.on_error = Leniency::Warn;
+            node.check_mut().attempts = 3;
+        });
+        let run = |root| {
+            let script =
+                Script::new([("a", vec![offline()]), ("b", vec![say(Status::Pass)]), ("c", vec![say(Status::Pass)])]);
+            run_plan(&plan(root), &Circumstances::default(), &script)
+        };
+        let all = run(gate("g", Rule::All, vec![lenient.clone(), check("b")]));
+        assert_eq!(
+            (all.outcome.as_str(), all.children[0].attempts),
+            ("error", 1),
+            "neither let through nor asked again"
+        );
+        let members = vec![lenient, check("b"), check("c")];
+        let unanimous = run(vote("g", Threshold::Unanimous, 3, members));
+        assert_ne!(unanimous.outcome.as_str(), "pass", "it counts against the work");
     }
 
     #[test]

@@ -118,9 +118,25 @@ pub(super) fn run_plan(plan: &Plan, circumstances: &Circumstances, script: &Scri
     runtime.expect("a runtime").block_on(run(plan, circumstances, script))
 }
 
+/// The same, beginning with what failed before.
+pub(super) fn run_plan_first(plan: &Plan, script: &Script, failed: &BTreeSet<String>) -> Node {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let circumstances = Circumstances::default();
+    runtime.expect("a runtime").block_on(run_failed_first(plan, &circumstances, script, failed))
+}
+
 pub(super) fn plan(root: plan::Node) -> Plan {
     let (commands, models) = (BTreeMap::new(), BTreeMap::new());
-    Plan { format: 1, deadline: Duration::from_secs(1_800), require_trusted: false, root, commands, models }
+    Plan {
+        format: 1,
+        deadline: Duration::from_secs(1_800),
+        require_trusted: false,
+        files: Vec::new(),
+        exclude: Vec::new(),
+        root,
+        commands,
+        models,
+    }
 }
 
 fn node(name: &str, what: What) -> plan::Node {
@@ -157,6 +173,7 @@ pub(super) fn check(name: &str) -> plan::Node {
         min_confidence: None,
         escalate_below: None,
         on_not_applicable: Inapplicable::Skip,
+        working_tree: false,
         reads: Reads::ALL,
     };
     node(name, What::Check(check))

@@ -428,3 +428,56 @@ fn a_member_that_was_not_needed_still_lends_its_weight() {
     let node = run_plan(&plan(root), &Circumstances::default(), &Script::of(&[("a", "+"), ("b", "-"), ("c", "-")]));
     assert_eq!(node.outcome, Outcome::Fail, "{}", node.reason);
 }
+
+/// Run a gate, beginning with what failed before.
+fn run_first(root: plan::Node, script: &Script, failed: &[&str]) -> Node {
+    run_plan_first(&plan(root), script, &failed.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn what_failed_before_runs_first_and_decides_only_against() {
+    let asked = |script: &Script| script.calls().into_iter().map(|(member, _)| member).collect::<Vec<_>>().join(" ");
+    let all = || gate("g", Rule::All, checks("a b c"));
+    let script = Script::of(&[("a", "+"), ("b", "-"), ("c", "+")]);
+    let node = run_first(all(), &script, &["b"]);
+    assert_eq!(
+        (outcomes(&node), asked(&script).as_str()),
+        (("fail", "not reached, fail, not reached".to_owned()), "b")
+    );
+    assert_eq!(script.events(), ["g/b started", "g/b fail", "g/a not reached", "g/c not reached", "g fail"]);
+    // It passes now: everything else runs, and it is not asked again.
+    let script = Script::of(&[("a", "+"), ("b", "+-"), ("c", "+")]);
+    assert_eq!(outcomes(&run_first(all(), &script, &["b"])), ("pass", "pass, pass, pass".to_owned()));
+    assert_eq!(asked(&script), "b a c");
+    assert_eq!(script.events().iter().filter(|event| *event == "g/b pass").count(), 1);
+    let script = Script::of(&[("a", "-"), ("b", "+"), ("c", "+")]);
+    assert_eq!(run_first(all(), &script, &["b"]).outcome.as_str(), "fail", "what passed before can fail now");
+    // Nothing that failed before is there any more.
+    for (failed, letters) in [("x", "+"), ("b", ".")] {
+        let script = Script::of(&[("a", "+"), ("b", letters), ("c", "-")]);
+        assert_eq!(run_first(all(), &script, &[failed]).outcome.as_str(), "fail", "{failed}");
+    }
+    // Where one alone decides nothing, all of them run.
+    for rule in [Rule::Any, Rule::Tiers] {
+        let script = Script::of(&[("a", "+"), ("b", "-"), ("c", "+")]);
+        let whole =
+            run_gate(gate("g", rule.clone(), checks("a b c")), &Script::of(&[("a", "+"), ("b", "-"), ("c", "+")]));
+        assert_eq!(
+            run_first(gate("g", rule.clone(), checks("a b c")), &script, &["b"]).outcome,
+            whole.outcome,
+            "{rule:?}"
+        );
+    }
+    // The tiers before it run whole: what they established is known to it.
+    let tiers =
+        gate("g", Rule::Tiers, vec![gate("one", Rule::All, checks("a b")), gate("two", Rule::All, checks("c d"))]);
+    let script = Script::of(&[("a", "+"), ("b", "+"), ("c", "+"), ("d", "-")]);
+    assert_eq!(run_first(tiers, &script, &["d"]).outcome.as_str(), "fail");
+    assert_eq!(asked(&script), "a b d");
+    let known = script.calls().into_iter().find(|(member, _)| member == "d").expect("asked").1;
+    assert_eq!(known, ["a", "b"]);
+    // A pass is confirmed.
+    let mut script = Script::of(&[("a", "+"), ("b", "+"), ("c", "+")]);
+    script.overturned = true;
+    assert_eq!(run_first(all(), &script, &["b"]).outcome.as_str(), "error");
+}

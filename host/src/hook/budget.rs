@@ -1,10 +1,14 @@
-//! How often an agent is sent back. The budget is ours: a host's own bound is too high, or there is none.
+//! How often an agent is sent back. The budget is ours: a host's own limit is too high, or there is none.
 //!
 //! A failure is worth a few bounces, as long as something changes. A fault of the gate itself (a verifier that broke, a
-//! broken configuration, no judgement) is not the agent's to repair, and is told once. When nothing is left, the agent may
+//! broken configuration, no verdict) is not the agent's to repair, and is reported once. When nothing is left, the agent may
 //! stop, and the work is not verified.
+//!
+//! The counts come from the ledger ([`Budget::of`]). What a session remembers besides is where and when it began.
 
 use super::{Call, Decision, Event};
+use crate::ledger::body::Bounce;
+use crate::ledger::{Entry, EntryKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -12,36 +16,40 @@ use std::path::PathBuf;
 pub const BOUNCES: u32 = 2;
 /// How often it is sent back in one session, whatever is configured: a bound against a loop that nobody foresaw.
 const MAX_TOTAL: u32 = 50;
+/// The status of the entry that records that an agent was let go without a pass.
+pub const FAILED: &str = "verification_failed";
+/// The status of the entry that records that an agent was told about a fault.
+pub const FAULT: &str = "error";
 
-/// What is known about a session of an agent.
+/// What is known about a session of an agent, besides its entries in the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
     /// The root of the work, taken at the first event: an agent that changes its folder does not change what is judged.
     pub root: Option<PathBuf>,
-    /// The commit that changes are relative to, taken at the first event.
-    pub base: Option<String>,
+    /// What the work was when the session began.
+    pub start: Option<Start>,
     /// The request of the user that the agent works on.
     pub turn: Option<String>,
-    /// How often the agent was sent back in this turn for failures.
-    pub bounces: u32,
-    /// How often it was told of a fault in this turn.
-    pub faults: u32,
-    /// How often it was sent back in all.
-    pub total: u32,
-    /// The digest of the last failure.
-    pub failure: Option<String>,
-    /// `verification_failed` where the agent was let go without a pass, else what the last run came to.
-    pub state: Option<String>,
-    /// The identifier of the last run.
-    pub run: Option<String>,
+    /// The number of the last entry of the ledger that does not count for this request.
+    pub since: u64,
     /// The first line of what the agent was told last.
     pub told: Option<String>,
 }
 
+/// What the work was at the first event of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The commit that changes are relative to. Without one, everything is new.
+    pub base: Option<String>,
+    /// The digest of the configuration; empty for the default gate, `None` where it could not be read.
+    pub policy: Option<String>,
+    /// Whether the base has that same configuration.
+    pub committed: bool,
+}
+
 /// What a run means for an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged {
     /// The work passed.
     Pass,
@@ -59,82 +67,115 @@ pub enum Judged {
         /// What it waits for.
         reason: String,
     },
-    /// There is no judgement, and the agent cannot change that.
+    /// There is no verdict, and the agent cannot change that.
     Fault {
         /// What happened.
         reason: String,
     },
 }
 
-impl Session {
-    /// Takes note of a call before it is judged: a new request of the user renews the budget.
-    pub fn note(&mut self, call: &Call) {
-        let spent = self.state.as_deref() == Some(FAILED);
-        let new = match (&call.turn, &self.turn) {
-            (Some(turn), Some(known)) => turn != known,
-            (Some(_), None) => false,
-            (None, _) => spent && !call.active && call.event == Event::Stop,
-        };
-        // Qwen announces what we told the agent as if the user had asked for it.
-        let told = |told: &String| call.prompt.as_ref().is_none_or(|prompt| prompt.contains(told.as_str()));
-        let asked = call.event == Event::Prompt && !self.told.as_ref().is_some_and(told);
-        if new || asked {
-            (self.bounces, self.faults, self.failure, self.state) = (0, 0, None, None);
+/// How often an agent was sent back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// For failures of the gate, in this turn.
+    pub bounces: u32,
+    /// For faults, in this turn.
+    pub faults: u32,
+    /// In the whole session.
+    pub total: u32,
+    /// The digest of the last failure of the gate in this turn.
+    pub failure: Option<String>,
+    /// Whether the agent was let go without a pass in this turn.
+    pub is_spent: bool,
+}
+
+impl Budget {
+    /// Counts the entries of a session (bounces and notes) for a gate. Those up to `since` belong to earlier turns.
+    pub fn of(entries: &[Entry], gate: &str, since: u64) -> Self {
+        let mut budget = Self::default();
+        for entry in entries {
+            let counts = entry.seq > since;
+            match entry.kind {
+                EntryKind::Bounce => {
+                    budget.total += 1;
+                    if counts && entry.labels.status == FAULT {
+                        budget.faults += 1;
+                    } else if counts && entry.labels.gate == gate {
+                        budget.bounces += 1;
+                        // A body that cannot be read is no reason to forget the bounce.
+                        budget.failure = entry.read::<Bounce>().ok().map(|bounce| bounce.failure);
+                    }
+                }
+                EntryKind::Note => budget.is_spent |= counts && entry.labels.status == FAILED,
+                _ => {}
+            }
         }
-        if call.turn.is_some() {
-            self.turn.clone_from(&call.turn);
-        }
+        budget
     }
 
-    /// Decides what the agent is told, and counts it.
-    pub fn decide(&mut self, call: &Call, judged: &Judged, bounces: u32) -> Decision {
+    /// Decides what the agent is told. What comes back is counted once its entry is in the ledger.
+    pub fn decide(&self, call: &Call, judged: &Judged, allowed: u32) -> Decision {
+        let is_tool = call.event == Event::Tool;
         match judged {
-            Judged::Pass => {
-                (self.bounces, self.faults, self.failure) = (0, 0, None);
-                self.state = Some("pass".to_owned());
-                Decision::Allow
-            }
+            Judged::Pass => Decision::Allow,
             // The agent only pauses; it is judged again when its work in the background is done.
             Judged::Fail { unfinished: true, .. } if call.paused => Decision::Allow,
-            // After a tool, the reason stands beside what the tool said: it sends nobody back.
-            Judged::Fail { reason, .. } if call.event == Event::Tool => Decision::Block(reason.clone()),
+            // After a tool, the reason stands beside the tool's output: it sends nobody back.
+            Judged::Fail { reason, .. } if is_tool => Decision::Block(reason.clone()),
             Judged::Fail { digest, reason, .. } => {
-                let same = self.failure.as_ref() == Some(digest);
-                self.failure = Some(digest.clone());
-                if self.bounces >= bounces || self.total >= MAX_TOTAL {
-                    self.release(&format!("the agent was sent back {} times", self.bounces), reason)
-                } else if same && self.bounces > 0 {
-                    self.release("the agent was sent back, and the same failures remain", reason)
+                let is_same = self.failure.as_ref() == Some(digest);
+                if self.bounces >= allowed || self.total >= MAX_TOTAL {
+                    release(&format!("the agent was sent back {} times", self.bounces), reason)
+                } else if is_same && self.bounces > 0 {
+                    release("the agent was sent back, and the same failures remain", reason)
                 } else {
-                    self.bounces += 1;
-                    self.block("fail", reason)
+                    Decision::Block(reason.clone())
                 }
             }
-            Judged::Blocked { reason } => self.release("the agent reports that it is blocked", reason),
+            Judged::Blocked { .. } if is_tool => Decision::Allow,
+            Judged::Blocked { reason } => release("the agent reports that it is blocked", reason),
+            Judged::Fault { .. } if is_tool && self.faults > 0 => Decision::Allow,
             Judged::Fault { reason } if self.faults > 0 || self.total >= MAX_TOTAL => {
-                self.release("there is no verdict, and the agent was already told", reason)
+                release("there is no verdict, and the agent was already told", reason)
             }
-            Judged::Fault { reason } => {
-                self.faults += 1;
-                self.block("error", reason)
-            }
+            Judged::Fault { reason } => Decision::Block(reason.clone()),
         }
-    }
-
-    fn block(&mut self, state: &str, reason: &str) -> Decision {
-        self.total += 1;
-        self.state = Some(state.to_owned());
-        self.told = reason.lines().find(|line| !line.trim().is_empty()).map(|line| line.chars().take(200).collect());
-        Decision::Block(reason.to_owned())
-    }
-
-    fn release(&mut self, why: &str, reason: &str) -> Decision {
-        self.state = Some(FAILED.to_owned());
-        let message =
-            format!("{FAILED}: {why}. The work is not verified, and `gate verify` and git hooks refuse it.\n{reason}");
-        Decision::Release(message)
     }
 }
 
-/// The state of a session whose agent was let go without a pass.
-pub const FAILED: &str = "verification_failed";
+impl Session {
+    /// Whether a call belongs to another request of the user than the calls before it, which renews the budget.
+    pub fn is_new_turn(&self, call: &Call, is_spent: bool) -> bool {
+        let is_new = match (&call.turn, &self.turn) {
+            (Some(turn), Some(known)) => turn != known,
+            (Some(_), None) => false,
+            (None, _) => is_spent && !call.active && call.event == Event::Stop,
+        };
+        // Qwen announces what we told the agent as if the user had asked for it.
+        let told = |told: &String| call.prompt.as_ref().is_none_or(|prompt| prompt.contains(told.as_str()));
+        let is_asked = call.event == Event::Prompt && !self.told.as_ref().is_some_and(told);
+        is_new || is_asked
+    }
+
+    /// Remembers what the agent was told.
+    pub fn tell(&mut self, reason: &str) {
+        self.told = reason.lines().find(|line| !line.trim().is_empty()).map(|line| line.chars().take(200).collect());
+    }
+}
+
+fn release(why: &str, reason: &str) -> Decision {
+    Decision::Release(format!(
+        "{FAILED}: {why}. The work is not verified, and `gate verify` and git hooks refuse it.\n{reason}"
+    ))
+}
+
+/// Decides where nobody can count: the host's own word is all there is, so that the agent is not sent back forever.
+pub fn uncounted(call: &Call, reason: &str) -> Decision {
+    // Qwen always says that the agent was sent back, and has a limit of its own.
+    let was_sent_back = call.active && call.host != super::Host::Qwen;
+    if was_sent_back && call.event != Event::Tool {
+        release("bounces cannot be counted, because the state folder cannot be used", reason)
+    } else {
+        Decision::Block(reason.to_owned())
+    }
+}

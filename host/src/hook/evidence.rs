@@ -1,43 +1,99 @@
-//! What a hook leaves in the ledger besides the run: that the agent was sent back, or let go without a pass.
+//! What a hook reads from and leaves in the ledger: how often the agent was sent back, and that it was let go without a pass.
 
-use super::Decision;
-use super::budget::{FAILED, Session};
+use super::budget::{Budget, FAILED, FAULT, Judged};
+use super::sessions::Remembered;
+use super::{Call, Decision, Event};
 use crate::environment::Environment;
-use crate::error::Error;
-use crate::ledger::body::Bounce;
-use crate::ledger::{Durability, EntryKind, Labels, Ledger, NewEntry, Project, SqliteLedger};
-use std::path::Path;
+use crate::ledger::body::{Bounce, Note};
+use crate::ledger::{Durability, EntryKind, Filter, Labels, Ledger, LedgerError, NewEntry, Project, SqliteLedger};
+use std::path::{Path, PathBuf};
 
-/// Records what an agent was told. Where there is no ledger yet, no run was recorded, and so neither is this.
-pub fn record(
-    environment: &Environment,
-    folder: &Path,
-    key: &str,
-    gate: Option<&str>,
-    session: &Session,
-    decision: &Decision,
-    allowed: u32,
-) -> Result<(), Error> {
-    let (kind, feedback) = match decision {
-        Decision::Allow => return Ok(()),
-        Decision::Block(reason) => (EntryKind::Bounce, reason),
-        Decision::Release(message) => (EntryKind::Note, message),
-    };
-    let Some(state) = environment.state_folder() else { return Ok(()) };
-    let Some(ledger) = SqliteLedger::open_existing(&state)? else { return Ok(()) };
-    let labels = Labels {
-        run: session.run.clone().unwrap_or_default(),
-        session: key.to_owned(),
-        gate: gate.unwrap_or_default().to_owned(),
-        status: if kind == EntryKind::Note { FAILED.to_owned() } else { "fail".to_owned() },
-        ..Labels::default()
-    };
-    let bounce = Bounce {
-        number: session.bounces.max(session.faults),
-        allowed: Some(allowed),
-        feedback: feedback.clone(),
-        failure: session.failure.clone().unwrap_or_default(),
-    };
-    ledger.append(&Project::of(folder)?, vec![NewEntry::new(kind, labels, &bounce)?], Durability::Process)?;
-    Ok(())
+/// The ledger and the folder of the sessions, both of which must be writable: who cannot count must not send back.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    folder: PathBuf,
+    ledger: SqliteLedger,
+}
+
+/// What a run came to, for the ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ran {
+    pub(super) run: Option<String>,
+    pub(super) gate: String,
+    pub(super) allowed: u32,
+}
+
+impl Evidence {
+    /// Opens the state folder, or else a private one below the temporary folder.
+    pub(super) fn open(environment: &Environment) -> Option<Self> {
+        let user = rustix::process::geteuid().as_raw();
+        let temporary = environment.path("TMPDIR").unwrap_or_else(std::env::temp_dir).join(format!("gatehost-{user}"));
+        let folders = environment.state_folder().into_iter().chain([temporary]);
+        folders.into_iter().find_map(|folder| {
+            let ledger = SqliteLedger::open(&folder).ok()?;
+            ledger.head().ok()?;
+            Some(Self { folder, ledger })
+        })
+    }
+
+    /// The session of this key, locked.
+    pub(super) fn session(&self, key: &str) -> std::io::Result<Remembered> {
+        Remembered::open(&self.folder, key)
+    }
+
+    /// The number of the last entry.
+    pub(super) fn last(&self) -> Result<u64, LedgerError> {
+        Ok(self.ledger.head()?.seq)
+    }
+
+    /// How often the agent was sent back.
+    pub(super) fn budget(&self, root: &Path, key: &str, gate: &str, since: u64) -> Result<Budget, LedgerError> {
+        let filter = Filter {
+            session: Some(key.to_owned()),
+            ..Filter::of(&project(root)).kinds(&[EntryKind::Bounce, EntryKind::Note])
+        };
+        Ok(Budget::of(&self.ledger.entries(&filter)?, gate, since))
+    }
+
+    /// Records what the agent is told. Only what is recorded is counted, so this comes before the answer.
+    pub(super) fn record(
+        &self,
+        root: &Path,
+        key: &str,
+        call: &Call,
+        budget: &Budget,
+        (judged, ran, decision): (&Judged, &Ran, &Decision),
+    ) -> Result<(), LedgerError> {
+        let is_fault = matches!(judged, Judged::Fault { .. });
+        let labels = |status: &str| Labels {
+            run: ran.run.clone().unwrap_or_default(),
+            session: key.to_owned(),
+            gate: ran.gate.clone(),
+            status: status.to_owned(),
+            ..Labels::default()
+        };
+        let entry = match decision {
+            Decision::Allow => return Ok(()),
+            // What stands beside a tool's output sends nobody back.
+            Decision::Block(_) if call.event == Event::Tool && !is_fault => return Ok(()),
+            Decision::Block(reason) => {
+                let failure = match judged {
+                    Judged::Fail { digest, .. } => digest.clone(),
+                    _ => String::new(),
+                };
+                let number = 1 + if is_fault { budget.faults } else { budget.bounces };
+                let bounce = Bounce { number, allowed: Some(ran.allowed), feedback: reason.clone(), failure };
+                NewEntry::new(EntryKind::Bounce, labels(if is_fault { FAULT } else { "fail" }), &bounce)?
+            }
+            Decision::Release(message) => {
+                NewEntry::new(EntryKind::Note, labels(FAILED), &Note { text: message.clone(), ..Note::default() })?
+            }
+        };
+        self.ledger.append(&project(root), vec![entry], Durability::Process).map(|_| ())
+    }
+}
+
+/// The project of a root, which is canonical.
+fn project(root: &Path) -> Project {
+    Project::at(root)
 }

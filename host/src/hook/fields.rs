@@ -63,7 +63,7 @@ impl<'v> Fields<'v> {
         let session = self.name(&["session_id", "sessionId", "conversation_id"]);
         let helper = self.name(&["agent_id", "agentId"]).map(|helper| format!("/{helper}")).unwrap_or_default();
         let tool = self.object(&["tool_input", "toolArgs"]);
-        let file = tool.and_then(|tool| tool.path(&["file_path", "absolute_path", "path"]));
+        let file = tool.and_then(|tool| tool.path(&["file_path", "absolute_path", "notebook_path", "path"]));
         Call {
             session: session.map(|session| session + &helper),
             folder: self.path(&["cwd"]),

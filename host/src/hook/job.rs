@@ -1,19 +1,28 @@
-//! What the child process of a hook does: run the gate that the event asks for, and report its result.
+//! What the child process of a hook does: run the gate that the event asks for, and decide what the agent is told.
+//!
+//! The author of the change is the agent, so neither what is judged nor by which gate is its choice: both are taken at the
+//! first event of the session.
 
-use super::budget::{BOUNCES, Judged};
-use super::{Event, transcript};
+use super::budget::{BOUNCES, Judged, Session, Start, uncounted};
+use super::evidence::{Evidence, Ran};
+use super::running::Running;
+use super::{Call, Decision, Event, transcript};
 use crate::changes::{self, Needs, Selection};
 use crate::config;
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::event::Event as RunEvent;
 use crate::ledger::history::failure_digest;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
-use crate::record::Record;
-use crate::session::{Host, LedgerUse, Request, Unread, hook_settings};
+use crate::record::{PolicyRecord, Record};
+use crate::session::{Configured, Host, LedgerUse, Policy, Request, Unread, configured};
 use crate::submission::{Claim, Executor, Submission, Task, TaskSource};
 use crate::verdict::{Class, Status};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The verifiers that say whether work is finished, and not whether it is right.
 const ABOUT_COMPLETION: &[&str] = &["completion-signal", "checklist", "executor-report"];
@@ -21,92 +30,324 @@ const ABOUT_COMPLETION: &[&str] = &["completion-signal", "checklist", "executor-
 /// What the child is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// What happened.
-    pub event: Event,
-    /// Where the agent works.
+    /// What the host said.
+    pub call: Call,
+    /// Where the hook was started.
     pub folder: PathBuf,
-    /// The commit that changes are relative to, where it is known.
-    pub base: Option<String>,
-    /// The files that a tool changed.
-    pub files: Vec<PathBuf>,
-    /// What the agent said and did.
-    pub transcript: Option<PathBuf>,
-    /// What the agent said last.
-    pub claim: Option<String>,
-    /// The identifier and the subject of a task.
-    pub task: Option<(String, String)>,
-    /// Which attempt this is, from 1.
-    pub attempt: u32,
-    /// Who works.
-    pub executor: Executor,
-    /// What the entries in the ledger are found by.
-    pub session: String,
+    /// How long the run may take.
+    pub limit: Duration,
+    /// What happened to a first child. Nothing is run then: this is counted and told.
+    pub fault: Option<String>,
 }
 
-/// What the child answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "lowercase")]
-pub enum Done {
-    /// There is nothing to verify at this event.
-    Idle,
-    /// The session began at this commit.
-    Started {
-        /// The commit.
-        base: Option<String>,
-    },
-    /// The gate ran, or could not.
-    Ran {
-        /// What that means for the agent.
-        judged: Judged,
-        /// The commit that changes are relative to.
-        base: Option<String>,
-        /// The identifier of the run.
-        run: Option<String>,
-        /// The gate that ran.
-        gate: Option<String>,
-        /// How often the agent may be sent back.
-        bounces: u32,
-    },
+/// A job that has begun.
+#[derive(Debug)]
+pub struct Work {
+    job: Job,
+    environment: Environment,
+    root: PathBuf,
+    key: String,
+    /// The session that a helper of the agent belongs to; else the same as `key`.
+    main_key: String,
+    evidence: Option<Evidence>,
+    /// What is known of the session, and of the one that it belongs to.
+    session: Session,
+    start: Option<Start>,
 }
 
-/// Does it. Whatever goes wrong is an answer too.
-pub async fn perform(job: Job) -> Done {
-    let mut bounces = BOUNCES;
-    attempt(&job, &mut bounces).await.unwrap_or_else(|error| Done::Ran {
-        judged: Judged::Fault { reason: told(&error) },
-        base: job.base.clone(),
-        run: None,
-        gate: None,
-        bounces,
-    })
+/// What is to be done at an event.
+#[derive(Debug)]
+pub enum Prepared {
+    /// Nothing is verified.
+    Nothing,
+    /// A gate runs, and sends the agent back at most so often.
+    Run(Box<Request>, u32),
+    /// It is known without a run.
+    Found(Found),
 }
 
-async fn attempt(job: &Job, bounces: &mut u32) -> Result<Done, Error> {
-    if job.event == Event::Start {
-        let changes = changes::collect(&job.folder, &Selection::Changed, Needs::default())?;
-        return Ok(Done::Started { base: changes.base });
+/// What became of the gate.
+#[derive(Debug)]
+pub struct Found {
+    pub(super) judged: Judged,
+    pub(super) ran: Ran,
+    pub(super) start: Option<Start>,
+}
+
+impl Work {
+    /// Finds out where the agent works, and what is known about its session.
+    pub fn open(job: Job, environment: Environment) -> Self {
+        let here = job.call.folder.as_deref().filter(|folder| folder.is_dir()).unwrap_or(&job.folder);
+        let folder = root(here);
+        let host = job.call.host.as_str();
+        let (key, main_key) = match &job.call.session {
+            Some(session) => (format!("{host} {session}"), format!("{host} {}", main_session(session))),
+            None => {
+                let key = format!("{host} in {}", folder.display());
+                (key.clone(), key)
+            }
+        };
+        let evidence = Evidence::open(&environment);
+        // The session is locked only while it is read and while it is written: a run takes long, and hosts call in parallel.
+        let known = |key: &str| Some(evidence.as_ref()?.session(key).ok()?.session.clone());
+        let session = known(&key).unwrap_or_default();
+        let main = if main_key == key { None } else { known(&main_key) };
+        let (first, start) = match main {
+            Some(main) => (main.root.or(session.root.clone()), main.start.or(session.start.clone())),
+            None => (session.root.clone(), session.start.clone()),
+        };
+        let root = match first {
+            Some(first) if first != folder && !is_worktree_of(&folder, &first) && first.is_dir() => first,
+            _ => folder,
+        };
+        Self { job, environment, root, key, main_key, evidence, session, start }
     }
-    let mut request = Request::new(&job.folder);
-    let settings = hook_settings(&request)?;
-    *bounces = settings.bounces.unwrap_or(BOUNCES);
-    match gate(&settings, job.event) {
-        Some(gate) => request.gate = gate,
-        None => return Ok(Done::Idle),
+
+    /// What is to be run at this event; nothing where there is nothing to verify.
+    pub fn prepare(&self) -> Prepared {
+        let mut allowed = BOUNCES;
+        let prepared = match &self.job.fault {
+            Some(reason) => Ok(Prepared::Found(fault(reason.clone(), allowed))),
+            None => self.request(&mut allowed),
+        };
+        prepared.unwrap_or_else(|error| Prepared::Found(fault(told(&error), allowed)))
     }
-    request.selection = match &job.base {
-        _ if job.event == Event::Tool => Selection::Files(job.files.clone()),
-        Some(base) => Selection::Since(base.clone()),
-        None => Selection::Changed,
-    };
-    request.submission = submission(job);
-    request.unread = Unread::Ignore;
-    request.ledger = LedgerUse::StateFolder;
-    request.session.clone_from(&job.session);
-    let host = Host::new(&Environment::of_process())?;
-    let record = host.run(request, ()).await?;
-    let base = job.base.clone().or_else(|| record.base.clone());
-    let (run, gate) = (Some(record.run.clone()), Some(record.gate.name.clone()));
-    Ok(Done::Ran { judged: judged(&record), base, run, gate, bounces: *bounces })
+
+    fn request(&self, allowed: &mut u32) -> Result<Prepared, Error> {
+        let call = &self.job.call;
+        if !matches!(call.event, Event::Stop | Event::Task | Event::Tool) {
+            return Ok(Prepared::Nothing);
+        }
+        let mut request = Request::new(&self.root, self.environment.clone());
+        let configured = match self.policy(&mut request)? {
+            Ok(configured) => configured,
+            Err(reason) => return Ok(Prepared::Found(fault(reason, *allowed))),
+        };
+        *allowed = configured.hook.bounces.unwrap_or(BOUNCES);
+        match gate(&configured.hook, call.event) {
+            Some(gate) => request.gate = gate,
+            None => return Ok(Prepared::Nothing),
+        }
+        request.selection = match &self.start {
+            _ if call.event == Event::Tool => match inside(&self.root, &call.files) {
+                files if files.is_empty() => return Ok(Prepared::Nothing),
+                files => Selection::Files(files),
+            },
+            Some(Start { base: Some(base), .. }) => Selection::Base(base.clone()),
+            Some(Start { base: None, .. }) => Selection::All,
+            None => Selection::Changed,
+        };
+        request.submission = self.submission(request.gate.as_deref().unwrap_or_default());
+        request.unread = Unread::Ignore;
+        request.ledger = LedgerUse::StateFolder;
+        request.session.clone_from(&self.key);
+        Ok(Prepared::Run(Box::new(request), *allowed))
+    }
+
+    /// Runs a gate. `tell` gets to know which checks run.
+    pub async fn run(&self, request: Request, allowed: u32, tell: impl Fn(&Running) + Send + Sync + 'static) -> Found {
+        let running = Arc::new(Mutex::new(Running::default()));
+        let known = Arc::clone(&running);
+        let observer = move |event: &RunEvent| {
+            let mut running = known.lock();
+            if running.note(event) {
+                tell(&running);
+            }
+        };
+        let host = match Host::new(&self.environment) {
+            Ok(host) => host,
+            Err(error) => return fault(told(&error), allowed),
+        };
+        match tokio::time::timeout(self.job.limit, host.run(request, observer)).await {
+            // It was read once more for the run.
+            Ok(Ok(record)) if self.known_policy().is_some_and(|known| digest(&record.policy) != *known) => {
+                fault(no_answer(CHANGED), allowed)
+            }
+            Ok(Ok(record)) => {
+                let start = Start { base: record.base.clone(), policy: Some(digest(&record.policy)), committed: false };
+                let ran = Ran { run: Some(record.run.clone()), gate: record.gate.name.clone(), allowed };
+                Found { judged: judged(&record), ran, start: Some(start) }
+            }
+            Ok(Err(error)) => fault(told(&error), allowed),
+            Err(_) => {
+                let running = running.lock();
+                fault(no_answer(&running.late(self.job.limit)), allowed)
+            }
+        }
+    }
+
+    fn known_policy(&self) -> Option<&String> {
+        self.start.as_ref()?.policy.as_ref()
+    }
+
+    /// What the work is when a session begins. What cannot be told is taken at the next event.
+    fn started(&self) -> Option<Start> {
+        let base = changes::collect(&self.root, &Selection::Changed, Needs::default()).ok()?.base;
+        let mut request = Request::new(&self.root, self.environment.clone());
+        let read = |request: &Request| configured(request).ok().map(|found| digest(&found.policy));
+        let policy = read(&request);
+        let committed = base.as_ref().is_some_and(|base| {
+            request.policy = Policy::Commit(base.clone());
+            policy.is_some() && read(&request) == policy
+        });
+        Some(Start { base, policy, committed })
+    }
+
+    /// Chooses the configuration and reads it, or says why there is none that the agent did not choose.
+    fn policy(&self, request: &mut Request) -> Result<Result<Configured, String>, Error> {
+        let nearest = configured(request);
+        let Some(Start { base, policy: Some(policy), committed }) = &self.start else { return nearest.map(Ok) };
+        let is_same = |found: &Configured| digest(&found.policy) == *policy;
+        match (nearest, base) {
+            // The same bytes as in the base, and nothing else that counts: then this is the base's, and cheaper to read.
+            (Ok(found), _) if is_same(&found) && (!committed || found.stands_alone) => Ok(Ok(found)),
+            (_, Some(base)) if *committed => {
+                request.policy = Policy::Commit(base.clone());
+                configured(request).map(Ok)
+            }
+            (Err(error), _) => Err(error),
+            (Ok(_), _) => Ok(Err(no_answer(CHANGED))),
+        }
+    }
+
+    fn submission(&self, gate: &str) -> Submission {
+        let call = &self.job.call;
+        let said = call.transcript.as_deref().map(transcript::read).unwrap_or_default();
+        let bounces = self
+            .evidence
+            .as_ref()
+            .and_then(|evidence| Some(evidence.budget(&self.root, &self.key, gate, self.session.since).ok()?.bounces));
+        Submission {
+            claim: call.claim.clone().or(said.last).map(|text| Claim { text, report: None }),
+            tool_calls: said.tool_calls,
+            // The ledger knows the attempts at a task.
+            attempt: if call.task.is_some() { 0 } else { bounces.unwrap_or_default() + 1 },
+            executor: Executor {
+                name: Some(call.host.as_str().to_owned()),
+                model: call.model.clone().or(said.model),
+                session: call.session.clone(),
+                ..Executor::default()
+            },
+            task: call.task.clone().map(|(id, title)| Task {
+                id,
+                title,
+                source: TaskSource::Caller,
+                ..Task::default()
+            }),
+            ..Submission::default()
+        }
+    }
+
+    /// Decides what the agent is told, and records it. Without anything found, nothing is verified at this event.
+    pub fn conclude(self, found: Option<Found>) -> Decision {
+        let Some(found) = found else {
+            self.note();
+            return Decision::Allow;
+        };
+        self.count(&found).unwrap_or_else(|| match &found.judged {
+            Judged::Pass => Decision::Allow,
+            Judged::Fail { reason, .. } | Judged::Blocked { reason } | Judged::Fault { reason } => {
+                uncounted(&self.job.call, reason)
+            }
+        })
+    }
+
+    /// Remembers how a session began, and that the user asked for something. What is not remembered costs the agent a
+    /// bounce, or is taken at the next event.
+    fn note(&self) -> Option<()> {
+        // Not every host announces a session: then it begins with the first request of the user.
+        if self.start.is_none() {
+            self.remember_start(self.started());
+        }
+        if self.job.call.event != Event::Prompt {
+            return None;
+        }
+        let evidence = self.evidence.as_ref()?;
+        let mut remembered = evidence.session(&self.key).ok()?;
+        self.turn(evidence, &mut remembered.session, false);
+        remembered.save().ok()
+    }
+
+    fn remember_start(&self, start: Option<Start>) -> Option<()> {
+        let mut remembered = self.evidence.as_ref()?.session(&self.main_key).ok()?;
+        remembered.session.root.get_or_insert_with(|| self.root.clone());
+        remembered.session.start = remembered.session.start.take().or(start);
+        remembered.save().ok()
+    }
+
+    /// Notes which request of the user a call belongs to.
+    fn turn(&self, evidence: &Evidence, session: &mut Session, is_spent: bool) {
+        if session.is_new_turn(&self.job.call, is_spent) {
+            session.since = evidence.last().unwrap_or(session.since);
+        }
+        if self.job.call.turn.is_some() {
+            session.turn.clone_from(&self.job.call.turn);
+        }
+    }
+
+    /// Decides by what the ledger knows; `None` where it cannot be used.
+    fn count(&self, found: &Found) -> Option<Decision> {
+        let evidence = self.evidence.as_ref()?;
+        let Found { judged, ran, start } = found;
+        if self.main_key != self.key {
+            self.remember_start(start.clone())?;
+        }
+        let mut remembered = evidence.session(&self.key).ok()?;
+        let session = &mut remembered.session;
+        let budget = |since: u64| evidence.budget(&self.root, &self.key, &ran.gate, since).ok();
+        self.turn(evidence, session, budget(session.since)?.is_spent);
+        session.root.get_or_insert_with(|| self.root.clone());
+        session.start = session.start.take().or(start.clone());
+        let budget = budget(session.since)?;
+        let decision = budget.decide(&self.job.call, judged, ran.allowed);
+        evidence.record(&self.root, &self.key, &self.job.call, &budget, (judged, ran, &decision)).ok()?;
+        if let Decision::Block(reason) = &decision {
+            session.tell(reason);
+        }
+        if *judged == Judged::Pass && self.job.call.event != Event::Tool {
+            session.since = evidence.last().ok()?;
+        }
+        remembered.save().ok()?;
+        Some(decision)
+    }
+}
+
+/// Why an agent is not judged by a configuration.
+const CHANGED: &str = "`gate.toml` was changed in this session, and whoever does the work does not choose its gate; a person \
+                       must look at it and commit it, and the next session is judged by it";
+
+/// The digest of a configuration; empty for the default gate.
+fn digest(policy: &PolicyRecord) -> String {
+    policy.digest.clone().unwrap_or_default()
+}
+
+fn fault(reason: String, allowed: u32) -> Found {
+    Found { judged: Judged::Fault { reason }, ran: Ran { allowed, ..Ran::default() }, start: None }
+}
+
+/// Those files that are there, and inside the root: others are not judged here.
+fn inside(root: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
+    let real = |file: &PathBuf| Some(file.parent()?.canonicalize().ok()?.join(file.file_name()?));
+    files.iter().filter_map(real).filter(|file| file.starts_with(root) && file.exists()).collect()
+}
+
+/// The session without the helper, which [`super::fields`] joins to it.
+fn main_session(session: &str) -> &str {
+    session.split_once('/').map_or(session, |(main, _)| main)
+}
+
+/// The root of the repository that a folder is in, or the folder.
+fn root(folder: &Path) -> PathBuf {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let root = real.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(&real).to_owned()
+}
+
+/// Whether a folder is the root of a worktree of the repository at `root`.
+fn is_worktree_of(folder: &Path, root: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(folder.join(".git")) else { return false };
+    let Some(git) = text.strip_prefix("gitdir:").map(|path| Path::new(path.trim())) else { return false };
+    git.starts_with(root.join(".git").join("worktrees"))
 }
 
 /// The gate for an event: `None` where there is none, `Some(None)` for the default one.
@@ -116,21 +357,6 @@ fn gate(settings: &config::Hook, event: Event) -> Option<Option<String>> {
         Event::Task => Some(settings.task_completed.clone().or_else(|| settings.stop.clone())),
         Event::Tool => settings.post_tool_use.clone().map(Some),
         Event::Start | Event::Prompt | Event::Other => None,
-    }
-}
-
-fn submission(job: &Job) -> Submission {
-    let said = job.transcript.as_deref().map(transcript::read).unwrap_or_default();
-    let text = job.claim.clone().or(said.last);
-    let mut executor = job.executor.clone();
-    executor.model = executor.model.or(said.model);
-    Submission {
-        claim: text.map(|text| Claim { text, report: None }),
-        tool_calls: said.tool_calls,
-        attempt: job.attempt,
-        executor,
-        task: job.task.clone().map(|(id, title)| Task { id, title, source: TaskSource::Caller, ..Task::default() }),
-        ..Submission::default()
     }
 }
 
@@ -149,7 +375,7 @@ fn judged(record: &Record) -> Judged {
     }
 }
 
-/// The checks to which a gate owes that it did not pass.
+/// The checks that kept a gate from passing.
 fn blockers<'r>(node: &'r Node, blocking: &mut Vec<&'r Node>) {
     if node.shadow || !matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error) {
         return;
@@ -165,6 +391,11 @@ fn is_unfinished(blocking: &[&Node]) -> bool {
         check.verifier.as_ref().is_some_and(|verifier| ABOUT_COMPLETION.contains(&verifier.name.as_str()))
     };
     !blocking.is_empty() && blocking.iter().all(about)
+}
+
+/// That there is no answer, and why, as an agent is told it.
+pub fn no_answer(why: &str) -> String {
+    format!("The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n")
 }
 
 /// An error as an agent is told it.

@@ -17,15 +17,15 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// A session that is locked until it is dropped, so that two calls at the same time count as two.
 #[derive(Debug)]
-pub struct Remembered {
+pub(super) struct Remembered {
     file: File,
     /// What is known about it.
-    pub session: Session,
+    pub(super) session: Session,
 }
 
 impl Remembered {
     /// Opens the session of this key in a folder, which is made where it is missing.
-    pub fn open(folder: &Path, key: &str) -> io::Result<Self> {
+    pub(super) fn open(folder: &Path, key: &str) -> io::Result<Self> {
         let folder = folder.join("sessions");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let name = hex(&Sha256::digest(key))[..32].to_owned() + ".json";
@@ -35,7 +35,7 @@ impl Remembered {
         lock(&file)?;
         let mut bytes = Vec::new();
         (&mut file).take(MAX_BYTES).read_to_end(&mut bytes)?;
-        // A session that cannot be read again begins again: that costs a few bounces, and lets nothing through.
+        // A session that cannot be read begins again: that costs a few bounces, and lets nothing through.
         let session = serde_json::from_slice(&bytes).unwrap_or_default();
         if bytes.is_empty() {
             forget_old(&folder);
@@ -44,7 +44,7 @@ impl Remembered {
     }
 
     /// Writes it back.
-    pub fn save(&mut self) -> io::Result<()> {
+    pub(super) fn save(&mut self) -> io::Result<()> {
         let bytes = serde_json::to_vec(&self.session)?;
         self.file.rewind()?;
         self.file.set_len(0)?;

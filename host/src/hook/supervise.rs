@@ -1,34 +1,45 @@
 //! Watches the child process of a hook: whatever becomes of it, there is an answer before the deadline.
 //!
-//! The child has its own process group, so that everything it started can be ended with it, and inherits neither our
+//! The child has its own process group, so that everything it started can be killed with it, and inherits neither our
 //! standard output nor our standard error: a host waits for whoever holds them. Its standard input stays open as long as we
 //! live; when it closes, the child ends itself.
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most bytes of an answer.
+/// The most bytes that are read from a child.
 const MAX_BYTES: u64 = 64 << 20;
-/// How long the rest of an answer is waited for after the child has ended.
+/// How long the rest of the output is waited for after the child has ended.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// How a child ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// It ended well, and printed this.
-    Answered(Vec<u8>),
-    /// It did not, in these words.
+pub enum How {
+    /// Well.
+    Done,
+    /// Not well, in these words.
     Died(String),
-    /// It did not end in time, and was killed.
+    /// Not in time: it was killed.
     Late,
 }
 
-/// Starts a child, hands it one line, and waits for its answer.
+/// How a child ended, and what it printed until then.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub how: How,
+    /// What it printed.
+    pub printed: Vec<u8>,
+}
+
+/// Starts a child, hands it one line, and waits for its end.
 pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::Result<Ended> {
     let end = Instant::now() + deadline;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
@@ -37,52 +48,63 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
     let mut line = line.to_vec();
     line.push(b'\n');
     // A child that does not read must not keep us from watching it. The pipe is handed back, to stay open.
-    let writer = thread::Builder::new().spawn(move || {
+    let _writer = thread::Builder::new().spawn(move || {
         let mut stdin = stdin;
         if let Some(stdin) = &mut stdin {
             let _ = stdin.write_all(&line).and_then(|()| stdin.flush());
         }
         stdin
     })?;
+    let printed = Arc::new(Mutex::new(Vec::new()));
     let (tell, told) = mpsc::channel();
+    let reading = Arc::clone(&printed);
     thread::Builder::new().spawn(move || {
-        let mut bytes = Vec::new();
         if let Some(stdout) = stdout {
-            let _ = stdout.take(MAX_BYTES).read_to_end(&mut bytes);
+            read(stdout, &reading);
         }
-        let _ = tell.send(bytes);
+        let _ = tell.send(());
     })?;
-    let mut printed = None;
+    let taken = || std::mem::take(&mut *printed.lock());
+    let mut is_read = false;
     let mut ended: Option<(ExitStatus, Instant)> = None;
     loop {
         let now = Instant::now();
         if let Some(status) = child.0.try_wait()? {
             ended.get_or_insert((status, now));
         }
-        match (&mut printed, ended) {
-            (Some(bytes), Some((status, _))) => {
-                drop(writer);
-                return Ok(told_by(status, std::mem::take(bytes)));
+        match ended {
+            // Where not everything is read, something that it left behind still holds the pipe.
+            Some((status, at)) if is_read || now > at + GRACE => {
+                return Ok(Ended { how: how(status), printed: taken() });
             }
-            // Something that it left behind still holds the pipe.
-            (None, Some((status, at))) if now > at + GRACE => return Ok(told_by(status, Vec::new())),
-            _ if now >= end => return Ok(Ended::Late),
-            (Some(_), None) => thread::sleep(Duration::from_millis(1)),
-            (None, _) => match told.recv_timeout((end - now).min(Duration::from_millis(50))) {
-                Ok(bytes) => printed = Some(bytes),
+            _ if now >= end => return Ok(Ended { how: How::Late, printed: taken() }),
+            _ if is_read => thread::sleep(Duration::from_millis(1)),
+            _ => match told.recv_timeout((end - now).min(Duration::from_millis(50))) {
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => is_read = true,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => printed = Some(Vec::new()),
             },
         }
     }
 }
 
-fn told_by(status: ExitStatus, printed: Vec<u8>) -> Ended {
+/// Reads to the end, so that what is there can be seen at any time.
+fn read(mut from: impl Read, to: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 8 << 10];
+    let mut left = MAX_BYTES;
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        left = left.saturating_sub(count as u64);
+        if left > 0 {
+            to.lock().extend_from_slice(&buffer[..count]);
+        }
+    }
+}
+
+fn how(status: ExitStatus) -> How {
     match (status.code(), status.signal()) {
-        (Some(0), _) => Ended::Answered(printed),
-        (Some(code), _) => Ended::Died(format!("it ended with exit code {code}")),
-        (None, Some(signal)) => Ended::Died(format!("it was killed by signal {signal}")),
-        (None, None) => Ended::Died("it ended without an exit code".to_owned()),
+        (Some(0), _) => How::Done,
+        (Some(code), _) => How::Died(format!("it ended with exit code {code}")),
+        (None, Some(signal)) => How::Died(format!("it was killed by signal {signal}")),
+        (None, None) => How::Died("it ended without an exit code".to_owned()),
     }
 }
 
@@ -116,10 +138,14 @@ mod tests {
         supervise(command, b"{}", Duration::from_millis(deadline)).expect("started")
     }
 
+    fn done(printed: &str) -> Ended {
+        Ended { how: How::Done, printed: printed.into() }
+    }
+
     #[test]
     fn whatever_becomes_of_the_child_there_is_an_answer() {
-        assert_eq!(ended("cat > /dev/null & printf yes", 20_000), Ended::Answered(b"yes".to_vec()));
-        assert_eq!(ended("read line; printf %s \"$line\"", 20_000), Ended::Answered(b"{}".to_vec()));
+        assert_eq!(ended("cat > /dev/null & printf yes", 20_000), done("yes"));
+        assert_eq!(ended("read line; printf %s \"$line\"", 20_000), done("{}"));
         for (script, words) in [
             ("kill -9 $$", "signal 9"),
             ("kill -ABRT $$", "signal 6"),
@@ -127,17 +153,24 @@ mod tests {
             ("exit 101", "exit code 101"),
             ("printf '{\"answer\":\"idle\"}'; exit 1", "exit code 1"),
         ] {
-            assert!(matches!(ended(script, 20_000), Ended::Died(why) if why.contains(words)), "{script}");
+            assert!(matches!(ended(script, 20_000).how, How::Died(why) if why.contains(words)), "{script}");
         }
-        assert_eq!(ended("while :; do :; done", 300), Ended::Late);
-        assert_eq!(ended("sleep 60 & wait", 300), Ended::Late);
-        assert_eq!(ended("exec >&-; sleep 60", 300), Ended::Late);
+        assert_eq!(ended("while :; do :; done", 300).how, How::Late);
+        assert_eq!(ended("sleep 60 & wait", 300).how, How::Late);
+        assert_eq!(ended("exec >&-; sleep 60", 300).how, How::Late);
+    }
+
+    #[test]
+    fn what_was_printed_before_the_end_is_there() {
+        assert_eq!(ended("echo a; sleep 60", 1_000), Ended { how: How::Late, printed: b"a\n".to_vec() });
+        let killed = Ended { how: How::Died("it was killed by signal 9".to_owned()), printed: b"a\n".to_vec() };
+        assert_eq!(ended("echo a; kill -9 $$", 20_000), killed);
     }
 
     #[test]
     fn a_grandchild_that_holds_the_pipe_is_not_waited_for() {
         let start = Instant::now();
-        assert_eq!(ended("sleep 60 & exit 0", 30_000), Ended::Answered(Vec::new()));
+        assert_eq!(ended("sleep 60 & exit 0", 30_000), done(""));
         assert!(start.elapsed() < Duration::from_secs(20));
     }
 }

@@ -1,6 +1,8 @@
 //! The golden vectors: what each host sends, and what it must get back.
 
-use super::budget::{BOUNCES, Judged, Session};
+use super::budget::{BOUNCES, Judged};
+use super::evidence::Ran;
+use super::job::{Found, Job, Work};
 use super::{Call, Decision, Event, Host};
 use serde_json::Value;
 
@@ -13,16 +15,42 @@ const COPILOT_PASCAL: &str = r#"{"hook_event_name":"Stop","session_id":"s","time
 const CURSOR: &str = r#"{"conversation_id":"c","generation_id":"g","hook_event_name":"stop","workspace_roots":["/w"],"status":"completed","loop_count":0}"#;
 
 fn fail() -> Judged {
-    Judged::Fail { digest: "d".to_owned(), reason: "R".to_owned(), unfinished: false }
+    failed("d")
 }
 
-/// What comes of one call, in a session that was called before with these.
-fn answered(stdin: &str, session: &mut Session, judged: &Judged) -> (u8, String, String) {
-    let call = Call::read(stdin.as_bytes(), None).expect("a host");
-    session.note(&call);
-    let decision = if call.aborted { Decision::Allow } else { session.decide(&call, judged, BOUNCES) };
-    let answer = call.answer(&decision);
-    (answer.exit, answer.stdout, answer.stderr)
+fn failed(digest: &str) -> Judged {
+    Judged::Fail { digest: digest.to_owned(), reason: "R".to_owned(), unfinished: false }
+}
+
+/// A state folder and a place to work, in which calls follow each other.
+struct Talk(tempfile::TempDir);
+
+impl Talk {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn work(&self, call: &Call) -> Work {
+        let environment = [("GATE_STATE_DIR", self.0.path().join("state"))].into_iter().collect();
+        let limit = std::time::Duration::from_secs(60);
+        Work::open(Job { call: call.clone(), folder: self.0.path().to_owned(), limit, fault: None }, environment)
+    }
+
+    /// What is answered to a call, where the gate came to this.
+    fn answered(&self, stdin: &str, judged: &Judged) -> (u8, String, String) {
+        let call = Call::read(stdin.as_bytes(), None).expect("a host");
+        let ran = Ran { gate: "g".to_owned(), allowed: BOUNCES, ..Ran::default() };
+        let found = Found { judged: judged.clone(), ran, start: None };
+        let decision = if call.aborted { Decision::Allow } else { self.work(&call).conclude(Some(found)) };
+        let answer = call.answer(&decision);
+        (answer.exit, answer.stdout, answer.stderr)
+    }
+
+    /// Let something happen at which nothing is verified.
+    fn note(&self, stdin: &str, host: Host) {
+        let call = Call::read(stdin.as_bytes(), Some(host)).expect("a call");
+        assert_eq!(self.work(&call).conclude(None), Decision::Allow);
+    }
 }
 
 #[test]
@@ -53,7 +81,7 @@ fn each_host_is_blocked_and_let_go_in_its_dialect() {
         ("U3", CURSOR, Judged::Pass, 0, "{}", ""),
     ] {
         let expected = (exit, stdout.to_owned(), stderr.to_owned());
-        assert_eq!(answered(stdin, &mut Session::default(), &judged), expected, "{name}");
+        assert_eq!(Talk::new().answered(stdin, &judged), expected, "{name}");
     }
 }
 
@@ -85,75 +113,113 @@ fn a_host_is_recognised_by_what_it_sends() {
 #[test]
 fn the_budget_is_ours_and_is_spent_once() {
     let active = CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
-    let failed = |digest: &str| Judged::Fail { digest: digest.into(), reason: "R".into(), unfinished: false };
-    let mut session = Session::default();
-    assert!(answered(CLAUDE, &mut session, &failed("1")).1.contains("\"block\""));
+    let talk = Talk::new();
+    assert!(talk.answered(CLAUDE, &failed("1")).1.contains("\"block\""));
     // C3: the host says that the agent was sent back already, and there is budget left.
-    assert!(answered(&active, &mut session, &failed("2")).1.contains("\"block\""));
+    assert!(talk.answered(&active, &failed("2")).1.contains("\"block\""));
     // C4: the budget is spent.
-    let (exit, stdout, _) = answered(&active, &mut session, &failed("3"));
-    assert!(exit == 0 && stdout.contains("systemMessage") && stdout.contains("verification_failed"), "{stdout}");
-    assert!(!stdout.contains("decision"), "{stdout}");
-    assert_eq!(session.state.as_deref(), Some("verification_failed"));
+    for digest in ["3", "4"] {
+        let (exit, stdout, _) = talk.answered(&active, &failed(digest));
+        assert!(exit == 0 && stdout.contains("systemMessage") && stdout.contains("verification_failed"), "{stdout}");
+        assert!(!stdout.contains("decision"), "{stdout}");
+    }
     // A new request of the user has a budget of its own.
-    assert!(answered(CLAUDE, &mut session, &failed("4")).1.contains("\"block\""));
+    assert!(talk.answered(CLAUDE, &failed("5")).1.contains("\"block\""));
+}
+
+#[test]
+fn each_gate_has_a_budget_of_its_own_and_a_tool_renews_none() {
+    let talk = Talk::new();
+    let active = CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
+    let tool = active.replace("\"Stop\"", "\"PostToolUse\"");
+    let blocks = |stdin: &str, judged: &Judged| talk.answered(stdin, judged).1.contains("\"block\"");
+    for digest in ["1", "2"] {
+        assert!(blocks(&active, &failed(digest)));
+        // What passes after an edit is not the work.
+        assert_eq!(talk.answered(&tool, &Judged::Pass).1, "");
+        assert!(blocks(&tool, &failed("edit")), "an edit that fails is told, and counts for nothing");
+    }
+    assert!(!blocks(&active, &failed("3")));
+    let call = Call::read(active.as_bytes(), None).expect("a host");
+    let ran = Ran { gate: "another".to_owned(), allowed: BOUNCES, ..Ran::default() };
+    let found = Found { judged: failed("4"), ran, start: None };
+    assert!(matches!(talk.work(&call).conclude(Some(found)), Decision::Block(_)));
+}
+
+#[test]
+fn a_helper_of_the_agent_has_a_budget_of_its_own() {
+    let talk = Talk::new();
+    let helper = CODEX.replace("\"Stop\"", "\"SubagentStop\",\"agent_id\":\"h\"");
+    for (stdin, digest, blocks) in [(CODEX, "1", true), (CODEX, "2", true), (CODEX, "3", false), (&helper, "1", true)] {
+        assert_eq!(talk.answered(stdin, &failed(digest)).1.contains("\"block\""), blocks, "{stdin} {digest}");
+    }
+}
+
+#[test]
+fn a_pass_renews_the_budget() {
+    let talk = Talk::new();
+    for _ in 0..3 {
+        assert!(talk.answered(CODEX, &failed("1")).1.contains("\"block\""));
+        assert!(talk.answered(CODEX, &failed("2")).1.contains("\"block\""));
+        assert_eq!(talk.answered(CODEX, &Judged::Pass).1, "{}");
+    }
 }
 
 #[test]
 fn the_same_failure_twice_ends_the_bounces() {
-    let mut session = Session::default();
-    assert!(answered(CODEX, &mut session, &fail()).1.contains("\"block\""));
-    assert!(answered(CODEX, &mut session, &fail()).1.contains("same failures remain"));
+    let talk = Talk::new();
+    assert!(talk.answered(CODEX, &fail()).1.contains("\"block\""));
+    assert!(talk.answered(CODEX, &fail()).1.contains("same failures remain"));
 }
 
 #[test]
 fn gemini_is_counted_although_it_forgets_and_qwen_although_it_never_does() {
     for stdin in [GEMINI, QWEN] {
-        let mut session = Session::default();
-        let blocked = |round: u32, session: &mut Session| {
-            let judged = Judged::Fail { digest: round.to_string(), reason: "R".into(), unfinished: false };
-            answered(stdin, session, &judged).1.contains("\"reason\"")
-        };
-        let rounds: Vec<bool> = (0..5).map(|round| blocked(round, &mut session)).collect();
+        let talk = Talk::new();
+        let rounds: Vec<bool> =
+            (0..5).map(|round| talk.answered(stdin, &failed(&round.to_string())).1.contains("\"reason\"")).collect();
         assert_eq!(rounds, [true, true, false, false, false], "{stdin}");
     }
 }
 
 #[test]
 fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
+    let talk = Talk::new();
     let prompt = |text: &str| {
         let message = serde_json::json!({
             "session_id": "s", "cwd": "/w", "hook_event_name": "UserPromptSubmit", "timestamp": "t", "prompt": text,
         });
-        Call::read(message.to_string().as_bytes(), Some(Host::Qwen)).expect("a call")
+        talk.note(&message.to_string(), Host::Qwen);
     };
     let failed = |digest: &str| Judged::Fail {
         digest: digest.into(),
         reason: "The gate failed.\n- x".into(),
         unfinished: false,
     };
-    let mut session = Session::default();
     for round in 0..2 {
-        session.note(&prompt("Stop hook: The gate failed.\n- x"));
-        assert!(answered(QWEN, &mut session, &failed(&round.to_string())).1.contains("\"block\""));
+        prompt("Stop hook: The gate failed.\n- x");
+        assert!(talk.answered(QWEN, &failed(&round.to_string())).1.contains("\"block\""));
     }
-    session.note(&prompt("The gate failed.\n- x"));
-    assert!(answered(QWEN, &mut session, &failed("2")).1.contains("verification_failed"));
-    session.note(&prompt("Please try once more."));
-    assert!(answered(QWEN, &mut session, &failed("3")).1.contains("\"block\""));
+    prompt("The gate failed.\n- x");
+    assert!(talk.answered(QWEN, &failed("2")).1.contains("verification_failed"));
+    prompt("Please try once more.");
+    assert!(talk.answered(QWEN, &failed("3")).1.contains("\"block\""));
 }
 
 #[test]
 fn a_fault_of_the_gate_is_told_once() {
     // E1 and E3: a hang, a broken configuration.
     let fault = Judged::Fault { reason: "`slow` did not answer".to_owned() };
-    let mut session = Session::default();
-    assert!(answered(CLAUDE, &mut session, &fault).1.contains("\"block\""));
-    let (_, stdout, _) = answered(CLAUDE, &mut session, &fault);
-    assert!(stdout.contains("verification_failed") && !stdout.contains("decision"), "{stdout}");
-    // Whoever says that it is blocked may stop at once, and nothing is verified.
+    let talk = Talk::new();
+    assert!(talk.answered(CLAUDE, &fault).1.contains("\"block\""));
+    for _ in 0..3 {
+        let active = CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
+        let (_, stdout, _) = talk.answered(&active, &fault);
+        assert!(stdout.contains("verification_failed") && !stdout.contains("decision"), "{stdout}");
+    }
+    // An agent that says that it is blocked may stop at once, and nothing is verified.
     let blocked = Judged::Blocked { reason: "no access".to_owned() };
-    assert!(answered(CLAUDE, &mut Session::default(), &blocked).1.contains("verification_failed"));
+    assert!(Talk::new().answered(CLAUDE, &blocked).1.contains("verification_failed"));
 }
 
 #[test]
@@ -164,9 +230,22 @@ fn unfinished_work_may_pause_while_something_runs_in_the_background() {
         r#""background_tasks":[{"id":"b","type":"shell","status":"running","description":"d"}]"#,
     );
     let unfinished = Judged::Fail { digest: "d".into(), reason: "R".into(), unfinished: true };
-    assert_eq!(answered(&running, &mut Session::default(), &unfinished), (0, String::new(), String::new()));
-    assert!(answered(&running, &mut Session::default(), &fail()).1.contains("\"block\""));
-    assert!(answered(CLAUDE, &mut Session::default(), &unfinished).1.contains("\"block\""));
+    assert_eq!(Talk::new().answered(&running, &unfinished), (0, String::new(), String::new()));
+    assert!(Talk::new().answered(&running, &fail()).1.contains("\"block\""));
+    assert!(Talk::new().answered(CLAUDE, &unfinished).1.contains("\"block\""));
+}
+
+#[test]
+fn where_nobody_can_count_the_word_of_the_host_is_taken() {
+    for (stdin, host, blocks) in [
+        (CLAUDE.to_owned(), Host::Claude, true),
+        (CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true"), Host::Claude, false),
+        // It always says so, and has a limit of its own.
+        (QWEN.to_owned(), Host::Qwen, true),
+    ] {
+        let call = Call::read(stdin.as_bytes(), Some(host)).expect("a call");
+        assert_eq!(matches!(super::budget::uncounted(&call, "R"), Decision::Block(_)), blocks, "{stdin}");
+    }
 }
 
 #[test]
@@ -204,5 +283,5 @@ fn whatever_is_sent_is_a_call_or_nothing_and_never_a_panic() {
             assert_eq!((call.event, call.session), (Event::Stop, None));
         }
     }
-    assert!(Call::read(&[0xff, 0xfe], Some(Host::Codex)).is_some());
+    assert!(Call::read(&[0xff, 0xfe][..], Some(Host::Codex)).is_some());
 }

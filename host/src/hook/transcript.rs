@@ -51,23 +51,40 @@ fn parse(mut lines: impl BufRead) -> Said {
 }
 
 fn entry(value: &Value, said: &mut Said, open: &mut BTreeMap<String, usize>) {
-    // Claude Code and Qwen wrap a message; Codex an item.
+    // Claude Code and Qwen Code wrap a message; Codex an item.
     let message = value.get("message").filter(|message| message.is_object());
     let item = value.get("payload").filter(|item| item.is_object()).or(message).unwrap_or(value);
-    if let Some(model) = item.get("model").and_then(Value::as_str).filter(|model| !model.is_empty()) {
+    let model =
+        [item, value].into_iter().filter_map(|each| each.get("model")?.as_str()).find(|model| !model.is_empty());
+    if let Some(model) = model {
         said.model = Some(model.chars().take(200).collect());
     }
-    let is_assistant = item.get("role").and_then(Value::as_str) == Some("assistant");
-    for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
-        self::part(part, is_assistant, said, open);
+    let is_gemini = value.get("type").and_then(Value::as_str) == Some("gemini");
+    let is_agent = is_gemini || matches!(item.get("role").and_then(Value::as_str), Some("assistant" | "model"));
+    if let Some(text) = item.get("content").and_then(Value::as_str).filter(|text| is_agent && !text.is_empty()) {
+        said.last = Some(text.to_owned());
+    }
+    for name in ["content", "parts"] {
+        for part in item.get(name).and_then(Value::as_array).into_iter().flatten() {
+            self::part(part, is_agent, said, open);
+        }
+    }
+    // Gemini CLI writes a message again when it knows more about it.
+    for call in item.get("toolCalls").and_then(Value::as_array).into_iter().flatten().filter(|_| is_gemini) {
+        let text = |name: &str| call.get(name).and_then(Value::as_str);
+        begin(said, open, text("id"), text("name"), call.get("args").cloned());
+        let response = call.get("result").and_then(|result| result.get(0)?.get("functionResponse")?.get("response"));
+        if matches!(text("status"), Some("success" | "error" | "cancelled")) {
+            end(said, open, text("id"), response, text("status") == Some("success"));
+        }
     }
     part(item, false, said, open);
 }
 
-fn part(part: &Value, is_assistant: bool, said: &mut Said, open: &mut BTreeMap<String, usize>) {
+fn part(part: &Value, is_agent: bool, said: &mut Said, open: &mut BTreeMap<String, usize>) {
     let text = |name: &str| part.get(name).and_then(Value::as_str);
     match text("type").unwrap_or_default() {
-        "text" | "output_text" if is_assistant => said.last = text("text").map(str::to_owned),
+        "text" | "output_text" if is_agent => said.last = text("text").map(str::to_owned),
         "tool_use" => begin(said, open, text("id"), text("name"), part.get("input").cloned()),
         "function_call" | "custom_tool_call" => {
             let arguments = text("arguments").or_else(|| text("input"));
@@ -79,10 +96,31 @@ fn part(part: &Value, is_assistant: bool, said: &mut Said, open: &mut BTreeMap<S
             end(said, open, text("tool_use_id"), part.get("content"), !failed);
         }
         "function_call_output" | "custom_tool_call_output" => {
-            end(said, open, text("call_id"), part.get("output"), true);
+            let output = part.get("output");
+            let succeeded = output.and_then(Value::as_str).and_then(exit_code).is_none_or(|code| code == 0);
+            end(said, open, text("call_id"), output, succeeded);
+        }
+        // Qwen Code names a part by its only field.
+        "" => {
+            if let Some(call) = part.get("functionCall") {
+                let text = |name: &str| call.get(name).and_then(Value::as_str);
+                begin(said, open, text("id"), text("name"), call.get("args").cloned());
+            } else if let Some(answer) = part.get("functionResponse") {
+                let response = answer.get("response");
+                let failed = response.is_some_and(|response| response.get("error").is_some());
+                end(said, open, answer.get("id").and_then(Value::as_str), response, !failed);
+            } else if let Some(words) = text("text").filter(|words| is_agent && !words.is_empty()) {
+                said.last = Some(words.to_owned());
+            }
         }
         _ => {}
     }
+}
+
+/// The exit code that Codex writes into the output of a command.
+fn exit_code(output: &str) -> Option<i64> {
+    let lines = output.lines().take(10);
+    lines.filter_map(|line| line.strip_prefix("Process exited with code ")).find_map(|code| code.trim().parse().ok())
 }
 
 fn begin(
@@ -93,29 +131,54 @@ fn begin(
     input: Option<Value>,
 ) {
     let Some(name) = name else { return };
-    if let Some(id) = id {
-        open.insert(id.to_owned(), said.tool_calls.len());
+    match id {
+        // It was announced before.
+        Some(id) if open.contains_key(id) => return,
+        Some(id) => {
+            open.insert(id.to_owned(), said.tool_calls.len());
+        }
+        None => {}
     }
-    let file = input.as_ref().and_then(|input| input.get("file_path")).and_then(Value::as_str).map(str::to_owned);
     said.tool_calls.push(ToolCall {
         tool: name.chars().take(200).collect(),
         // Until its result is seen, nobody knows.
         success: false,
         error: None,
-        files_changed: file
-            .into_iter()
-            .filter(|_| matches!(name, "Edit" | "Write" | "MultiEdit" | "edit" | "write_file"))
-            .collect(),
+        files_changed: changed(name, input.as_ref()),
         input,
         output: None,
     });
 }
 
+/// The files that a call of a tool says it changes.
+fn changed(tool: &str, input: Option<&Value>) -> Vec<String> {
+    match (tool, input) {
+        ("Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "edit" | "replace" | "write_file", Some(input)) => {
+            let path = ["file_path", "notebook_path"].into_iter().find_map(|name| input.get(name)?.as_str());
+            path.map(str::to_owned).into_iter().collect()
+        }
+        ("apply_patch", Some(input)) => {
+            let patch = input.as_str().or_else(|| input.get("input")?.as_str()).unwrap_or_default();
+            let marks = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
+            let path = |line: &str| marks.iter().find_map(|mark| line.strip_prefix(mark).map(str::to_owned));
+            patch.lines().filter_map(path).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn end(said: &mut Said, open: &mut BTreeMap<String, usize>, id: Option<&str>, output: Option<&Value>, success: bool) {
-    let Some(call) = id.and_then(|id| open.remove(id)).and_then(|index| said.tool_calls.get_mut(index)) else { return };
+    let Some(call) = id.and_then(|id| open.get(id)).and_then(|index| said.tool_calls.get_mut(*index)) else { return };
+    // Only the first answer counts.
+    if call.output.is_some() {
+        return;
+    }
     let text = match output {
         Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+        Some(other) => match ["output", "error"].into_iter().find_map(|name| other.get(name)?.as_str()) {
+            Some(text) => text.to_owned(),
+            None => other.to_string(),
+        },
         None => String::new(),
     };
     let text: String = text.chars().take(MAX_OUTPUT).collect();
@@ -144,8 +207,38 @@ not json
         let said = parse(codex.as_bytes());
         assert_eq!(said.model.as_deref(), Some("m-2"));
         assert!(said.tool_calls[0].success && said.tool_calls[0].output.as_deref() == Some("ok"));
+        let failed = codex.replace("\"ok\"", "\"Wall time: 0 s\\nProcess exited with code 1\\nOutput:\\n\"");
+        assert!(!parse(failed.as_bytes()).tool_calls[0].success);
+        let patch = r#"{"payload":{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch","call_id":"p"}}"#;
+        assert_eq!(parse(patch.as_bytes()).tool_calls[0].files_changed, ["a.py"]);
         for noise in ["", "[]\n[1]\n{\"message\":3}\n{\"payload\":{\"type\":\"tool_use\"}}", "\u{0}\n\n"] {
             assert_eq!(parse(noise.as_bytes()), Said::default(), "{noise}");
         }
+    }
+
+    #[test]
+    fn gemini_writes_a_message_again_and_qwen_names_parts_by_their_field() {
+        let gemini = r#"{"sessionId":"s","kind":"main"}
+{"$set":{"messages":[{"type":"user","content":[{"text":"context"}]}]}}
+{"id":"m1","type":"gemini","content":"","model":"m-3","toolCalls":[{"id":"c","name":"run_shell_command","args":{"command":"ls"},"status":"executing"}]}
+{"id":"m1","type":"gemini","content":"","model":"m-3","toolCalls":[{"id":"c","name":"run_shell_command","args":{"command":"ls"},"status":"success","result":[{"functionResponse":{"id":"c","response":{"output":"a.py"}}}]}]}
+{"id":"u2","type":"user","content":[{"functionResponse":{"id":"c","response":{"output":"a.py"}}}]}
+{"id":"m2","type":"gemini","content":"done","model":"m-3"}"#;
+        let qwen = r#"{"type":"user","message":{"role":"user","parts":[{"text":"please"}]}}
+{"type":"assistant","model":"m-3","message":{"role":"model","parts":[{"text":"on it"},{"functionCall":{"id":"c","name":"run_shell_command","args":{"command":"ls"}}}]}}
+{"type":"tool_result","message":{"role":"user","parts":[{"functionResponse":{"id":"c","response":{"output":"a.py"}}}]}}
+{"type":"assistant","model":"m-3","message":{"role":"model","parts":[{"text":"done"}]}}"#;
+        for transcript in [gemini, qwen] {
+            let said = parse(transcript.as_bytes());
+            assert_eq!((said.model.as_deref(), said.last.as_deref()), (Some("m-3"), Some("done")), "{transcript}");
+            let [call] = said.tool_calls.as_slice() else { panic!("{said:?}") };
+            assert_eq!(
+                (call.tool.as_str(), call.success, call.output.as_deref()),
+                ("run_shell_command", true, Some("a.py"))
+            );
+        }
+        let failed = qwen.replace(r#""output":"a.py""#, r#""error":"denied""#);
+        let said = parse(failed.as_bytes());
+        assert_eq!((said.tool_calls[0].success, said.tool_calls[0].error.as_deref()), (false, Some("denied")));
     }
 }

@@ -1,6 +1,6 @@
 //! `lefthook.yml`.
 
-use super::{Draft, command, tools};
+use super::{Draft, Scope, command, patterns, tools};
 use crate::error::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -34,6 +34,32 @@ struct Job {
     run: Option<String>,
     root: Option<String>,
     stage_fixed: Option<bool>,
+    glob: Option<OneOrMore>,
+    exclude: Option<OneOrMore>,
+    env: BTreeMap<String, serde_json::Value>,
+    group: Option<Group>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Group {
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    fn list(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::More(more) => more,
+        }
+    }
 }
 
 /// Reads the file.
@@ -45,10 +71,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
         for (job_name, job) in &stage.commands {
             take(name, job_name, job, draft);
         }
-        for (number, job) in stage.jobs.iter().enumerate() {
-            let job_name = job.name.clone().unwrap_or_else(|| format!("{name}-job-{}", number + 1));
-            take(name, &job_name, job, draft);
-        }
+        take_all(name, name, &stage.jobs, draft);
         for script in stage.scripts.keys() {
             draft.leave(script, "it is a lefthook script: write a `[command]` for it");
         }
@@ -59,20 +82,56 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     Ok(())
 }
 
+/// Take over jobs, and those of their groups.
+fn take_all(stage: &'static str, above: &str, jobs: &[Job], draft: &mut Draft) {
+    for (number, job) in jobs.iter().enumerate() {
+        let name = job.name.clone().unwrap_or_else(|| format!("{above}-job-{}", number + 1));
+        match &job.group {
+            Some(group) => take_all(stage, &name, &group.jobs, draft),
+            None => take(stage, &name, job, draft),
+        }
+    }
+}
+
+/// The files of a job. What no pattern can say is left out, and named.
+fn scope(name: &str, job: &Job, draft: &mut Draft) -> Scope {
+    let files = job.glob.iter().flat_map(OneOrMore::list).map(|pattern| patterns::of_lefthook(pattern)).collect();
+    let exclude = match &job.exclude {
+        None => Vec::new(),
+        Some(OneOrMore::More(list)) => list.iter().map(|pattern| patterns::of_lefthook(pattern)).collect(),
+        // One text is a regular expression.
+        Some(OneOrMore::One(regex)) => patterns::of_regex(regex).unwrap_or_else(|| {
+            draft.leave(
+                name,
+                "its `exclude` cannot be written as patterns, so the check looks at more files than it did",
+            );
+            Vec::new()
+        }),
+    };
+    Scope { files, exclude }
+}
+
 fn take(stage: &'static str, name: &str, job: &Job, draft: &mut Draft) {
     let Some(line) = job.run.as_deref() else { return draft.leave(name, "it runs no command of its own") };
     if job.root.is_some() {
         return draft.leave(name, "it runs in another folder: write a `[command]` for it");
     }
+    if !job.env.is_empty() {
+        return draft.leave(name, "it sets variables: write a `[command]` for it, with `env`");
+    }
     let listed = TEMPLATES.iter().any(|template| line.contains(template));
     if listed || job.stage_fixed == Some(true) {
         return match tools::of_command(line) {
-            Some(check) => draft.take(stage, name, check),
+            Some(what) => {
+                let scope = scope(name, job, draft);
+                draft.take(stage, name, what, scope);
+            }
             None if listed => {
                 draft.leave(name, "it takes a list of files, but a command in a gate runs on the whole workspace")
             }
             None => draft.leave(name, "it changes files, which a gate never does"),
         };
     }
-    draft.take(stage, name, command(line));
+    let scope = scope(name, job, draft);
+    draft.take(stage, name, command(line), scope);
 }

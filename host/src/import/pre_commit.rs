@@ -1,6 +1,6 @@
 //! `.pre-commit-config.yaml`.
 
-use super::{Draft, command, tools};
+use super::{Draft, Scope, command, patterns, tools};
 use crate::error::Error;
 use serde::Deserialize;
 
@@ -8,6 +8,10 @@ use serde::Deserialize;
 struct File {
     #[serde(default)]
     repos: Vec<Repository>,
+    #[serde(default)]
+    files: Option<String>,
+    #[serde(default)]
+    exclude: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -30,14 +34,18 @@ struct Hook {
     pass_filenames: Option<bool>,
     #[serde(default)]
     stages: Vec<String>,
+    #[serde(default)]
+    files: Option<String>,
+    #[serde(default)]
+    exclude: Option<String>,
 }
 
 /// Reads the file.
 pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
     let file: File = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of pre-commit").because(error.to_string()))?;
-    for repository in file.repos {
-        for hook in repository.hooks {
+    for repository in &file.repos {
+        for hook in &repository.hooks {
             let stage = match hook.stages.first().map(String::as_str) {
                 None | Some("commit" | "pre-commit") => "pre-commit",
                 Some("push" | "pre-push") => "pre-push",
@@ -46,15 +54,35 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
                     continue;
                 }
             };
-            take(&repository.repo, &hook, stage, draft);
+            let scope = Scope {
+                files: scope(draft, &hook.id, "files", [&file.files, &hook.files]),
+                exclude: scope(draft, &hook.id, "exclude", [&file.exclude, &hook.exclude]),
+            };
+            take(&repository.repo, hook, stage, scope, draft);
         }
     }
     Ok(())
 }
 
-fn take(repository: &str, hook: &Hook, stage: &'static str, draft: &mut Draft) {
-    if let Some(check) = tools::of_hook(&hook.id).filter(|_| repository != "local") {
-        return draft.take(stage, &hook.id, check);
+/// The patterns of a hook and of the whole file. What no pattern can say is left out, and named.
+fn scope(draft: &mut Draft, hook: &str, key: &str, regexes: [&Option<String>; 2]) -> Vec<String> {
+    let given: Vec<&String> = regexes.into_iter().flatten().collect();
+    // Paths must match both, which a list of patterns cannot say.
+    let is_both = key == "files" && given.len() > 1;
+    let known: Vec<Option<Vec<String>>> = given.iter().map(|regex| patterns::of_regex(regex)).collect();
+    if is_both || known.iter().any(Option::is_none) {
+        draft.leave(
+            hook,
+            &format!("its `{key}` cannot be written as patterns, so the check looks at more files than it did"),
+        );
+        return Vec::new();
+    }
+    known.into_iter().flatten().flatten().collect()
+}
+
+fn take(repository: &str, hook: &Hook, stage: &'static str, scope: Scope, draft: &mut Draft) {
+    if let Some(what) = tools::of_hook(&hook.id, &hook.args).filter(|_| repository != "local") {
+        return draft.take(stage, &hook.id, what, scope);
     }
     let Some(entry) = hook.entry.as_deref().filter(|_| repository == "local") else {
         return draft.leave(&hook.id, "no bundled verifier does the same, and pre-commit installs its program");
@@ -66,10 +94,10 @@ fn take(repository: &str, hook: &Hook, stage: &'static str, draft: &mut Draft) {
     let arguments: Vec<String> = hook.args.iter().map(|word| crate::install::quoted(word)).collect();
     let line = [entry.to_owned(), arguments.join(" ")].join(" ");
     if hook.pass_filenames == Some(false) {
-        return draft.take(stage, &hook.id, command(line.trim()));
+        return draft.take(stage, &hook.id, command(line.trim()), scope);
     }
     match tools::of_command(entry) {
-        Some(check) => draft.take(stage, &hook.id, check),
+        Some(what) => draft.take(stage, &hook.id, what, scope),
         None => draft.leave(&hook.id, "it takes a list of files, but a command in a gate runs on the whole workspace"),
     }
 }

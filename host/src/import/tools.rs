@@ -1,6 +1,8 @@
 //! Hooks and tools that are known: the bundled verifier that replaces one, or the command that judges the whole work.
 
-use super::Check;
+use super::What;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Hooks that a bundled verifier replaces.
 const BUNDLED: &[(&str, &str)] = &[
@@ -10,10 +12,24 @@ const BUNDLED: &[(&str, &str)] = &[
     ("check-xml", "xml-syntax"),
     ("check-ast", "python-syntax"),
     ("check-merge-conflict", "merge-markers"),
-    ("detect-private-key", "secrets"),
     ("detect-aws-credentials", "secrets"),
     ("detect-secrets", "secrets"),
     ("gitleaks", "secrets"),
+];
+
+/// Hooks that are one of the checks of the verifier `hygiene`.
+const HYGIENE: &[(&str, &str)] = &[
+    ("trailing-whitespace", "trailing-whitespace"),
+    ("end-of-file-fixer", "end-of-file"),
+    ("mixed-line-ending", "mixed-line-endings"),
+    ("check-byte-order-marker", "byte-order-mark"),
+    ("fix-byte-order-marker", "byte-order-mark"),
+    ("check-added-large-files", "large-file"),
+    ("check-executables-have-shebangs", "executable-without-shebang"),
+    ("check-shebang-scripts-are-executable", "shebang-not-executable"),
+    ("check-symlinks", "broken-symlink"),
+    ("debug-statements", "debug-statement"),
+    ("detect-private-key", "private-key"),
 ];
 
 /// Tools that can judge the whole work without changing it: how they begin in a command, their hooks, and the command.
@@ -33,22 +49,32 @@ const COMMANDS: &[(&str, &[&str], &[&str])] = &[
     ("terraform fmt", &["terraform_fmt"], &["terraform", "fmt", "-check", "-recursive"]),
 ];
 
-/// What replaces a hook of this name.
-pub(super) fn of_hook(id: &str) -> Option<Check> {
-    let bundled = BUNDLED.iter().find(|(hook, _)| *hook == id).map(|(_, verifier)| Check::Bundled(verifier));
-    bundled.or_else(|| COMMANDS.iter().find(|(_, hooks, _)| hooks.contains(&id)).map(|(.., command)| check(command)))
+/// What replaces a hook of this name with these arguments.
+pub(super) fn of_hook(id: &str, arguments: &[String]) -> Option<What> {
+    if let Some((_, verifier)) = BUNDLED.iter().find(|(hook, _)| *hook == id) {
+        return Some(What::Verifier(verifier, BTreeMap::new()));
+    }
+    if let Some((_, check)) = HYGIENE.iter().find(|(hook, _)| *hook == id) {
+        let mut settings: BTreeMap<&str, Value> = BTreeMap::from([("checks", json!([check]))]);
+        let size = arguments.iter().find_map(|argument| argument.strip_prefix("--maxkb=")?.parse::<u32>().ok());
+        if let Some(size) = size.filter(|size| id == "check-added-large-files" && *size > 0) {
+            settings.insert("max_kilobytes", json!(size));
+        }
+        return Some(What::Verifier("hygiene", settings));
+    }
+    COMMANDS.iter().find(|(_, hooks, _)| hooks.contains(&id)).map(|(.., command)| self::command(command))
 }
 
 /// What replaces a command that is handed a list of files.
-pub(super) fn of_command(line: &str) -> Option<Check> {
+pub(super) fn of_command(line: &str) -> Option<What> {
     // Runners that start a tool are no part of its name.
     let mut line = line.trim();
     for runner in ["npx ", "uv run ", "poetry run ", "pnpm exec ", "yarn ", "bunx "] {
         line = line.strip_prefix(runner).unwrap_or(line);
     }
-    COMMANDS.iter().find(|(start, ..)| line.starts_with(start)).map(|(.., command)| check(command))
+    COMMANDS.iter().find(|(start, ..)| line.starts_with(start)).map(|(.., command)| self::command(command))
 }
 
-fn check(command: &[&str]) -> Check {
-    Check::Command(command.iter().map(|word| (*word).to_owned()).collect())
+fn command(command: &[&str]) -> What {
+    What::Command(command.iter().map(|word| (*word).to_owned()).collect())
 }

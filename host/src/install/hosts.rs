@@ -1,9 +1,10 @@
 //! What each host's settings must say so that it calls `gate hook`, and how long it then waits.
 
 use super::quoted;
+use crate::environment::Environment;
 use crate::hook::Host;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How long hosts are told to wait, in seconds.
 const TIMEOUT: u64 = 600;
@@ -21,6 +22,57 @@ pub fn settings_file(host: Host) -> &'static str {
         Host::Copilot => ".github/hooks/gate.json",
         Host::Cursor => ".cursor/hooks.json",
     }
+}
+
+/// Every file that can hold settings of a host for a project: the project's, and the user's.
+pub fn settings_files(host: Host, root: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let names: &[&str] = match host {
+        Host::Claude => &[".claude/settings.json", ".claude/settings.local.json"],
+        Host::Gemini => &[".gemini/settings.json"],
+        Host::Qwen => &[".qwen/settings.json"],
+        Host::Codex => &[".codex/config.toml"],
+        Host::Copilot | Host::Cursor => &[],
+    };
+    let folders = [Some(root.to_owned()), environment.path("HOME")];
+    folders.into_iter().flatten().flat_map(|folder| names.iter().map(move |name| folder.join(name))).collect()
+}
+
+/// The setting in this text that makes a host skip hooks in silence, if there is one.
+pub fn switched_off(host: Host, text: &str) -> Option<String> {
+    if host == Host::Codex {
+        let config = toml::from_str::<toml::Table>(text).ok()?;
+        let off =
+            |name: &&str| config.get("features").and_then(|features| features.get(name)?.as_bool()) == Some(false);
+        return ["hooks", "codex_hooks"].iter().find(|name| off(name)).map(|name| format!("features.{name} = false"));
+    }
+    let settings = super::settings_value(text)?;
+    if settings["disableAllHooks"] == true {
+        return Some("disableAllHooks".to_owned());
+    }
+    let config = &settings["hooksConfig"];
+    if config["enabled"] == false {
+        return Some("hooksConfig.enabled".to_owned());
+    }
+    let disabled = config["disabled"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let is_ours = |name: &&str| *name == "gate" || is_ours(name, host);
+    disabled.into_iter().find(is_ours).map(|_| "hooksConfig.disabled".to_owned())
+}
+
+/// The program of a host, and the version that its adapter was tried with, where a real one was.
+pub fn client(host: Host) -> (&'static str, Option<&'static str>) {
+    match host {
+        Host::Claude => ("claude", None),
+        Host::Codex => ("codex", Some("0.166.0")),
+        Host::Gemini => ("gemini", Some("0.61.0")),
+        Host::Qwen => ("qwen", Some("0.15.10")),
+        Host::Copilot => ("copilot", None),
+        Host::Cursor => ("cursor-agent", None),
+    }
+}
+
+/// Whether something is verified at an event.
+pub fn verifies(event: &str) -> bool {
+    !matches!(event, "SessionStart" | "sessionStart" | "UserPromptSubmit" | "PostToolUse")
 }
 
 /// What a host calls the event at which its agent wants to stop.
@@ -43,9 +95,16 @@ pub fn command_line(host: Host, gate: &Path) -> String {
 
 /// Whether a command is one that [`command_line`] writes for this host, whatever the path of the program is.
 pub(super) fn is_ours(command: &str, host: Host) -> bool {
-    let Some((program, rest)) = command.split_once(" hook --host ") else { return false };
-    let name = program.trim_matches(['\'', '"']).rsplit('/').next().unwrap_or_default();
-    name == "gate" && rest.split(' ').next() == Some(host.as_str())
+    let Some((_, rest)) = command.split_once(" hook --host ") else { return false };
+    let name = program(command).and_then(|program| program.rsplit('/').next().map(str::to_owned));
+    name.as_deref() == Some("gate") && rest.split(' ').next() == Some(host.as_str())
+}
+
+/// The program of a command that [`command_line`] wrote.
+pub fn program(command: &str) -> Option<String> {
+    let (program, _) = command.split_once(" hook --host ")?;
+    let inner = program.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')).unwrap_or(program);
+    Some(inner.replace(r"'\''", "'").trim_matches('"').to_owned())
 }
 
 /// The entries of the settings: each an event and what is called at it.
@@ -83,8 +142,11 @@ pub(super) fn entries(host: Host, gate: &Path) -> Vec<(&'static str, Value)> {
             let events = ["sessionStart", "agentStop", "subagentStop"];
             events.into_iter().map(|event| (event, handler.clone())).collect()
         }
-        // The bound of the host must not be the one that is met first.
-        Host::Cursor => vec![("stop", json!({ "command": command, "loop_limit": 25 }))],
+        Host::Cursor => {
+            // The limit of the host must not be the one that is met first.
+            let stop = json!({ "command": command, "loop_limit": 25 });
+            vec![("sessionStart", json!({ "command": command })), ("stop", stop.clone()), ("subagentStop", stop)]
+        }
     }
 }
 

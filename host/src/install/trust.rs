@@ -15,6 +15,10 @@ pub enum Trust {
     Changed,
     /// It never was.
     Unknown,
+    /// It is, and was switched off.
+    Off,
+    /// It is, and the project is not.
+    Project,
 }
 
 /// The name of an event in Codex's settings.
@@ -46,10 +50,17 @@ pub fn trust_of(config: &str, hooks_file: &Path, handler: &Handler) -> Trust {
     let (key, hash) = trusted_line(hooks_file, handler);
     let Ok(config) = toml::from_str::<toml::Table>(config) else { return Trust::Unknown };
     let state = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(|state| state.get(&key));
+    let project = hooks_file.parent().and_then(Path::parent).unwrap_or(Path::new("")).to_string_lossy();
+    let project = config.get("projects").and_then(|projects| projects.get(&*project));
+    let is_trusted =
+        project.and_then(|project| project.get("trust_level")).and_then(toml::Value::as_str) == Some("trusted");
+    let is_off = state.and_then(|state| state.get("enabled")).and_then(toml::Value::as_bool) == Some(false);
     match state.and_then(|state| state.get("trusted_hash")).and_then(toml::Value::as_str) {
-        Some(known) if known == hash => Trust::Trusted,
-        Some(_) => Trust::Changed,
         None => Trust::Unknown,
+        Some(known) if known != hash => Trust::Changed,
+        Some(_) if is_off => Trust::Off,
+        Some(_) if !is_trusted => Trust::Project,
+        Some(_) => Trust::Trusted,
     }
 }
 
@@ -65,6 +76,9 @@ mod tests {
         let (key, hash) = trusted_line(file, &handler);
         assert_eq!(key, "/w/.codex/hooks.json:stop:0:0");
         let config = format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"{hash}\"\n");
+        assert_eq!(trust_of(&config, file, &handler), Trust::Project);
+        assert_eq!(trust_of(&format!("{config}enabled = false\n"), file, &handler), Trust::Off);
+        let config = format!("{config}[projects.\"/w\"]\ntrust_level = \"trusted\"\n");
         assert_eq!(trust_of(&config, file, &handler), Trust::Trusted);
         handler.command.push_str(" --typo");
         assert_eq!(trust_of(&config, file, &handler), Trust::Changed);

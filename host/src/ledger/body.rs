@@ -94,6 +94,9 @@ pub struct Attempt {
     /// Why.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// What a loop needs to go on from here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub details: BTreeMap<String, serde_json::Value>,
 }
 
 /// The body of `bounce`.

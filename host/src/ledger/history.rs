@@ -144,7 +144,7 @@ impl TaskHistory {
         let passed = all.iter().rposition(PastRun::passed);
         let since = passed.map_or(0, |index| index + 1);
         let runs = all.into_iter().skip(since).filter(|run| run.seq > resumed).collect();
-        Ok(Self { runs, passed_before: passed.is_some() })
+        Ok(Self { runs: without_judged_again(runs), passed_before: passed.is_some() })
     }
 
     /// How many attempts there were. One that was interrupted counts.
@@ -185,6 +185,17 @@ impl TaskHistory {
     pub fn last_failure(&self) -> Option<String> {
         self.records().last().map(failure_digest)
     }
+}
+
+/// Leaves out the runs of an attempt that was judged again later: one attempt counts once.
+fn without_judged_again(runs: Vec<PastRun>) -> Vec<PastRun> {
+    let attempt = |run: &PastRun| run.record().map(|record| (record.attempt, run.gate.clone()));
+    let again: Vec<bool> = runs
+        .iter()
+        .zip(runs.iter().skip(1))
+        .map(|(run, next)| run.is_attempt() && attempt(run).is_some() && attempt(run) == attempt(next))
+        .collect();
+    runs.into_iter().zip(again.into_iter().chain([false])).filter(|(_, again)| !again).map(|(run, _)| run).collect()
 }
 
 /// The findings that keep a run from passing, each with its check.

@@ -1,35 +1,46 @@
 //! One attempt: the executor runs, and what it did is judged.
 
+use super::evaluator::Evaluated;
 use super::executor::Executed;
-use super::record::AttemptRecord;
-use super::{Driver, repeated};
+use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopRecord};
+use super::{Course, Driver, Spent, repeated, review};
 use crate::config::show_duration;
 use crate::error::Error;
 use crate::event::What;
 use crate::feedback::{self, Round};
-use crate::outcome::Outcome;
+use crate::fix;
+use crate::outcome::{NodeKind, Outcome};
 use crate::plan::Shape;
 use crate::record::{Mark, Record};
 use crate::retry::Past;
-use crate::session::Work;
-use crate::submission::{Claim, Executor, ExecutorEnd, PriorFinding};
+use crate::session::{Request, Work};
+use crate::submission::{Claim, Executor, ExecutorEnd, PriorFinding, ReviewRound};
 use crate::text;
 use crate::verdict::{Class, Level, Status};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
+use std::time::Duration;
 
 /// What became of an attempt.
+#[derive(Default)]
 pub(super) struct Done {
     pub(super) summary: AttemptRecord,
     /// The record of the run of the gate, where there was one.
     pub(super) record: Option<Record>,
+    /// The digest of the work when it was judged.
+    pub(super) tree: Option<String>,
     /// What goes back to the executor.
     pub(super) feedback: String,
     /// Whether the executor used up its turns, so that running it again would not help.
     pub(super) out_of_turns: bool,
-    /// Why nobody can say what was done: the work cannot be compared with its base, or the executor was lost.
-    pub(super) unjudgeable: Option<String>,
+    /// Why nobody can say what was done, as a word and for a person: the work cannot be compared with its base, the executor
+    /// was lost, or the evaluator cannot be believed.
+    pub(super) unjudgeable: Option<(&'static str, String)>,
+    /// The findings, where none of them is for the executor to repair.
+    pub(super) suggestions: Vec<String>,
+    /// All findings that kept it from passing.
+    pub(super) outstanding: Vec<String>,
 }
 
 impl Done {
@@ -39,8 +50,7 @@ impl Done {
 
     /// What the rules about retries know of it.
     pub(super) fn past(&self) -> Past {
-        let status = self.summary.status.or(Some(Status::Fail));
-        Past { status, class: self.summary.class.clone() }
+        past(&self.summary)
     }
 
     /// Why human review is needed whatever the numbers say.
@@ -53,50 +63,131 @@ impl Done {
     }
 }
 
+/// What the rules about retries know of an attempt.
+pub(super) fn past(summary: &AttemptRecord) -> Past {
+    Past { status: summary.status.or(Some(Status::Fail)), class: summary.class.clone() }
+}
+
 impl Driver<'_> {
-    /// Runs the executor, and judges what it did. `before` is the digest of the work before the loop began,
-    /// `earlier` the records of the attempts before this one.
-    pub(super) fn attempt(
-        &self,
-        number: u32,
-        told: &str,
-        before: Option<&str>,
-        earlier: &[(u32, Record)],
-    ) -> Result<Done, Error> {
-        let executed = self.execute(number, told)?;
-        let summary = AttemptRecord { number, executor: executed.run.clone(), ..AttemptRecord::default() };
-        let failed = |class, feedback, unjudgeable| {
-            let failure = repeated::executor_failure(&executed.run.outcome, executed.run.exit_code, &executed.said);
-            let summary = AttemptRecord { class: Some(class), failure, ..summary.clone() };
-            Done { summary, record: None, feedback, out_of_turns: executed.is_out_of_turns(), unjudgeable }
-        };
+    /// Runs the executor, and judges what it did. `course` is what is known from the attempts before, which `record` holds.
+    pub(super) fn attempt(&self, number: u32, course: &Course, record: &LoopRecord) -> Result<Done, Error> {
+        let timeout = self.timeout(record);
+        let executed = self.execute(number, timeout, &course.feedback, &course.fix_tasks)?;
         if let Some(why) = &executed.lost {
-            return Ok(failed(Class::ExecutionFailure, String::new(), Some(format!("the executor: {why}"))));
+            let why = format!("the executor: {why}");
+            return Ok(Done {
+                unjudgeable: Some(("unjudgeable", why)),
+                ..self.not_judged(number, &executed, timeout, None)
+            });
         }
         if !executed.succeeded() {
-            let class = if executed.run.outcome == "timeout" { Class::Timeout } else { Class::ExecutionFailure };
-            let feedback = feedback::of_executor(&executed.run.ending(self.budgets.timeout()), &executed.said);
-            return Ok(failed(class, feedback, None));
+            return Ok(self.not_judged(number, &executed, timeout, None));
         }
-        match self.judge(number, &executed, before, earlier) {
-            Ok(record) => {
-                let passed = record.status == Status::Pass;
-                let summary = AttemptRecord {
-                    run: Some(record.run.clone()),
-                    status: Some(record.status),
-                    class: record.class.clone(),
-                    failure: if passed { String::new() } else { repeated::failure(&record) },
-                    ..summary
-                };
-                let feedback = if passed { String::new() } else { self.difference(number, &record, earlier) };
-                Ok(Done { summary, record: Some(record), feedback, out_of_turns: false, unjudgeable: None })
+        let spent = Spent::of(&record.attempts, record.bounces);
+        let evaluated = self.evaluate(spent.iterations + 1, &executed)?;
+        if let Some(Evaluated { refused: Some((word, why)), run, .. }) = &evaluated {
+            let lost = self.not_judged(number, &executed, timeout, Some(run.clone()));
+            return Ok(Done { unjudgeable: Some((word, why.clone())), ..lost });
+        }
+        let request = self.request_for(number, &executed, evaluated.as_ref(), course, &spent)?;
+        let mut fixed = Vec::new();
+        let mut tree = self.tree();
+        let mut judged = self.judge(request.clone());
+        if let Ok(failed) = &judged
+            && failed.status != Status::Pass
+            && self.budgets.fix.unwrap_or(false)
+        {
+            fixed = self.fix(&request, failed)?;
+            if !fixed.is_empty() {
+                tree = self.tree();
+                judged = self.judge(request);
+            }
+        }
+        match judged {
+            Ok(judged) => {
+                let executor = executed.run.clone();
+                let evaluator = evaluated.map(|evaluated| evaluated.run);
+                let mut done = self.judged(number, executor, evaluator, judged, course, record);
+                (done.summary.fixed, done.tree) = (fixed, tree);
+                Ok(done)
             }
             // The configuration and the base are those of before: it is the work that cannot be judged.
             Err(error) => {
                 let why = format!("the work cannot be judged: {}", text::clean_line(&error.to_string(), 500));
-                Ok(failed(Class::ExecutionFailure, String::new(), Some(why)))
+                let lost = self.not_judged(number, &executed, timeout, evaluated.map(|evaluated| evaluated.run));
+                Ok(Done { unjudgeable: Some(("unjudgeable", why)), ..lost })
             }
         }
+    }
+
+    /// How long the executor may take: longer after it exceeded its time, with what it finished.
+    fn timeout(&self, record: &LoopRecord) -> Duration {
+        let exceeded = record.attempts.iter().filter(|attempt| attempt.executor.outcome == "timeout").count();
+        self.budgets.timeout(u32::try_from(exceeded).unwrap_or(u32::MAX))
+    }
+
+    /// An attempt in which there was nothing to judge.
+    fn not_judged(&self, number: u32, executed: &Executed, timeout: Duration, evaluator: Option<EvaluatorRun>) -> Done {
+        let ExecutorRun { outcome, exit_code, .. } = &executed.run;
+        let class = if outcome == "timeout" { Class::Timeout } else { Class::ExecutionFailure };
+        let failure = repeated::executor_failure(outcome, *exit_code, &executed.said);
+        let feedback = feedback::of_executor(
+            &executed.run.ending(timeout),
+            &executed.said,
+            &Round::only(number, self.budgets.bounces().saturating_add(1)),
+            &class,
+        );
+        let mut summary = AttemptRecord {
+            number,
+            executor: executed.run.clone(),
+            evaluator,
+            class: Some(class),
+            failure,
+            ..AttemptRecord::default()
+        };
+        (summary.tokens, summary.cost) = took(&summary, None);
+        Done { summary, feedback, out_of_turns: executed.is_out_of_turns(), ..Done::default() }
+    }
+
+    /// An attempt that was begun and cut off.
+    pub(super) fn interrupted(&self, number: u32) -> Done {
+        let run = ExecutorRun { outcome: "interrupted".to_owned(), ..ExecutorRun::default() };
+        let executed = Executed { run, said: String::new(), transcript: None, lost: None };
+        let mut done = self.not_judged(number, &executed, Duration::ZERO, None);
+        done.summary.failure.clear();
+        done
+    }
+
+    /// An attempt that the gate judged.
+    pub(super) fn judged(
+        &self,
+        number: u32,
+        executor: ExecutorRun,
+        evaluator: Option<EvaluatorRun>,
+        judged: Record,
+        course: &Course,
+        record: &LoopRecord,
+    ) -> Done {
+        let passed = judged.status == Status::Pass;
+        let reviewed = !review::reviews(&judged).is_empty();
+        let mut summary = AttemptRecord {
+            number,
+            executor,
+            evaluator,
+            run: Some(judged.run.clone()),
+            status: Some(judged.status),
+            class: judged.class.clone(),
+            failure: if passed { String::new() } else { repeated::failure(&judged) },
+            review: if reviewed { Spent::of(&record.attempts, 0).rejections + 1 } else { 0 },
+            ..AttemptRecord::default()
+        };
+        (summary.tokens, summary.cost) = took(&summary, Some(&judged));
+        let feedback = if passed { String::new() } else { self.difference(number, &judged, &course.earlier) };
+        let (mut suggestions, mut outstanding) = (Vec::new(), Vec::new());
+        if !passed {
+            (suggestions, outstanding) = (review::suggestions(&judged), review::outstanding(&judged));
+        }
+        Done { summary, feedback, suggestions, outstanding, record: Some(judged), ..Done::default() }
     }
 
     /// What goes back: what is new, what is still there, and what is resolved.
@@ -106,16 +197,17 @@ impl Driver<'_> {
         feedback::feedback_in(&record.gate, &Round::new(number, allowed, &record.gate, before))
     }
 
-    /// Runs the gate.
-    fn judge(
+    /// What is judged, and by what.
+    fn request_for(
         &self,
         number: u32,
         executed: &Executed,
-        before: Option<&str>,
-        earlier: &[(u32, Record)],
-    ) -> Result<Record, Error> {
+        evaluated: Option<&Evaluated>,
+        course: &Course,
+        spent: &Spent,
+    ) -> Result<Request, Error> {
         let mut request = self.request.clone();
-        if before.is_some() && repeated::tree(&request).as_deref() == before {
+        if course.before.is_some() && self.tree() == course.before {
             request.work = Work::NotDone;
         }
         let reads_claims = self.pinned.plan().checks().any(|check| check.shape == Shape::Submission);
@@ -124,10 +216,14 @@ impl Driver<'_> {
             if let Some(told) = &executed.transcript {
                 request.submission.tool_calls.clone_from(&told.tool_calls);
             }
+            request.submission.evaluator = evaluated.map(|evaluated| evaluated.part.clone());
         }
         request.submission.attempt = self.entries.attempt_number()?.unwrap_or(number);
-        request.submission.prior_findings = prior(earlier);
+        request.submission.prior_findings = prior(&course.earlier);
         request.submission.attempts_allowed = Some(self.budgets.bounces().saturating_add(1));
+        request.submission.review = Some(ReviewRound { number: spent.rejections + 1, allowed: self.budgets.reviews() });
+        // What failed before runs first.
+        request.first = course.earlier.last().map(|(_, record)| failed(record)).unwrap_or_default();
         let name = self.wanted.executor.first().and_then(|program| Path::new(program).file_name());
         request.submission.executor = Executor {
             name: name.map(|name| text::clean_line(&name.to_string_lossy(), 200)),
@@ -136,6 +232,11 @@ impl Driver<'_> {
             ended: Some(ExecutorEnd::Finished),
             ..request.submission.executor
         };
+        Ok(request)
+    }
+
+    /// Runs the gate.
+    fn judge(&self, mut request: Request) -> Result<Record, Error> {
         let (again, pause) = self.rules.infra();
         for _ in 0..again {
             let record = super::wait(self.host.run(request.clone(), self.emitter.forwarding()))?;
@@ -146,10 +247,50 @@ impl Driver<'_> {
             let message = format!("a verifier gave no answer, and is asked again in {}", show_duration(pause));
             let (check, severity) = ("loop".to_owned(), "warn".to_owned());
             self.emitter.emit(What::Logged { check, severity, message });
+            request.first = failed(&record);
             thread::sleep(pause);
         }
         super::wait(self.host.run(request, self.emitter.forwarding()))
     }
+
+    /// Applies the repairs that verifiers offer, where they help, and returns the files.
+    fn fix(&self, request: &Request, failed: &Record) -> Result<Vec<String>, Error> {
+        if !fix::offers(failed) {
+            return Ok(Vec::new());
+        }
+        // Repairs that cannot be tried are none: the work goes back as it is.
+        let Ok(proposal) = fix::propose(self.host, request, &self.pinned, failed.clone()) else {
+            return Ok(Vec::new());
+        };
+        if proposal.files.is_empty() || proposal.write().is_err() {
+            return Ok(Vec::new());
+        }
+        let files: Vec<String> = proposal.files.iter().map(|file| file.path.clone()).collect();
+        self.emitter.emit(What::Fixed { files: files.clone() });
+        Ok(files)
+    }
+}
+
+/// The members that did not pass.
+fn failed(record: &Record) -> BTreeSet<String> {
+    let failed = record.gate.walk().filter(|node| {
+        node.kind == NodeKind::Check
+            && !node.shadow
+            && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error)
+    });
+    failed.map(|node| node.name.clone()).collect()
+}
+
+/// The tokens of an attempt and what they cost, as far as that is told.
+fn took(summary: &AttemptRecord, record: Option<&Record>) -> (Option<u64>, Option<f64>) {
+    let models = || record.into_iter().flat_map(|record| record.gate.walk()).flat_map(|node| &node.models);
+    let executor = &summary.executor;
+    let tokens = [executor.input_tokens, executor.output_tokens, summary.evaluator.as_ref().and_then(|run| run.tokens)];
+    let of_models = models().flat_map(|model| [model.input_tokens, model.output_tokens]);
+    let costs = [executor.cost_usd, summary.evaluator.as_ref().and_then(|run| run.cost_usd)];
+    let sum = |known: Vec<u64>| (!known.is_empty()).then(|| known.into_iter().fold(0, u64::saturating_add));
+    let costs: Vec<f64> = costs.into_iter().chain(models().map(|model| model.cost)).flatten().collect();
+    (sum(tokens.into_iter().chain(of_models).flatten().collect()), (!costs.is_empty()).then(|| costs.iter().sum()))
 }
 
 /// What earlier attempts were found wanting in, each finding once, as it was found last.

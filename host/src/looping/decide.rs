@@ -1,8 +1,8 @@
 //! What follows an attempt: the loop is done, the work goes back, or a budget ends it. Pure.
 
 use super::attempt::Done;
-use super::record::{Ended, State};
-use crate::config::Loop;
+use super::record::{AttemptRecord, Ended, State};
+use crate::config::{Loop, OnReviewLimit, OnSpecFinding};
 use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Facts, Retries, RetryDecision, RetryPolicy};
 use crate::verdict::{Class, Status};
 use std::time::Duration;
@@ -35,71 +35,162 @@ impl Next {
     }
 }
 
+/// What the attempts took so far, the last one included.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    pub(super) bounces: u32,
+    /// How often the work was evaluated.
+    pub(super) iterations: u32,
+    /// How often a reviewer rejected it.
+    pub(super) rejections: u32,
+    pub(super) tokens: u64,
+    pub(super) cost: f64,
+}
+
+impl Spent {
+    pub(super) fn of(attempts: &[AttemptRecord], bounces: u32) -> Self {
+        let count = |wanted: &dyn Fn(&AttemptRecord) -> bool| {
+            u32::try_from(attempts.iter().filter(|attempt| wanted(attempt)).count()).unwrap_or(u32::MAX)
+        };
+        Self {
+            bounces,
+            iterations: count(&|attempt| attempt.evaluator.is_some()),
+            rejections: count(&|attempt| attempt.class == Some(Class::ReviewRejection)),
+            tokens: attempts.iter().filter_map(|attempt| attempt.tokens).fold(0, u64::saturating_add),
+            cost: attempts.iter().filter_map(|attempt| attempt.cost).sum(),
+        }
+    }
+}
+
 /// The budgets. All count the same attempts, and the first that is used up ends the loop.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    bounces: u32,
-    stop_when_unchanged: bool,
+    budgets: Loop,
+    /// Whether the work is evaluated, so that its iterations count.
+    evaluates: bool,
     retry: RetryPolicy,
     escalation: EscalationPolicy,
 }
 
 impl Rules {
     /// Whoever allows more bounces than usual means them to happen: the usual numbers of retries of the same failure
-    /// make room for them. Rejections, time-outs and what verifiers broke keep their own.
-    pub(super) fn new(budgets: &Loop, mut retry: RetryPolicy, mut escalation: EscalationPolicy) -> Self {
+    /// make room for them. Rejections make room only for iterations of reviews and evaluations, time-outs and what
+    /// verifiers broke for nothing.
+    pub(super) fn new(
+        budgets: &Loop,
+        evaluates: bool,
+        mut retry: RetryPolicy,
+        mut escalation: EscalationPolicy,
+    ) -> Self {
         let bounces = budgets.bounces();
-        let usual = RetryPolicy::default();
-        let widened = |rule: &mut Retries, usual: Retries| {
+        let (usual, usual_escalation) = (RetryPolicy::default(), EscalationPolicy::default());
+        let widened = |rule: &mut Retries, usual: Retries, most: u32| {
             if *rule == usual {
-                rule.most = rule.most.max(bounces);
+                rule.most = rule.most.max(most);
             }
         };
-        widened(&mut retry.execution_failure, usual.execution_failure);
-        widened(&mut retry.verify_failure, usual.verify_failure);
-        widened(&mut retry.malformed, usual.malformed);
-        if escalation.same_task == EscalationPolicy::default().same_task {
+        widened(&mut retry.execution_failure, usual.execution_failure, bounces);
+        widened(&mut retry.verify_failure, usual.verify_failure, bounces);
+        widened(&mut retry.malformed, usual.malformed, bounces);
+        let reviews = budgets.review_iterations.max(evaluates.then(|| budgets.iterations())).unwrap_or(0);
+        widened(&mut retry.review_rejection, usual.review_rejection, reviews);
+        if escalation.rejections == usual_escalation.rejections && reviews > 0 {
+            escalation.rejections = escalation.rejections.max(reviews.saturating_add(1));
+        }
+        if escalation.same_task == usual_escalation.same_task {
             escalation.same_task = escalation.same_task.max(bounces.saturating_add(1));
         }
-        Self { bounces, stop_when_unchanged: budgets.stops_when_unchanged(), retry, escalation }
+        Self { budgets: budgets.clone(), evaluates, retry, escalation }
     }
 
-    /// Decides. `bounces` is how often the work was sent back, `last` the digest of what was wrong the last time.
-    pub(super) fn next(&self, done: &Done, facts: &Facts, bounces: u32, last: Option<&str>) -> Next {
-        if let Some(why) = &done.unjudgeable {
-            return Next::End(Ended::escalated(State::Escalated, "unjudgeable", why.clone()));
+    /// Decides. `last` is the digest of what was wrong the last time.
+    pub(super) fn next(&self, done: &Done, facts: &Facts, spent: &Spent, last: Option<&str>) -> Next {
+        if let Some((word, why)) = &done.unjudgeable {
+            return Next::End(Ended::escalated(State::Escalated, word, why.clone()));
         }
         let decision = retry::decide(&self.retry, &self.escalation, facts);
         let failed = |budget, why: String| Next::End(Ended::new(State::VerificationFailed, why, Some(budget)));
-        let escalated = |level, trigger, why| {
+        let escalated = |level, trigger: &str, why| {
             let state = if level == EscalationLevel::Halt { State::Halted } else { State::Escalated };
             Next::End(Ended::escalated(state, trigger, why))
         };
         if done.out_of_turns {
             return failed("turns", "the executor used up its turns before it was done".to_owned());
         }
-        match decision {
+        let ended = match &decision {
             RetryDecision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
-            RetryDecision::Stop { why } => Next::End(Ended::new(State::Blocked, why, None)),
+            RetryDecision::Stop { why } => Next::End(Ended::new(State::Blocked, why.clone(), None)),
             // A person is needed, whatever is left of the budgets.
             RetryDecision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
-                escalated(level, trigger, why)
+                escalated(*level, trigger, why.clone())
             }
             // Nothing that the executor could do about it.
             RetryDecision::Retry { who: Again::Verifier, .. } => {
                 escalated(EscalationLevel::Notify, "infra", "a verifier gave no answer".to_owned())
             }
-            RetryDecision::Escalate { level, trigger, why } if is_infra(done) => escalated(level, trigger, why),
-            _ if bounces >= self.bounces => {
-                let times = if bounces == 1 { "once".to_owned() } else { format!("{bounces} times") };
-                failed("max_bounces", format!("the work was sent back {times}, which is all that is allowed"))
+            RetryDecision::Escalate { level, trigger, why } if is_infra(done) => {
+                escalated(*level, trigger, why.clone())
             }
-            _ if self.stop_when_unchanged && last == Some(done.summary.failure.as_str()) => {
-                failed("stop_when_unchanged", "the attempt failed exactly as the one before it".to_owned())
-            }
-            RetryDecision::Escalate { level, trigger, why } => escalated(level, trigger, why),
-            RetryDecision::Retry { who: Again::Executor, after } => Next::Bounce { wait: after },
+            _ => match self.used_up(done, spent, last) {
+                Some(ended) => Next::End(ended),
+                None => match decision {
+                    RetryDecision::Escalate { level, trigger, why } => escalated(level, trigger, why),
+                    RetryDecision::Retry { after, .. } => return Next::Bounce { wait: after },
+                    RetryDecision::Done | RetryDecision::Stop { .. } => {
+                        failed("none", "nothing is left to do".to_owned())
+                    }
+                },
+            },
+        };
+        ended
+    }
+
+    /// The budget that is used up, and what that means.
+    fn used_up(&self, done: &Done, spent: &Spent, last: Option<&str>) -> Option<Ended> {
+        let failed = |budget: &str, why: String| Some(Ended::new(State::VerificationFailed, why, Some(budget)));
+        let rejected = done.summary.class == Some(Class::ReviewRejection);
+        let iterations = self.budgets.iterations();
+        // An evaluator's rejections are counted by its iterations, where nobody says how many reviews there may be.
+        let usual = if self.evaluates { Loop::ITERATIONS.max(iterations) } else { Loop::ITERATIONS };
+        let reviews = self.budgets.review_iterations.unwrap_or(usual);
+        let limit = self.budgets.on_review_limit.unwrap_or_default();
+        if !done.suggestions.is_empty() {
+            let count = done.suggestions.len();
+            let why =
+                format!("{count} findings are not for the executor: they concern the specification, or need a person");
+            return Some(match self.budgets.on_spec_finding.unwrap_or_default() {
+                OnSpecFinding::Block => Ended::escalated(State::Escalated, "specification", why),
+                OnSpecFinding::Suggest => Ended::with_warnings(why, "on_spec_finding", done.suggestions.clone()),
+            });
         }
+        if self.evaluates && spent.iterations >= iterations {
+            return failed("max_iterations", format!("the work was evaluated {iterations} times without a pass"));
+        }
+        if rejected && spent.rejections >= reviews {
+            let why = format!("a reviewer rejected the work {reviews} times");
+            return match limit {
+                OnReviewLimit::Block => failed("review_iterations", why),
+                OnReviewLimit::Proceed => Some(Ended::with_warnings(why, "on_review_limit", done.outstanding.clone())),
+            };
+        }
+        if let Some(most) = self.budgets.max_tokens.filter(|most| spent.tokens >= *most) {
+            return failed("max_tokens", format!("the attempts took {} tokens of {most}", spent.tokens));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a price of at most a million, in thousandths")]
+        let most_cost = self.budgets.max_cost.map(|most| most as f64 / 1e3);
+        if let Some(most) = most_cost.filter(|most| spent.cost >= *most) {
+            return failed("max_cost", format!("the attempts cost {:.3} of {most:.3}", spent.cost));
+        }
+        if spent.bounces >= self.budgets.bounces() {
+            let times = if spent.bounces == 1 { "once".to_owned() } else { format!("{} times", spent.bounces) };
+            return failed("max_bounces", format!("the work was sent back {times}, which is all that is allowed"));
+        }
+        // What was interrupted failed in no way that could be compared.
+        let failure = Some(done.summary.failure.as_str()).filter(|failure| !failure.is_empty());
+        if self.budgets.stops_when_unchanged() && failure.is_some() && last == failure {
+            return failed("stop_when_unchanged", "the attempt failed exactly as the one before it".to_owned());
+        }
+        None
     }
 
     /// How often, and after which time, a verifier that gave no answer is asked again.
@@ -114,24 +205,27 @@ fn is_infra(done: &Done) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::AttemptRecord;
+    use super::super::record::EvaluatorRun;
     use super::*;
     use crate::retry::Past;
 
     fn done(status: Option<Status>, class: Option<Class>, failure: &str) -> Done {
         let summary = AttemptRecord { status, class, failure: failure.to_owned(), ..AttemptRecord::default() };
-        Done { summary, record: None, feedback: String::new(), out_of_turns: false, unjudgeable: None }
+        Done { summary, ..Done::default() }
     }
 
     /// What follows attempts that failed in these ways, each for a reason of its own, and how often they were sent back.
-    fn after(budgets: &Loop, classes: &[Class]) -> (u32, Ended) {
-        let rules = Rules::new(budgets, RetryPolicy::default(), EscalationPolicy::default());
+    fn after(rules: &Rules, classes: &[Class]) -> (u32, Ended) {
         let mut past = Vec::new();
+        let mut attempts = Vec::new();
         for (bounces, class) in (0..).zip(classes) {
             past.push(Past::failed(class.clone()));
             let facts = Facts { attempts: past.clone(), ..Facts::default() };
-            let done = done(Some(Status::Fail), Some(class.clone()), &bounces.to_string());
-            if let Next::End(ended) = rules.next(&done, &facts, bounces, None) {
+            let mut done = done(Some(Status::Fail), Some(class.clone()), &bounces.to_string());
+            done.summary.evaluator = rules.evaluates.then(EvaluatorRun::default);
+            (done.summary.tokens, done.summary.cost) = (Some(100), Some(0.5));
+            attempts.push(done.summary.clone());
+            if let Next::End(ended) = rules.next(&done, &facts, &Spent::of(&attempts, bounces), None) {
                 return (bounces, ended);
             }
         }
@@ -142,18 +236,37 @@ mod tests {
     fn the_first_budget_that_is_used_up_ends_the_loop() {
         let of = |bounces| Loop { max_bounces: Some(bounces), ..Loop::default() };
         let many = |class: Class| vec![class; 12];
-        for (budgets, classes, bounces, state, budget) in [
-            (Loop::default(), many(Class::VerifyFailure), 2, State::VerificationFailed, Some("max_bounces")),
-            (of(0), many(Class::VerifyFailure), 0, State::VerificationFailed, Some("max_bounces")),
-            (of(9), many(Class::VerifyFailure), 9, State::VerificationFailed, Some("max_bounces")),
-            (of(9), many(Class::ExecutionFailure), 9, State::VerificationFailed, Some("max_bounces")),
+        let reviews = |reviews, bounces| Loop { review_iterations: reviews, max_bounces: bounces, ..Loop::default() };
+        let (failed, escalated) = (State::VerificationFailed, State::Escalated);
+        for (budgets, evaluates, classes, bounces, state, budget) in [
+            (Loop::default(), false, many(Class::VerifyFailure), 2, failed, Some("max_bounces")),
+            (of(0), false, many(Class::VerifyFailure), 0, failed, Some("max_bounces")),
+            (of(9), false, many(Class::VerifyFailure), 9, failed, Some("max_bounces")),
+            (of(9), false, many(Class::ExecutionFailure), 9, failed, Some("max_bounces")),
             // Rejections and time-outs keep their own numbers.
-            (of(9), many(Class::ReviewRejection), 1, State::Escalated, Some("rejections")),
-            (of(9), many(Class::Timeout), 1, State::Escalated, Some("timeouts")),
-            (of(1), many(Class::ReviewRejection), 1, State::VerificationFailed, Some("max_bounces")),
-            (of(9), vec![Class::VerifyFailure, Class::Blocked], 1, State::Blocked, None),
+            (of(9), false, many(Class::ReviewRejection), 1, escalated, Some("rejections")),
+            (of(9), false, many(Class::Timeout), 1, escalated, Some("timeouts")),
+            (of(1), false, many(Class::ReviewRejection), 1, failed, Some("max_bounces")),
+            (of(9), false, vec![Class::VerifyFailure, Class::Blocked], 1, State::Blocked, None),
+            // Reviews and evaluations are counted apart.
+            (reviews(Some(3), None), false, many(Class::ReviewRejection), 2, failed, Some("review_iterations")),
+            (reviews(Some(5), None), false, many(Class::ReviewRejection), 4, failed, Some("review_iterations")),
+            (reviews(Some(5), Some(1)), false, many(Class::ReviewRejection), 1, failed, Some("max_bounces")),
+            (Loop::default(), true, many(Class::ReviewRejection), 2, failed, Some("max_iterations")),
+            (of(9), true, many(Class::VerifyFailure), 2, failed, Some("max_iterations")),
+            (
+                Loop { max_iterations: Some(5), ..Loop::default() },
+                true,
+                many(Class::ReviewRejection),
+                4,
+                failed,
+                Some("max_iterations"),
+            ),
+            (Loop { max_tokens: Some(200), ..of(9) }, false, many(Class::VerifyFailure), 1, failed, Some("max_tokens")),
+            (Loop { max_cost: Some(1_400), ..of(9) }, false, many(Class::VerifyFailure), 2, failed, Some("max_cost")),
         ] {
-            let (times, ended) = after(&budgets, &classes);
+            let rules = Rules::new(&budgets, evaluates, RetryPolicy::default(), EscalationPolicy::default());
+            let (times, ended) = after(&rules, &classes);
             assert_eq!(
                 (times, ended.state, ended.budget.as_deref()),
                 (bounces, state, budget),
@@ -163,11 +276,52 @@ mod tests {
     }
 
     #[test]
+    fn it_proceeds_without_a_pass_only_where_a_setting_says_so() {
+        let rules = |budgets: &Loop| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
+        let facts = Facts { attempts: vec![Past::failed(Class::ReviewRejection)], ..Facts::default() };
+        let rejected = || Done {
+            outstanding: vec!["no error handling".to_owned()],
+            ..done(Some(Status::Fail), Some(Class::ReviewRejection), "f")
+        };
+        let end = |budgets: &Loop, done: &Done, facts: &Facts| match rules(budgets).next(
+            done,
+            facts,
+            &Spent { rejections: 3, ..Spent::default() },
+            None,
+        ) {
+            Next::End(ended) => (ended.state, ended.budget.unwrap_or_default(), ended.warnings),
+            Next::Bounce { .. } => panic!("it goes back"),
+        };
+        let proceed = Loop { on_review_limit: Some(OnReviewLimit::Proceed), ..Loop::default() };
+        let suggest = Loop { on_spec_finding: Some(OnSpecFinding::Suggest), ..Loop::default() };
+        let none = Vec::<String>::new();
+        assert_eq!(
+            end(&Loop::default(), &rejected(), &facts),
+            (State::VerificationFailed, "review_iterations".to_owned(), none.clone())
+        );
+        let warnings = vec!["no error handling".to_owned()];
+        assert_eq!(end(&proceed, &rejected(), &facts), (State::Completed, "on_review_limit".to_owned(), warnings));
+        let unclear = Done { suggestions: vec!["unclear".to_owned()], ..rejected() };
+        assert_eq!(
+            end(&Loop::default(), &unclear, &facts),
+            (State::Escalated, "specification".to_owned(), none.clone())
+        );
+        assert_eq!(
+            end(&suggest, &unclear, &facts),
+            (State::Completed, "on_spec_finding".to_owned(), vec!["unclear".to_owned()])
+        );
+        // A person outranks every setting.
+        let person = Facts { needs_person: Some("policy".to_owned()), ..facts };
+        assert_eq!(end(&suggest, &unclear, &person), (State::Escalated, "needs-person".to_owned(), none.clone()));
+        assert_eq!(end(&proceed, &rejected(), &person), (State::Escalated, "needs-person".to_owned(), none));
+    }
+
+    #[test]
     fn nothing_but_a_pass_completes() {
-        let rules = Rules::new(&Loop::default(), RetryPolicy::default(), EscalationPolicy::default());
+        let rules = Rules::new(&Loop::default(), false, RetryPolicy::default(), EscalationPolicy::default());
         let decide = |status: Option<Status>, past: Past, person: Option<&str>, last| {
             let facts = Facts { attempts: vec![past], needs_person: person.map(str::to_owned), ..Facts::default() };
-            rules.next(&done(status, None, "same"), &facts, 0, last)
+            rules.next(&done(status, None, "same"), &facts, &Spent::default(), last)
         };
         let state = |next: Next| match next {
             Next::End(ended) => Some(ended.state),
@@ -184,7 +338,7 @@ mod tests {
         }
         // What a verifier broke is not for the executor to repair.
         assert_eq!(state(decide(Some(Status::Error), past(Some(Status::Error)), None, None)), Some(State::Escalated));
-        let lost = Done { unjudgeable: Some("gone".to_owned()), ..done(None, None, "") };
-        assert_eq!(state(rules.next(&lost, &Facts::default(), 0, None)), Some(State::Escalated));
+        let lost = Done { unjudgeable: Some(("unjudgeable", "gone".to_owned())), ..done(None, None, "") };
+        assert_eq!(state(rules.next(&lost, &Facts::default(), &Spent::default(), None)), Some(State::Escalated));
     }
 }

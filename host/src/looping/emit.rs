@@ -44,16 +44,18 @@ impl Emitter {
 
     pub(super) fn emit(&self, what: What) {
         let mut counts = self.counts();
-        if let What::Bounce { number, .. } = &what {
-            counts.bounces = *number;
+        match &what {
+            What::Bounce { number, .. } => counts.bounces = *number,
+            What::LoopResumed { attempts, bounces } => (counts.attempt, counts.bounces) = (*attempts, *bounces),
+            _ => {}
         }
         self.tell(&mut counts, self.id.clone(), what);
     }
 
     pub(super) fn escalation(&self, ended: &Ended) {
-        if let Some(trigger) = ended.trigger {
+        if let Some(trigger) = &ended.trigger {
             let level = if ended.state == State::Halted { "halt" } else { "notify" };
-            let (trigger, why) = (trigger.to_owned(), ended.why.clone());
+            let (trigger, why) = (trigger.clone(), ended.why.clone());
             self.emit(What::Escalation { level: level.to_owned(), trigger, why });
         }
     }
@@ -78,8 +80,12 @@ impl Emitter {
         let emitter = Arc::clone(self);
         move |event: &Event| {
             let mut counts = emitter.counts();
+            // A loop within a loop counts its own attempts.
+            counts.attempt = event.attempt.unwrap_or(counts.attempt);
             emitter.tell(&mut counts, event.run.clone(), event.what.clone());
-            if let What::CheckEnded { path, kind: NodeKind::Check, outcome, reason, findings, .. } = &event.what {
+            if event.of_loop.is_none()
+                && let What::CheckEnded { path, kind: NodeKind::Check, outcome, reason, findings, .. } = &event.what
+            {
                 let check = path.rsplit('/').next().unwrap_or(path).to_owned();
                 let (outcome, reason, findings) = (*outcome, reason.clone(), *findings);
                 emitter.tell(&mut counts, event.run.clone(), What::Verification { check, outcome, reason, findings });

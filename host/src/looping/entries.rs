@@ -1,17 +1,19 @@
 //! What a loop leaves in the ledger: its beginning and its end, every attempt, every bounce, and who is needed.
 
 use super::attempt::Done;
-use super::record::{AttemptRecord, Ended, ExecutorRun, LoopRecord, State};
+use super::record::{AttemptRecord, Ended, EvaluatorRun, ExecutorRun, LoopRecord, State};
 use crate::error::Error;
 use crate::ledger::body::{Attempt, Bounce, CutOff, Ended as StepEnded, Escalation, Process, Started};
 use crate::ledger::history::{self, TaskHistory};
 use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, NewEntry, Project};
 use crate::plan::Plan;
+use crate::record::Record;
 use crate::retry::{Facts, Past};
 use crate::session::Request;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An escalation, and the ledger that it was recorded in.
@@ -19,18 +21,20 @@ type Asked = (Arc<dyn Ledger>, Entry);
 
 const LOOP: &str = "loop";
 const EXECUTOR: &str = "executor";
+const EVALUATOR: &str = "evaluator";
 
 /// The entries of one loop. Without a ledger, nothing is kept, and nothing is known.
 #[derive(Clone, Debug)]
 pub(super) struct LoopEntries {
-    kept: Option<(Arc<dyn Ledger>, Project)>,
+    pub(super) kept: Option<(Arc<dyn Ledger>, Project)>,
     labels: Labels,
+    folder: PathBuf,
 }
 
 impl LoopEntries {
     pub(super) fn new(ledger: Option<Arc<dyn Ledger>>, request: &Request, plan: &Plan) -> Result<Self, Error> {
         let kept = match ledger {
-            Some(ledger) => Some((ledger, Project::of(&request.folder)?)),
+            Some(ledger) => Some((ledger, Project::of(&request.folder, &request.environment)?)),
             None => None,
         };
         let task = request.submission.task.as_ref();
@@ -42,7 +46,8 @@ impl LoopEntries {
             plan: plan.digest(),
             ..Labels::default()
         };
-        Ok(Self { kept, labels })
+        let folder = request.folder.canonicalize().unwrap_or_else(|_| request.folder.clone());
+        Ok(Self { kept, labels, folder })
     }
 
     fn note(&self, kind: EntryKind, status: &str, class: &str, body: &impl Serialize) -> Result<(), Error> {
@@ -66,10 +71,16 @@ impl LoopEntries {
         }))
     }
 
-    pub(super) fn begin(&self, record: &LoopRecord) -> Result<(), Error> {
-        let started = Started { step: LOOP.to_owned(), process: Process::this(), ..Started::default() };
-        self.note(EntryKind::StepStarted, "", "", &started)?;
+    /// Notes that a loop begins, with everything that it takes to resume it.
+    pub(super) fn begin(&self, record: &LoopRecord, arguments: &[String], before: Option<&str>) -> Result<(), Error> {
+        self.resume()?;
         let details = [
+            ("arguments", json!(arguments)),
+            ("folder", json!(self.folder)),
+            ("before", json!(before)),
+            ("plan", json!(record.plan)),
+            ("started", json!(record.started)),
+            ("task", json!(self.labels.task)),
             ("loop", json!(record.id)),
             ("base", json!(record.base)),
             ("executor", json!(record.executor)),
@@ -78,6 +89,43 @@ impl LoopEntries {
         ];
         let details: BTreeMap<String, _> = details.map(|(name, value)| (name.to_owned(), value)).into();
         let note = crate::ledger::body::Note { text: "a loop began".to_owned(), details, ..Default::default() };
+        self.note(EntryKind::Note, "", "", &note)
+    }
+
+    /// Notes that this process runs the loop.
+    pub(super) fn resume(&self) -> Result<(), Error> {
+        let started = Started { step: LOOP.to_owned(), process: Process::this(), ..Started::default() };
+        self.note(EntryKind::StepStarted, "", "", &started)
+    }
+
+    pub(super) fn evaluator_started(&self, iteration: u32) -> Result<(), Error> {
+        let started = Started {
+            step: EVALUATOR.to_owned(),
+            attempt: Some(iteration),
+            process: Process::this(),
+            ..Started::default()
+        };
+        self.note(EntryKind::StepStarted, "", "", &started)
+    }
+
+    pub(super) fn evaluator_ended(&self, run: &EvaluatorRun) -> Result<(), Error> {
+        let details = BTreeMap::from([("run".to_owned(), json!(run))]);
+        let (step, outcome, duration_ms) = (EVALUATOR.to_owned(), run.outcome.clone(), run.duration_ms);
+        self.note(EntryKind::StepEnded, &run.outcome, "", &StepEnded { step, outcome, duration_ms, details })
+    }
+
+    /// Stores the record of a run that was judged elsewhere, on the same bytes.
+    pub(super) fn run(&self, record: &Record) -> Result<(), Error> {
+        let Some((ledger, project)) = &self.kept else { return Ok(()) };
+        ledger.append(project, vec![NewEntry::run(record, &self.labels.session)?], Durability::Power)?;
+        Ok(())
+    }
+
+    /// Notes which commit the work became.
+    pub(super) fn commit(&self, commit: &str) -> Result<(), Error> {
+        let details = BTreeMap::from([("commit".to_owned(), json!(commit))]);
+        let note =
+            crate::ledger::body::Note { text: "the work was committed".to_owned(), details, ..Default::default() };
         self.note(EntryKind::Note, "", "", &note)
     }
 
@@ -92,8 +140,8 @@ impl LoopEntries {
     }
 
     pub(super) fn executor_ended(&self, run: &ExecutorRun) -> Result<(), Error> {
-        let details =
-            BTreeMap::from([("exit_code".to_owned(), json!(run.exit_code)), ("signal".to_owned(), json!(run.signal))]);
+        let details = [("exit_code", json!(run.exit_code)), ("signal", json!(run.signal)), ("run", json!(run))];
+        let details = details.map(|(name, value)| (name.to_owned(), value)).into();
         let (step, outcome) = (EXECUTOR.to_owned(), run.outcome.clone());
         self.note(
             EntryKind::StepEnded,
@@ -103,9 +151,18 @@ impl LoopEntries {
         )
     }
 
-    pub(super) fn attempt(&self, attempt: &AttemptRecord, bounces: u32) -> Result<(), Error> {
+    /// Notes an attempt and what follows from it.
+    pub(super) fn attempt(
+        &self,
+        attempt: &AttemptRecord,
+        bounces: u32,
+        feedback: &str,
+        ended: Option<&Ended>,
+    ) -> Result<(), Error> {
         let (number, next, why) = (attempt.number, attempt.next.clone(), attempt.why.clone());
-        let body = Attempt { number, allowed: Some(bounces.saturating_add(1)), next, why };
+        let details = [("attempt", json!(attempt)), ("feedback", json!(feedback)), ("ended", json!(ended))];
+        let details = details.map(|(name, value)| (name.to_owned(), value)).into();
+        let body = Attempt { number, allowed: Some(bounces.saturating_add(1)), next, why, details };
         let status = attempt.status.map_or("fail", |status| status.as_str());
         self.note(EntryKind::Attempt, status, attempt.class_word(), &body)
     }
@@ -117,18 +174,18 @@ impl LoopEntries {
 
     /// That a person is needed, where one is.
     pub(super) fn escalation(&self, ended: &Ended) -> Result<Option<Asked>, Error> {
-        let (Some(trigger), Some((ledger, project))) = (ended.trigger, &self.kept) else { return Ok(None) };
+        let (Some(trigger), Some((ledger, project))) = (ended.trigger.as_ref(), &self.kept) else { return Ok(None) };
         // The run that led to it may have said so already: a person is asked once.
         let is_same = |waiting: &history::Waiting| {
             let labels = &waiting.entry.labels;
-            labels.session == self.labels.session && waiting.escalation.trigger == trigger
+            labels.session == self.labels.session && waiting.escalation.trigger == *trigger
         };
         if history::waiting(ledger.as_ref(), project)?.iter().any(is_same) {
             return Ok(None);
         }
         let level = if ended.state == State::Halted { "halt" } else { "notify" };
         let offers = ["retry", "skip", "investigate"].map(str::to_owned).to_vec();
-        let body = Escalation { level: level.to_owned(), trigger: trigger.to_owned(), why: ended.why.clone(), offers };
+        let body = Escalation { level: level.to_owned(), trigger: trigger.clone(), why: ended.why.clone(), offers };
         let entry = NewEntry::new(EntryKind::Escalation, self.labels.clone(), &body)?;
         Ok(Some((Arc::clone(ledger), ledger.append_one(project, entry)?)))
     }
@@ -156,14 +213,19 @@ impl LoopEntries {
         self.note(EntryKind::CutOff, State::Interrupted.as_str(), "", &body)
     }
 
-    /// The attempts at the task before this loop, since it last passed or a person answered.
-    pub(super) fn past(&self) -> Result<Vec<Past>, Error> {
+    /// The attempts at the task before this loop, which began with this entry, since it last passed or a person answered.
+    pub(super) fn past(&self, began: u64) -> Result<Vec<Past>, Error> {
         let Some(history) = self.history()? else { return Ok(Vec::new()) };
         let past = |run: &history::PastRun| Past {
             status: run.record().map(|record| record.status),
             class: run.record().and_then(|record| record.class.clone()),
         };
-        Ok(history.runs.iter().filter(|run| run.ending != history::Ending::Running).map(past).collect())
+        Ok(history
+            .runs
+            .iter()
+            .filter(|run| run.seq < began && run.ending != history::Ending::Running)
+            .map(past)
+            .collect())
     }
 
     /// Which attempt at the task the next run is, where the ledger knows the task.

@@ -12,6 +12,7 @@ use crate::verdict::ErrorKind;
 use parking_lot::Mutex;
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The most bytes of its output that are its claim: the end.
 const MAX_CLAIM: usize = 64 << 10;
@@ -40,8 +41,15 @@ impl Executed {
 }
 
 impl Driver<'_> {
-    /// Runs the executor once, with this feedback; empty at the first attempt.
-    pub(super) fn execute(&self, number: u32, feedback: &str) -> Result<Executed, Error> {
+    /// Runs the executor once, for at most this time, with this feedback and these tasks that repair what a reviewer found;
+    /// both empty at the first attempt.
+    pub(super) fn execute(
+        &self,
+        number: u32,
+        timeout: Duration,
+        feedback: &str,
+        fix_tasks: &str,
+    ) -> Result<Executed, Error> {
         let cannot = |error: std::io::Error| Error::host("cannot write the feedback for the executor").because(error);
         let folder = Temporary::new(Purpose::Feedback).map_err(cannot)?;
         let file = folder.path().join("feedback.txt");
@@ -54,6 +62,7 @@ impl Driver<'_> {
         let asked = asked.cloned().unwrap_or_default();
         environment.set("GATE_TASK", &asked);
         environment.set("GATE_TASK_ID", task.map(|task| task.id.clone()).unwrap_or_default());
+        environment.set("GATE_FIX_TASK", fix_tasks);
         environment.set("GATE_FEEDBACK", feedback);
         environment.set("GATE_FEEDBACK_FILE", &file);
         let program = Supervised {
@@ -61,7 +70,7 @@ impl Driver<'_> {
             folder: self.request.folder.clone(),
             environment,
             stdin: self.wanted.feedback_on_stdin.then(|| feedback.as_bytes().to_vec()),
-            timeout: self.budgets.timeout(),
+            timeout,
             keep_terminal: self.wanted.keep_terminal,
         };
         self.entries.executor_started(number)?;

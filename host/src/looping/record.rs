@@ -104,6 +104,18 @@ pub struct LoopRecord {
     pub bounces_allowed: u32,
     /// The attempts, in order.
     pub attempts: Vec<AttemptRecord>,
+    /// What must be known besides, where it completed without a pass of everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// How often it was resumed after it was cut off.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumed: u32,
+    /// The commit of the work, with `--commit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// With `--runs`, the independent loops that were compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<IndependentRun>,
     /// The record of the last run of the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<Record>,
@@ -128,9 +140,73 @@ impl Default for LoopRecord {
             bounces: 0,
             bounces_allowed: 0,
             attempts: Vec::new(),
+            warnings: Vec::new(),
+            resumed: 0,
+            commit: None,
+            runs: Vec::new(),
             record: None,
         }
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl LoopRecord {
+    /// Whether the gate passed and nothing must be known besides: only then is the work committed.
+    pub fn is_unmarked_pass(&self) -> bool {
+        let passed =
+            self.record.as_ref().is_some_and(|record| record.status == Status::Pass && record.marks.is_empty());
+        let replayed = self.attempts.iter().filter_map(|attempt| attempt.evaluator.as_ref()).any(|run| run.replayed);
+        self.state == State::Completed && passed && self.warnings.is_empty() && !replayed
+    }
+}
+
+/// One of several independent loops over the same task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct IndependentRun {
+    /// The identifier of its loop.
+    pub id: String,
+    /// How it ended.
+    pub state: State,
+    /// How many attempts it took.
+    pub attempts: u32,
+    /// The digest of what it made of the work; nothing where that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+}
+
+/// One run of an evaluator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct EvaluatorRun {
+    /// `success`, `failure`, `timeout`, `killed`, `no-verdict`, `not-started`, `evaluator.wrote` or `evaluator.session`.
+    pub outcome: String,
+    /// Its exit code; none for a signal or a timeout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How long it took.
+    pub duration_ms: f64,
+    /// How it was confined: `landlock` or `namespaces`.
+    pub sandbox: String,
+    /// The model, as the transcript has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session, as the transcript has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The tokens that it read and wrote, as the transcript has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What it cost in US dollars, as the transcript has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Whether it was recorded in another loop.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
 /// One attempt.
@@ -153,6 +229,24 @@ pub struct AttemptRecord {
     /// The digest of what was wrong: two attempts with the same one failed alike.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub failure: String,
+    /// What became of the evaluator, where one is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluator: Option<EvaluatorRun>,
+    /// Which review of the work it was, from 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub review: u32,
+    /// The files to which repairs of verifiers were applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fixed: Vec<String>,
+    /// The tasks that repair what a reviewer found, as blocks of a plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fix_tasks: Vec<String>,
+    /// The tokens of the executor, the evaluator and the models of the gate, as far as they are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What those cost, as far as it is told and prices are configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// What was done next: `done`, `retry`, `escalate` or `stop`.
     pub next: String,
     /// Why.
@@ -171,7 +265,7 @@ impl AttemptRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ExecutorRun {
-    /// `success`, `failure`, `timeout`, `killed`, `out-of-turns`, `not-started` or `lost`.
+    /// `success`, `failure`, `timeout`, `killed`, `out-of-turns`, `not-started`, `lost` or `interrupted`.
     pub outcome: String,
     /// Its exit code; none for a signal or a timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,6 +301,7 @@ impl ExecutorRun {
     /// How it ended, in words.
     pub(super) fn ending(&self, limit: Duration) -> String {
         match (self.outcome.as_str(), self.exit_code, self.signal) {
+            ("interrupted", ..) => "was interrupted".to_owned(),
             ("out-of-turns", ..) => "used up its turns before it was done".to_owned(),
             (_, Some(0), _) => "ended before it was done, as its transcript says".to_owned(),
             ("timeout", ..) => format!("did not end within {}", crate::config::show_duration(limit)),
@@ -218,23 +313,31 @@ impl ExecutorRun {
 }
 
 /// The end of a loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Ended {
     pub(super) state: State,
     pub(super) why: String,
     pub(super) budget: Option<String>,
-    /// What needs human review, as a word, where something does.
-    pub(super) trigger: Option<&'static str>,
+    /// What asks for a person, as a word, where something does.
+    pub(super) trigger: Option<String>,
+    /// What must be known besides, where it completed without a pass of everything.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Ended {
     pub(super) fn new(state: State, why: impl Into<String>, budget: Option<&str>) -> Self {
-        Self { state, why: why.into(), budget: budget.map(str::to_owned), trigger: None }
+        Self { state, why: why.into(), budget: budget.map(str::to_owned), ..Self::default() }
     }
 
     /// A person is needed.
-    pub(super) fn escalated(state: State, trigger: &'static str, why: impl Into<String>) -> Self {
-        Self { trigger: Some(trigger), ..Self::new(state, why, Some(trigger)) }
+    pub(super) fn escalated(state: State, trigger: &str, why: impl Into<String>) -> Self {
+        Self { trigger: Some(trigger.to_owned()), ..Self::new(state, why, Some(trigger)) }
+    }
+
+    /// It completes without a pass of everything, because a setting says so.
+    pub(super) fn with_warnings(why: impl Into<String>, by: &str, warnings: Vec<String>) -> Self {
+        Self { warnings, ..Self::new(State::Completed, why, Some(by)) }
     }
 }
 

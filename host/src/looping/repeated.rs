@@ -1,36 +1,48 @@
 //! Whether something was done, and whether an attempt failed exactly as the one before it.
 
-use crate::changes::{self, Needs};
+use crate::changes::{self, Needs, Selection};
 use crate::ledger::history::failure_digest;
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;
-use crate::session::Request;
 use crate::submission::ChangeKind;
 use crate::text::hex;
 use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The most bytes of a file that are looked at.
 const MAX_READ: u64 = 256 << 20;
 
-/// The digest of everything that differs from the base. `None` where it cannot be told, which counts as something done.
-pub(super) fn tree(request: &Request) -> Option<String> {
-    let found = changes::collect(&request.folder, &request.selection, Needs::default()).ok()?;
-    let mut tree = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        tree.update((bytes.len() as u64).to_le_bytes());
-        tree.update(bytes);
-    };
-    for change in &found.changes {
-        part(change.path.as_bytes());
-        if change.kind == ChangeKind::Deleted {
-            part(b"deleted");
+/// The digest of everything that differs from the base, but for files that the loop writes itself. `None` where it cannot be
+/// told, which counts as something done.
+pub(super) fn tree(
+    folder: &Path,
+    selection: &Selection,
+    own: &BTreeSet<String>,
+    environment: &Environment,
+) -> Option<String> {
+    let found = changes::collect(folder, selection, Needs::default(), environment).ok()?;
+    // A rename is told of stored files only: it counts as what it is made of.
+    let mut entries: BTreeMap<&str, (&str, Vec<u8>)> = BTreeMap::new();
+    for change in found.changes.iter().filter(|change| !own.contains(&change.path)) {
+        if let Some(old) = change.old_path.as_deref() {
+            entries.entry(old).or_insert(("deleted", Vec::new()));
+        }
+        let entry = if change.kind == ChangeKind::Deleted {
+            ("deleted", Vec::new())
         } else if let Ok(target) = found.workspace.link_target(&change.path) {
-            part(b"link");
-            part(target.as_bytes());
+            ("link", target.into_bytes())
         } else {
             let (bytes, executable) = found.workspace.read_with_mode(&change.path, MAX_READ).ok()?;
-            part(if executable { b"program" } else { b"file" });
-            part(&Sha256::digest(&bytes));
+            (if executable { "program" } else { "file" }, Sha256::digest(&bytes).to_vec())
+        };
+        entries.insert(&change.path, entry);
+    }
+    let mut tree = Sha256::new();
+    for (path, (kind, content)) in entries {
+        for part in [path.as_bytes(), kind.as_bytes(), &content] {
+            tree.update((part.len() as u64).to_le_bytes());
+            tree.update(part);
         }
     }
     Some(hex(&tree.finalize()))

@@ -76,6 +76,7 @@ mod tests {
             duration: Duration::ZERO,
             sandbox: Sandbox::None,
             advice: None,
+            rewrites: Vec::new(),
             replayed: false,
             on_base: false,
         })

@@ -9,11 +9,13 @@ use crate::submission::Executor;
 
 /// Whether the model of this name must not be asked about the work of this executor.
 pub(super) fn refused(model: &Model, name: Option<&str>, executor: &Executor) -> bool {
-    let same = |name: &str, other: &str| {
-        let (name, other) = (bare(name), bare(other));
-        !name.is_empty() && name == other
-    };
-    model.distinct && name.zip(executor.model.as_deref()).is_some_and(|(name, other)| same(name, other))
+    model.distinct && name.zip(executor.model.as_deref()).is_some_and(|(name, other)| is_same(name, other))
+}
+
+/// Whether two names stand for the same model.
+pub(super) fn is_same(name: &str, other: &str) -> bool {
+    let (name, other) = (bare(name), bare(other));
+    !name.is_empty() && name == other
 }
 
 /// A name without who serves it (`anthropic/…`), which copy (`:tag`, `@date`) and of what day (`-20260101`, `-latest`).

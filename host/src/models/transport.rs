@@ -72,6 +72,28 @@ pub(super) async fn ask(
     Exchange { came, attempts }
 }
 
+/// Send an empty question, which no server answers and which costs nothing, to learn whether there is a server that takes
+/// the key. Blocks.
+pub(super) fn reach(environment: &Environment, model: &Model, within: Duration) -> Result<(), NoAnswer> {
+    let key = Key::of(model, environment)?;
+    let headers = headers(model, key.as_ref());
+    let request = Request { url: url(model), headers, body: b"{}".to_vec(), timeout: within, limit: MAX_BODY };
+    let sent = http::send(&Client::default().agent(), request);
+    let sent = match &key {
+        Some(key) => key.taken_out(sent),
+        None => sent,
+    };
+    // It understood that there is no question in it.
+    if matches!(&sent, Ok(response) if matches!(response.status, 400 | 422)) {
+        return Ok(());
+    }
+    match understood(model, sent, within, MAX_BODY) {
+        Understood::Done(Ok(_) | Err(NoAnswer::Malformed(_))) => Ok(()),
+        Understood::Done(Err(why)) => Err(why),
+        Understood::Again(why, _) => Err(NoAnswer::Unreachable(why)),
+    }
+}
+
 /// What to make of what came back.
 enum Understood {
     Done(Result<Reply, NoAnswer>),

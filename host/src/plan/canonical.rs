@@ -5,53 +5,65 @@
 
 use serde_json::Value;
 
-/// Writes a value without spaces and with the keys of every object in the order of their bytes.
+/// The largest whole number that every reader of JSON understands alike: RFC 8785 writes numbers as doubles.
+const MAX_EXACT: u64 = (1 << 53) - 1;
+
+/// Writes a value as canonical JSON (RFC 8785). A value with a whole number that a double cannot hold has no such form: it is
+/// written with all digits, so that no two values are written alike.
 pub fn canonical(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &mut text);
-    text
+    if !is_exact(value) {
+        return value.to_string();
+    }
+    // It fails for keys that are not text and numbers that are not finite. A value has neither.
+    serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
-fn write(value: &Value, text: &mut String) {
+/// Whether every whole number of a value is one that canonical JSON can write.
+fn is_exact(value: &Value) -> bool {
     match value {
-        Value::Array(values) => {
-            text.push('[');
-            for (index, value) in values.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write(value, text);
-            }
-            text.push(']');
+        Value::Number(number) if number.is_f64() => true,
+        Value::Number(number) => {
+            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            size.is_some_and(|size| size <= MAX_EXACT)
         }
-        Value::Object(entries) => {
-            // The order that the map happens to have depends on features of serde_json that any crate can switch on.
-            let mut entries: Vec<_> = entries.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            text.push('{');
-            for (index, (key, value)) in entries.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write(&Value::from(key.as_str()), text);
-                text.push(':');
-                write(value, text);
-            }
-            text.push('}');
-        }
-        plain => text.push_str(&plain.to_string()),
+        Value::Array(values) => values.iter().all(is_exact),
+        Value::Object(entries) => entries.values().all(is_exact),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
-    fn keys_are_ordered_and_nothing_is_between() {
-        let value: Value =
-            serde_json::from_str(r#"{ "b": [1, 2.5, null], "a": { "é": "\n\"", "d": true } }"#).expect("JSON");
-        assert_eq!(canonical(&value), r#"{"a":{"d":true,"é":"\n\""},"b":[1,2.5,null]}"#);
+    fn it_is_that_of_rfc_8785() {
+        // The example of its section 3.2.3, and keys that differ in UTF-8 and UTF-16 order.
+        let value: Value = serde_json::from_str(
+            r#"{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+                "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/", "literals": [null, true, false]}"#,
+        )
+        .expect("JSON");
+        let expected = "{\"literals\":[null,true,false],\"numbers\":[333333333.3333333,1e+30,4.5,0.002,1e-27],\
+                        \"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}";
+        assert_eq!(canonical(&value), expected);
+        assert_eq!(canonical(&json!({ "\u{fb33}": 1, "\u{1f600}": 2 })), "{\"\u{1f600}\":2,\"\u{fb33}\":1}");
+        assert_eq!(canonical(&json!({ "b": [1.0, 2.5], "a": {} })), r#"{"a":{},"b":[1,2.5]}"#);
+    }
+
+    #[test]
+    fn numbers_that_readers_would_round_are_not_exact() {
+        for (value, exact) in [
+            (json!(9_007_199_254_740_991_u64), true),
+            (json!(9_007_199_254_740_992_u64), false),
+            (json!({ "a": [-9_007_199_254_740_992_i64] }), false),
+            (json!(u64::MAX), false),
+            (json!(1e300), true),
+            (json!({ "a": [1, "x", null, true] }), true),
+        ] {
+            assert_eq!(is_exact(&value), exact, "{value}");
+        }
     }
 
     #[test]

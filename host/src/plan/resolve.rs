@@ -27,6 +27,8 @@ pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> 
         format: FORMAT,
         deadline: config.deadline,
         require_trusted: config.require_trusted,
+        files: config.files.clone(),
+        exclude: config.exclude.clone(),
         root,
         commands: BTreeMap::new(),
         models: BTreeMap::new(),
@@ -199,7 +201,8 @@ impl Resolving<'_> {
             self.problems.push(self.config.places.problem(&format!("check.{}", check.name), message));
             return None;
         }
-        if shape == Shape::Submission {
+        let runs_commands = check.grants.iter().any(|grant| matches!(grant, Grant::Command(_)));
+        if shape == Shape::Submission && !runs_commands {
             self.refuse_files(member, check);
         }
         // On the base, everything is run once more.
@@ -227,6 +230,7 @@ impl Resolving<'_> {
             min_confidence: inherited.min_confidence,
             escalate_below: inherited.escalate_below,
             on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
+            working_tree: verifier.working_tree,
             red_green: check.red_green,
             reads: if shape == Shape::Submission { verifier.reads } else { Reads::NONE },
         })

@@ -156,26 +156,31 @@ impl Lines<'_> {
         let counts = if counts.is_empty() { "no checks".to_owned() } else { counts.join(", ") };
         let files = if record.files == 1 { "1 file".to_owned() } else { format!("{} files", record.files) };
         let time = duration(record.duration);
-        writeln!(self.out, "gate {}: {word} ({counts}; {files}; {time})", gate.name)?;
+        let nothing = if gate.nothing_to_check { ", nothing to check" } else { "" };
+        writeln!(self.out, "gate {}: {word}{nothing} ({counts}; {files}; {time})", gate.name)?;
         if let Some(failure) = gate.verdict.as_ref().and_then(|verdict| verdict.error.as_ref())
             && gate.kind != NodeKind::Check
         {
             self.failure(2, failure)?;
         }
-        if !gate.reason.is_empty() {
+        if !gate.reason.is_empty() && !gate.nothing_to_check {
             self.text(2, &gate.reason)?;
         }
         if gate.escalated {
             self.text(2, "needs human review")?;
         }
         for (mark, text) in [
-            (Mark::Replayed, "the answers of models were replayed from a recording"),
-            (Mark::LeftOut, "a check was excluded by a flag"),
-            (Mark::AuthorsWord, "a check was skipped or satisfied because the submission says so"),
+            (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
+            (Mark::AuthorsWord, "rests on the author's word: a check was skipped because the submission says so"),
         ] {
             if record.marks.contains(&mark) {
                 self.text(2, text)?;
             }
+        }
+        let left_out = gate.walk().filter(|node| node.skipped == Some(SkipReason::LeftOut));
+        let left_out: Vec<&str> = left_out.map(|node| node.name.as_str()).collect();
+        if !left_out.is_empty() {
+            self.text(2, &format!("rests on a relaxation: {} left out by a flag", left_out.join(", ")))?;
         }
         if self.style.verbose && !record.unjudged.is_empty() {
             self.text(2, "not judged:")?;
@@ -218,6 +223,9 @@ fn detail(node: &Node, verbose: bool) -> String {
         (Some(1), Outcome::Pass) => parts.push("1 file".to_owned()),
         (Some(files), Outcome::Pass) => parts.push(format!("{files} files")),
         _ => {}
+    }
+    if verbose && node.started.is_some() {
+        parts.push(duration(node.duration));
     }
     if verbose && node.cached() > 0 {
         parts.push(format!("{} cached", node.cached()));

@@ -76,7 +76,7 @@ pub(super) struct Work {
     pub(super) grants: Grants,
     /// Loaded when it is first needed: what was passed before needs none.
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
-    pub(super) cached: Option<CachedPasses>,
+    pub(super) cached: Option<Arc<CachedPasses>>,
     pub(super) contents: Arc<Contents>,
     pub(super) settings: String,
     pub(super) limits: crate::limits::Limits,

@@ -7,6 +7,8 @@
 use crate::changes::{self, Stored};
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::Command;
+use crate::environment::Environment;
+use crate::environment::Environment;
 use crate::plan;
 use crate::submission::Submission;
 use crate::verdict::{Class, Failure, Finding, Level, Status, Verdict};
@@ -23,6 +25,8 @@ pub struct Base {
     pub repository: PathBuf,
     /// The commit, in full.
     pub commit: String,
+    /// What git is run with.
+    pub environment: Environment,
 }
 
 /// Run on the base what passed on the work. Returns what was run there, and the verdict of the check.
@@ -122,7 +126,7 @@ fn first(path: &str) -> Option<String> {
 
 /// The files of the base in a folder, and the command as it is to be run there.
 fn prepare(base: &Base, mut command: Command, changed: &BTreeSet<String>) -> io::Result<(Stored, Command)> {
-    let stored = changes::checkout(&base.repository, &base.commit).map_err(io::Error::other)?;
+    let stored = changes::checkout(&base.repository, &base.commit, &base.environment).map_err(io::Error::other)?;
     let written: BTreeSet<String> = command.write.iter().filter_map(|path| first(path)).collect();
     for entry in std::fs::read_dir(&base.repository)? {
         let name = entry?.file_name();

@@ -1,7 +1,8 @@
-//! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `host/build.rs`.
+//! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `bundled/`.
 
 use super::{ComponentType, Description, Rule};
 use crate::verdict::Level;
+use std::sync::OnceLock;
 
 /// One bundled verifier.
 #[derive(Debug)]
@@ -10,14 +11,43 @@ pub struct Bundled {
     pub name: &'static str,
     /// The component's digest.
     pub digest: &'static str,
-    /// The component.
-    pub wasm: &'static [u8],
-    /// Machine code for it, compiled by the settings of `runtime/config.rs`.
-    pub(super) compiled: &'static [u8],
+    wasm: &'static Packed,
+    /// Machine code for it, compiled by the settings of `runtime/config.rs`; empty where the build had no compiler for it.
+    code: &'static Packed,
     /// What it says of itself, asked when it was built, so that a run need not load what it does not use.
     description: Text,
     imports: &'static [&'static str],
     exports: &'static [&'static str],
+}
+
+/// Bytes as `bundled/` compresses them: their length, and a deflate stream.
+#[derive(Debug)]
+struct Packed {
+    packed: &'static [u8],
+    /// Kept where somebody borrows them.
+    unpacked: OnceLock<Vec<u8>>,
+}
+
+impl Packed {
+    #[cfg_attr(not(feature = "bundled"), expect(dead_code, reason = "nothing is packed"))]
+    const fn new(packed: &'static [u8]) -> Self {
+        Self { packed, unpacked: OnceLock::new() }
+    }
+
+    /// The bytes. What this program carries is what its build packed: were it not, there would be no bytes, and so no
+    /// verifier.
+    #[cfg(feature = "bundled")]
+    fn unpack(&self) -> Vec<u8> {
+        let Some((length, stream)) = self.packed.split_first_chunk() else { return Vec::new() };
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or_default();
+        let unpacked = miniz_oxide::inflate::decompress_to_vec_with_limit(stream, length).unwrap_or_default();
+        if unpacked.len() == length { unpacked } else { Vec::new() }
+    }
+
+    #[cfg(not(feature = "bundled"))]
+    fn unpack(&self) -> Vec<u8> {
+        self.packed.to_vec()
+    }
 }
 
 #[derive(Debug)]
@@ -31,9 +61,24 @@ struct Text {
 }
 
 impl Bundled {
+    /// The component.
+    pub fn wasm(&self) -> &[u8] {
+        self.wasm.unpacked.get_or_init(|| self.wasm.unpack())
+    }
+
+    /// Machine code for it; empty where there is none.
+    pub(super) fn code(&self) -> Vec<u8> {
+        self.code.unpack()
+    }
+
     /// Its imports and exports.
     pub fn component_type(&self) -> ComponentType {
         ComponentType::new(self.imports, self.exports)
+    }
+
+    /// Whether it is about what is not committed, whatever is judged: of two commits, or of named files, it would see nothing.
+    pub(crate) fn is_about_the_working_tree(&self) -> bool {
+        self.name == "clean-tree"
     }
 
     /// What it says of itself.
@@ -50,7 +95,7 @@ impl Bundled {
     }
 }
 
-/// A rule as `host/build.rs` stores it: code, level, summary, help, address.
+/// A rule as `bundled/` stores it: code, level, summary, help, address.
 fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> Rule {
     let level = match level {
         "warning" => Level::Warning,

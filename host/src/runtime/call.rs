@@ -82,6 +82,7 @@ fn rule(rule: about::Rule) -> Rule {
 
 /// What came of one call.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CallResult {
     /// The verdict; an error is one too.
     pub verdict: Verdict,
@@ -99,6 +100,7 @@ pub struct CallResult {
 
 /// What a call used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Used {
     /// Bytes of all its linear memories together, at the end, which is the most: they do not shrink.
     pub memory: usize,

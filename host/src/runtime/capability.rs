@@ -106,7 +106,22 @@ impl ReadFiles for Workspace {
 
 impl RunCommands for Commands {
     fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>> {
-        Box::pin(async move { Self::run(self, name, Vec::new()).await.map(|ran| vec![ran]) })
+        Box::pin(self.run_for(name, &[]))
+    }
+}
+
+/// Commands that are handed the files of one check.
+#[derive(Debug)]
+pub struct CommandsFor {
+    /// The commands.
+    pub commands: Arc<Commands>,
+    /// The files.
+    pub files: Vec<String>,
+}
+
+impl RunCommands for CommandsFor {
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>> {
+        Box::pin(self.commands.run_for(name, &self.files))
     }
 }
 

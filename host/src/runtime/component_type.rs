@@ -2,6 +2,7 @@
 
 use super::capability::{Capability, Grants};
 use super::wasi;
+use crate::config::Grant;
 use crate::plan::Shape;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
@@ -181,6 +182,13 @@ impl ComponentType {
         self.imports.iter().try_for_each(|import| permit(import, grants))
     }
 
+    /// Whether it could use a grant at all.
+    pub fn uses(&self, grant: &Grant) -> bool {
+        let only = Grants::from_iter([grant.clone()]);
+        let wanted = self.imports.iter().map(|import| Name::new(import)).filter(|name| name.package == PACKAGE);
+        wanted.filter_map(|name| Capability::of_interface(name.interface)).any(|wanted| wanted.is_granted(&only))
+    }
+
     /// Every import for which it would be refused.
     pub(super) fn refusals(&self, grants: &Grants) -> Vec<Failure> {
         self.imports.iter().filter_map(|import| permit(import, grants).err()).collect()
@@ -265,12 +273,13 @@ mod tests {
         importing("gatehost:verifier/workspace@0.1.0").permit(&Grants::from_iter([Grant::Workspace])).expect("granted");
     }
 
+    #[cfg(feature = "bundled")]
     #[test]
     fn what_is_cut_off_has_no_anatomy() {
         let whole = crate::runtime::BUNDLED.iter().find(|bundled| bundled.name == "command").expect("bundled");
-        assert_eq!(ComponentType::read(whole.wasm), Some(whole.component_type()));
-        for length in [whole.wasm.len() / 2, whole.wasm.len() - 1, 20] {
-            assert_eq!(ComponentType::read(&whole.wasm[..length]), None, "the first {length} bytes");
+        assert_eq!(ComponentType::read(whole.wasm()), Some(whole.component_type()));
+        for length in [whole.wasm().len() / 2, whole.wasm().len() - 1, 20] {
+            assert_eq!(ComponentType::read(&whole.wasm()[..length]), None, "the first {length} bytes");
         }
     }
 

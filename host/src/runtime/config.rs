@@ -1,8 +1,9 @@
 //! The engine's settings: what decides how guests are compiled, and so what precompiled code must agree on.
 //!
-//! `host/build.rs` includes this file too, so that the bundled verifiers are compiled ahead by the same settings that
+//! `bundled/src/lib.rs` includes this file too, so that the bundled verifiers are compiled ahead by the same settings that
 //! run them. It must use nothing but wasmtime.
 
+use std::env;
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 /// How many component instances may live at the same time. More calls than this wait for a place.
@@ -21,10 +22,14 @@ const TABLES_PER_COMPONENT: u32 = 8;
 ///   and panics without. A guest's own modules may not use them: `scan` refuses that.
 /// - Guests are interrupted by epochs; NaNs are canonical, so that floating point is the same everywhere.
 /// - Code is compiled for the baseline of the architecture, so that what was built on one machine runs on another.
-pub(crate) fn config() -> wasmtime::Result<Config> {
+/// - Code carries neither a map to the places in the component nor tables for native debuggers: nobody reads them, and they
+///   are an eighth of it.
+pub(crate) fn config(target: &str) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     config
-        .target(TARGET)?
+        .target(target)?
+        .generate_address_map(false)
+        .native_unwind_info(false)
         .epoch_interruption(true)
         .concurrency_support(false)
         .wasm_memory64(false)
@@ -38,14 +43,22 @@ pub(crate) fn config() -> wasmtime::Result<Config> {
     Ok(config)
 }
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-const TARGET: &str = "x86_64-unknown-linux-gnu";
-#[cfg(all(target_arch = "aarch64", target_os = "linux"))]
-const TARGET: &str = "aarch64-unknown-linux-gnu";
-#[cfg(all(target_arch = "x86_64", target_os = "macos"))]
-const TARGET: &str = "x86_64-apple-darwin";
-#[cfg(all(target_arch = "aarch64", target_os = "macos"))]
-const TARGET: &str = "aarch64-apple-darwin";
+/// What this program runs on.
+pub(crate) const TARGET: &str = match triple(env::consts::ARCH, env::consts::OS) {
+    Some(triple) => triple,
+    None => panic!("this architecture or operating system is not supported"),
+};
+
+/// The targets that verifiers can be compiled for, by the names of the architecture and of the operating system.
+pub(crate) const fn triple(arch: &str, os: &str) -> Option<&'static str> {
+    match (arch.as_bytes(), os.as_bytes()) {
+        (b"x86_64", b"linux") => Some("x86_64-unknown-linux-gnu"),
+        (b"aarch64", b"linux") => Some("aarch64-unknown-linux-gnu"),
+        (b"x86_64", b"macos") => Some("x86_64-apple-darwin"),
+        (b"aarch64", b"macos") => Some("aarch64-apple-darwin"),
+        _ => None,
+    }
+}
 
 /// The same settings with a pool of [`SLOTS`] places for instances.
 ///

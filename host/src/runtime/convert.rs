@@ -408,7 +408,7 @@ fn finding(finding: Finding) -> types::Finding {
     }
 }
 
-fn edit(edit: Edit) -> types::Edit {
+pub(super) fn edit(edit: Edit) -> types::Edit {
     types::Edit {
         start_line: edit.start_line,
         start_column: edit.start_column,

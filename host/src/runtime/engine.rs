@@ -17,7 +17,7 @@ pub(super) fn start(metered: bool) -> wasmtime::Result<Engine> {
 }
 
 fn settings(metered: bool) -> wasmtime::Result<Config> {
-    let mut config = config::config()?;
+    let mut config = config::config(config::TARGET)?;
     config.consume_fuel(metered);
     Ok(config)
 }

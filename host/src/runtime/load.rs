@@ -121,11 +121,11 @@ impl Runtime {
     fn find_or_compile(&self, source: &Source) -> Result<(Component, Code), Failure> {
         if let Some(bundled) = source.as_bundled() {
             #[expect(unsafe_code, reason = "machine code that this program's own build made")]
-            // SAFETY: `build.rs` made these bytes with `Engine::precompile_component`, and they are part of this program.
-            if let Ok(component) = unsafe { Component::deserialize(&self.engine, bundled.compiled) } {
+            // SAFETY: `bundled/` made these bytes with `Engine::precompile_component`, and they are part of this program.
+            if let Ok(component) = unsafe { Component::deserialize(&self.engine, bundled.code()) } {
                 return Ok((component, Code::Bundled));
             }
-            // Built on a machine of another kind: as any other component.
+            // There is none, or this engine counts instructions: as any other component.
         }
         if let Some(component) = self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
             return Ok((component, Code::Cached));

@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn the_bundled_verifiers_are_far_below_every_limit() {
         for bundled in bundled::ALL {
-            let mut parts = Parts { bytes: bundled.wasm, ..Parts::default() };
-            for payload in Parser::new(0).parse_all(bundled.wasm) {
+            let mut parts = Parts { bytes: bundled.wasm(), ..Parts::default() };
+            for payload in Parser::new(0).parse_all(bundled.wasm()) {
                 parts.add(&payload.expect("valid")).expect("within the limits");
             }
-            let adapters = adapters::micros(bundled.wasm, Validator::new_with_features(features()));
+            let adapters = adapters::micros(bundled.wasm(), Validator::new_with_features(features()));
             for (what, found, most, margin) in [
                 ("items", parts.items, MAX_ITEMS, 100),
                 ("expanded items", parts.largest, MAX_EXPANDED_ITEMS, 1_000),

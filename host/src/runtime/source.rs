@@ -66,6 +66,11 @@ impl Source {
             source.must_be(&format!("sha256:{hex}"))?;
             return Ok(source);
         }
+        if name.contains("://") {
+            let hint = "download it, check it, and name its path with the digest: `./NAME.wasm@sha256:HEX`";
+            let message = format!("`{name}` is an address, and verifiers are not fetched");
+            return Err(Failure::new(ErrorKind::LoadUnreadable, message).hint(hint));
+        }
         match bundled::find(name) {
             Some(bundled) => Ok(Self::bundled(bundled)),
             None if name.contains(['/', '.']) => Self::from_file_called(&folder.join(name), name),
@@ -105,7 +110,7 @@ impl Source {
     /// The bytes of the component.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Bundled(bundled) => bundled.wasm,
+            Bytes::Bundled(bundled) => bundled.wasm(),
             Bytes::Read(bytes) => bytes,
         }
     }

@@ -1,6 +1,7 @@
 //! Which commit holds what a run passed: noted once, when it is seen.
 
 use crate::changes::Selection;
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
@@ -8,7 +9,13 @@ use crate::verdict::Status;
 use std::path::Path;
 
 /// Note the commit `head` where it holds what the last pass of the project judged, on the same base.
-pub(super) fn note_last(ledger: &dyn Ledger, project: &Project, folder: &Path, head: &str) -> Result<(), Error> {
+pub(super) fn note_last(
+    ledger: &dyn Ledger,
+    project: &Project,
+    folder: &Path,
+    head: &str,
+    environment: &Environment,
+) -> Result<(), Error> {
     let passed = Filter {
         status: Some(Status::Pass.as_str().to_owned()),
         last: Some(1),
@@ -21,7 +28,7 @@ pub(super) fn note_last(ledger: &dyn Ledger, project: &Project, folder: &Path, h
     }
     // The first commit has none before it; and what cannot be compared is not what was passed.
     let changes = Selection::Between { from: format!("{head}^"), to: head.to_owned() };
-    let Ok((tree, base)) = super::digest_of(folder, &changes) else { return Ok(()) };
+    let Ok((tree, base)) = super::digest_of(folder, &changes, environment) else { return Ok(()) };
     if (&tree, &base) == (&record.tree, &record.base) {
         note(ledger, &entry, head)?;
     }

@@ -49,6 +49,7 @@ pub enum Policy {
 
 /// Who chose a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PolicyOrigin {
     /// The caller named it, or it is in the folder itself.
     File,
@@ -116,7 +117,7 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
             let folder = path.parent().unwrap_or(&request.folder).to_owned();
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
-        Policy::Commit(name) => trusted::find(&request.folder, name),
+        Policy::Commit(name) => trusted::find(&request.folder, name, &request.environment),
         Policy::Command(argv) => Ok(Found {
             config: config::of_command(argv),
             name: "the command line".to_owned(),
@@ -131,7 +132,7 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
 }
 
 fn nearest(folder: &Path, environment: &Environment) -> Result<Found, Error> {
-    let Some(Entry { path, above, owner }) = nearest_entry(folder)? else {
+    let Some(Entry { path, above, owner }) = nearest_entry(folder, environment)? else {
         let config = config::of_verifiers(&default_verifiers(), &serde_json::json!({}), &[]).named("default");
         let (name, origin) = ("the default gate".to_owned(), PolicyOrigin::Default);
         return Ok(Found { config, name, path: None, folder: folder.to_owned(), origin, digest: None, trusted: None });
@@ -196,11 +197,12 @@ struct Entry {
 
 /// `gate.toml` in the folder, or else above it in its repository. Outside of one, what is above may be anybody's. Whatever
 /// has the name is the one, so that none is passed over for a weaker gate because it cannot be read.
-fn nearest_entry(folder: &Path) -> Result<Option<Entry>, Error> {
+fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Entry>, Error> {
     let real = folder
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
-    let root = changes::repository(&real)?.filter(|root| real.starts_with(root)).unwrap_or_else(|| real.clone());
+    let root =
+        changes::repository(&real, environment)?.filter(|root| real.starts_with(root)).unwrap_or_else(|| real.clone());
     for (above, folder) in real.ancestors().take_while(|folder| folder.starts_with(&root)).enumerate() {
         let path = folder.join(FILE);
         match path.symlink_metadata() {

@@ -22,6 +22,7 @@ const STEP: &str = "gate";
 
 /// Where runs are recorded.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum LedgerUse {
     /// Nowhere: the record is the caller's alone.
     #[default]
@@ -68,7 +69,7 @@ impl Recorder {
         session: String,
     ) -> Result<Option<Self>, Error> {
         let Some(ledger) = to.open(environment)? else { return Ok(None) };
-        let project = Project::of(folder)?;
+        let project = Project::of(folder, environment)?;
         let depends_on = Vec::new();
         Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))
     }
@@ -88,8 +89,8 @@ impl Recorder {
     }
 
     /// Note the last commit where it holds what the last pass judged.
-    pub(super) fn note_commit(&self, folder: &Path, head: &str) -> Result<(), Error> {
-        commits::note_last(&*self.ledger, &self.project, folder, head)
+    pub(super) fn note_commit(&self, folder: &Path, head: &str, environment: &Environment) -> Result<(), Error> {
+        commits::note_last(&*self.ledger, &self.project, folder, head, environment)
     }
 
     /// Note that the run begins. From here on it counts as an attempt, whatever becomes of it. Where it `takes_time`, its steps

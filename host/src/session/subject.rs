@@ -1,7 +1,10 @@
 //! What is judged: what was said of the work, of what changed in it.
 
 use crate::changes::{self, Changes};
+use crate::config::FileSet;
+use crate::error::{Error, Kind};
 use crate::outcome::{Node, NodeKind};
+use crate::plan::Plan;
 use crate::record::Unjudged;
 use crate::runner::Subject;
 use crate::submission::{ChangeKind, Submission};
@@ -33,7 +36,8 @@ pub(super) fn of(found: &Changes, mut said: Submission) -> Subject {
     let paths: BTreeSet<&str> = changes::present(&said.changes).chain(besides).collect();
     let paths = paths.into_iter().map(str::to_owned).collect();
     let (looks, is_copy) = (found.looks.clone(), found.is_copy());
-    Subject { paths, submission: said, workspace: Arc::clone(&found.workspace), looks, is_copy }
+    let workspace = Arc::clone(&found.workspace);
+    Subject { paths, submission: said, workspace, uncommitted: None, looks, is_copy }
 }
 
 /// The paths that changed, if that is known: git knows it even where nothing changed.
@@ -86,27 +90,87 @@ fn mode_of(workspace: &Workspace, path: &str) -> &'static str {
     mode(workspace.is_executable(path).unwrap_or(false))
 }
 
-/// The files that no check judged, each with the reason.
-pub(super) fn unjudged(gate: &Node, paths: &[String]) -> Vec<Unjudged> {
-    let mut reasons: BTreeMap<&str, Option<String>> = BTreeMap::new();
+/// The files that no check judged, and those that a check had and did not judge, each with the reason.
+pub(super) fn unjudged(gate: &Node, paths: &[String], left_out: &[String]) -> Vec<Unjudged> {
+    let mut seen: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for check in gate.walk().filter(|node| node.kind == NodeKind::Check) {
         for file in check.files.iter().flatten() {
-            let judged = matches!(file.status, Status::Pass | Status::Fail);
-            let entry = reasons.entry(&file.path).or_insert_with(|| Some(String::new()));
-            match entry {
-                Some(_) if judged => *entry = None,
-                Some(reason) if reason.is_empty() => {
-                    let why = if file.reason.is_empty() { file.status.as_str() } else { &file.reason };
-                    *reason = format!("{}: {why}", check.name);
-                }
-                _ => {}
+            let reasons = seen.entry(&file.path).or_default();
+            if !matches!(file.status, Status::Pass | Status::Fail) {
+                let why = if file.reason.is_empty() { file.status.as_str() } else { &file.reason };
+                reasons.push(format!("{}: {why}", check.name));
             }
         }
     }
-    let unmatched = || Some("no check selects it".to_owned());
+    let unmatched = || vec!["no check matches it".to_owned()];
     let of = |path: &String| {
-        let reason = reasons.get(path.as_str()).cloned().unwrap_or_else(unmatched)?;
-        Some(Unjudged { path: path.clone(), reason })
+        let reasons = seen.get(path.as_str()).cloned().unwrap_or_else(unmatched);
+        reasons.into_iter().map(|reason| Unjudged { path: path.clone(), reason }).collect::<Vec<_>>()
     };
-    paths.iter().filter_map(of).collect()
+    let by_configuration = |path: &String| Unjudged {
+        path: path.clone(),
+        reason: "left out by `files` or `exclude` of the file".to_owned(),
+    };
+    let mut all: Vec<Unjudged> = paths.iter().flat_map(of).chain(left_out.iter().map(by_configuration)).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all
+}
+
+/// Take out of a subject the files that the configuration leaves out as a whole, and return them.
+pub(super) fn leave_out(subject: &mut Subject, plan: &Plan) -> Result<Vec<String>, Error> {
+    if plan.files.is_empty() && plan.exclude.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kept = looked_at(plan)?;
+    let (paths, left_out) = mem::take(&mut subject.paths).into_iter().partition(|path| kept.contains(path));
+    subject.paths = paths;
+    Ok(left_out)
+}
+
+/// The files that checks of files look at, whatever they are for.
+pub(super) fn looked_at(plan: &Plan) -> Result<FileSet, Error> {
+    FileSet::new(&plan.files, &plan.exclude).map_err(|error| Error::new(Kind::Configuration, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{JudgedFile, Outcome};
+
+    fn check(name: &str, files: &[(&str, Status, &str)]) -> Node {
+        let file = |(path, status, reason): &(&str, Status, &str)| JudgedFile {
+            path: (*path).to_owned(),
+            digest: String::new(),
+            status: *status,
+            cached: false,
+            reason: (*reason).to_owned(),
+        };
+        let mut node = Node::new(name, NodeKind::Check, Outcome::Pass);
+        node.files = Some(files.iter().map(file).collect());
+        node
+    }
+
+    #[test]
+    fn every_file_that_somebody_did_not_judge_is_listed() {
+        let mut gate = Node::new("g", NodeKind::All, Outcome::Pass);
+        gate.children = vec![
+            check("sql", &[("a.sql", Status::Abstain, "unknown dialect"), ("b.sql", Status::Pass, "")]),
+            check("all", &[("a.sql", Status::Pass, ""), ("b.sql", Status::Fail, ""), ("c", Status::Error, "fs: gone")]),
+            check("yaml", &[("t.yaml", Status::NotApplicable, "a template")]),
+        ];
+        let paths: Vec<String> = ["a.sql", "b.sql", "c", "d", "t.yaml"].map(str::to_owned).into();
+        let left_out = ["b/vendored".to_owned()];
+        let listed = unjudged(&gate, &paths, &left_out);
+        let listed: Vec<String> = listed.iter().map(|file| format!("{} ({})", file.path, file.reason)).collect();
+        assert_eq!(
+            listed,
+            [
+                "a.sql (sql: unknown dialect)",
+                "b/vendored (left out by `files` or `exclude` of the file)",
+                "c (all: fs: gone)",
+                "d (no check matches it)",
+                "t.yaml (yaml: a template)",
+            ]
+        );
+    }
 }

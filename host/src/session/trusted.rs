@@ -11,6 +11,7 @@ use super::Request;
 use super::policy::{Found, Policy, PolicyOrigin, written};
 use crate::changes::{self, Changes, SameFiles, Selection, Stored};
 use crate::config::{self, Config, FileSet};
+use crate::environment::Environment;
 use crate::error::{Error, Kind};
 use crate::fingerprint;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
@@ -50,11 +51,13 @@ struct Places {
 
 impl Places {
     /// Nothing where the folder is in no repository.
-    fn of(folder: &Path) -> Result<Option<Self>, Error> {
+    fn of(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let real = folder.canonicalize().map_err(|error| {
             Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
         })?;
-        let Some(root) = changes::repository(&real)?.filter(|root| real.starts_with(root)) else { return Ok(None) };
+        let Some(root) = changes::repository(&real, environment)?.filter(|root| real.starts_with(root)) else {
+            return Ok(None);
+        };
         let inside = |folder: &Path| folder.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned);
         let folders = real.ancestors().take_while(|folder| folder.starts_with(&root)).filter_map(inside).collect();
         Ok(Some(Self { root, folders }))
@@ -85,6 +88,7 @@ pub(super) struct Comparison {
     file: Option<PathBuf>,
     /// The paths that the configuration of the work names, as it names them.
     names: Vec<String>,
+    environment: Environment,
 }
 
 impl Comparison {
@@ -95,17 +99,18 @@ impl Comparison {
             selection: request.selection.clone(),
             file: found.path.clone(),
             names: names(&found.config),
+            environment: request.environment.clone(),
         })
     }
 
     /// Look at the commit. This blocks.
     pub(super) fn standing(&self) -> Result<Standing, Error> {
-        let Some(places) = Places::of(&self.folder)? else { return Ok(Standing::New) };
+        let Some(places) = Places::of(&self.folder, &self.environment)? else { return Ok(Standing::New) };
         let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
         let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
         let mut paths = places.candidates();
         paths.extend(self.names.iter().filter_map(|name| normal(nearest?, name)));
-        let known = match changes::same_files(&places.root, &self.selection, &paths) {
+        let known = match changes::same_files(&places.root, &self.selection, &paths, &self.environment) {
             // Files that are named need no git, and so no base.
             Err(changes::Error::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
             known => known?,
@@ -123,24 +128,29 @@ impl Comparison {
 }
 
 /// The configuration that counts, where that of the work stands so to that of the base.
-pub(super) fn settle(mut found: Found, standing: Standing, folder: &Path) -> Result<Found, Error> {
+pub(super) fn settle(
+    mut found: Found,
+    standing: Standing,
+    folder: &Path,
+    environment: &Environment,
+) -> Result<Found, Error> {
     match standing {
         Standing::New => Ok(found),
         Standing::Same(trusted) => {
             found.trusted = Some(trusted);
             Ok(found)
         }
-        Standing::Other(commit) => find(folder, &commit),
+        Standing::Other(commit) => find(folder, &commit, environment),
     }
 }
 
 /// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
-pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
+pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Result<Found, Error> {
     let no_repository = || Error::usage("`--policy-from` needs a git repository");
-    let places = Places::of(folder)?.ok_or_else(no_repository)?;
+    let places = Places::of(folder, environment)?.ok_or_else(no_repository)?;
     let root = &places.root;
     let mut paths = places.candidates();
-    let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect())?;
+    let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect(), environment)?;
     let there = |folder: &&String| stored.path().join(join(folder, FILE)).symlink_metadata().is_ok();
     let nearest = places.folders.iter().find(there);
     let shown = clean_line(name, 200);
@@ -156,7 +166,7 @@ pub(super) fn find(folder: &Path, name: &str) -> Result<Found, Error> {
     let bytes = super::policy::read_named(&stored.path().join(&file), &title)?;
     let config = config::parse(&bytes).map_err(|problems| Error::configuration(&title, &problems))?;
     paths.extend(names(&config).iter().filter_map(|name| normal(within, name)));
-    let stored = changes::stored(root, stored.commit(), &paths.iter().map(String::as_str).collect())?;
+    let stored = changes::stored(root, stored.commit(), &paths.iter().map(String::as_str).collect(), environment)?;
     for path in &paths {
         add_new(&root.join(path), &stored.path().join(path)).map_err(|error| {
             Error::host(format_args!("cannot read `{}` as a part of the configuration", clean_line(path, 200)))
@@ -242,6 +252,7 @@ impl Found {
         changes: &Changes,
         folder: &Path,
         selection: &Selection,
+        environment: &Environment,
     ) -> Result<Vec<String>, Error> {
         let Some(trusted) = &self.trusted else { return Ok(Vec::new()) };
         let protected = FileSet::new(&self.config.protected, &[]);
@@ -269,8 +280,10 @@ impl Found {
             Selection::Between { to, .. } => Selection::Between { from: trusted.commit.clone(), to: to.clone() },
             _ => Selection::Since(trusted.commit.clone()),
         };
-        let root = folder.canonicalize().ok().map(|real| changes::repository(&real)).transpose()?.flatten();
-        Ok(touched(&changes::collect(root.as_deref().unwrap_or(folder), &selection, changes::Needs::default())?))
+        let root =
+            folder.canonicalize().ok().map(|real| changes::repository(&real, environment)).transpose()?.flatten();
+        let root = root.as_deref().unwrap_or(folder);
+        Ok(touched(&changes::collect(root, &selection, changes::Needs::default(), environment)?))
     }
 }
 

@@ -2,6 +2,7 @@
 //! tasks that wait for each other.
 
 use super::PlannedTask;
+use crate::submission::Task;
 use crate::text::clean_line;
 use crate::verdict::Level;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,9 +42,15 @@ const VAGUE: [&str; 14] = [
 /// Programs that end with 0 whatever the work is.
 const VACUOUS: [&str; 9] = ["echo", "printf", "true", ":", "cat", "ls", "pwd", "sleep", "head"];
 
-/// Looks for what is wrong with the tasks of a plan.
-pub fn check(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
+/// Words behind a file that say that it is there already.
+const EXISTING: [&str; 6] = ["(modif", "(updat", "(edit", "(exist", "(extend", "(chang"];
+
+/// Looks for what is wrong with the tasks of a plan. `exists` tells whether a file is there before the work starts.
+pub fn check(tasks: &[PlannedTask], exists: impl Fn(&str) -> bool) -> Vec<PlanProblem> {
     let mut problems = Vec::new();
+    let listed: BTreeSet<&str> =
+        tasks.iter().flat_map(|planned| &planned.task.files).map(|file| file.trim_start_matches("./")).collect();
+    let mut made: BTreeSet<&str> = BTreeSet::new();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     let known: BTreeSet<&str> = tasks.iter().map(|planned| planned.task.id.as_str()).collect();
     for planned in tasks {
@@ -80,6 +87,19 @@ pub fn check(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
                 "expected the files that it may change (`Files`, `<files>`), found none".to_owned(),
             );
         }
+        for file in task.files.iter().filter(|file| is_existing(task, file) && !is_pattern(file)) {
+            if !made.contains(file.as_str()) && !exists(file) {
+                let message = format!("expected a file that is there to be changed, found no `{}`", shown(file));
+                note(Level::Error, "missing-file", message);
+            }
+        }
+        for path in task.verify.iter().flat_map(|command| paths(command)) {
+            if !listed.contains(path.trim_start_matches("./")) && !exists(path) {
+                let expected = "expected files that are there or that a task lists";
+                note(Level::Warning, "missing-file", format!("{expected}, and the command names `{}`", shown(path)));
+            }
+        }
+        made.extend(task.files.iter().map(String::as_str));
         for other in task.depends_on.iter().filter(|other| !known.contains(other.as_str())) {
             note(
                 Level::Error,
@@ -95,6 +115,29 @@ pub fn check(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
 
 fn shown(text: &str) -> String {
     clean_line(text, 120)
+}
+
+/// Whether the task says of a file that it is there already: `src/a.rs (modify)`.
+fn is_existing(task: &Task, file: &str) -> bool {
+    let behind = task.description.match_indices(file).map(|(at, _)| &task.description[at + file.len()..]);
+    behind
+        .map(|text| text.trim_start_matches('`').trim_start().to_lowercase())
+        .any(|text| EXISTING.iter().any(|word| text.starts_with(word)))
+}
+
+fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
+}
+
+/// The words of a command that are paths of source files: relative, with a folder and an ending.
+fn paths(command: &str) -> impl Iterator<Item = &str> {
+    let words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"', '`']));
+    words.filter(|word| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let plain = word.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
+        let has_ending = name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && !ending.is_empty());
+        plain && has_ending && word.contains('/') && !word.starts_with(['-', '/']) && !word.contains("..")
+    })
 }
 
 fn is_vague(criterion: &str) -> bool {
@@ -159,7 +202,7 @@ mod tests {
     use super::*;
 
     fn codes(text: &str) -> Vec<String> {
-        let problems = check(&crate::taskplan::parse(text));
+        let problems = check(&crate::taskplan::parse(text), |path| path == "src/there.rs");
         problems.iter().map(|problem| format!("{} {}", problem.task, problem.code)).collect()
     }
 
@@ -183,6 +226,26 @@ mod tests {
             codes("- [ ] 1 T\n- [ ] 1 U\n"),
             ["1 no-done", "1 no-files", "1 no-verify", "1 duplicate-id", "1 no-done", "1 no-files", "1 no-verify"]
         );
+    }
+
+    #[test]
+    fn a_file_that_is_to_be_changed_must_be_there() {
+        let task = |id: u32, files: &str, verify: &str| {
+            format!(
+                "- [ ] {id} T\n  - **Files**: {files}\n  - **Done when**: 2 tests pass\n  - **Verify**: `{verify}`\n"
+            )
+        };
+        for (plan, expected) in [
+            (task(1, "src/new.rs", "cargo test"), vec![]),
+            (task(1, "`src/there.rs` (modify)", "cargo test"), vec![]),
+            (task(1, "`src/gone.rs` (modify)", "cargo test"), vec!["1 missing-file"]),
+            (task(1, "src/new.rs", "cargo test") + &task(2, "src/new.rs (modified)", "cargo test"), vec![]),
+            (task(1, "src/new.rs", "grep -c x src/new.rs"), vec![]),
+            (task(1, "src/new.rs", "grep -c x src/other.rs"), vec!["1 missing-file"]),
+            (task(1, "src/new.rs", "npm test -- --config=x/y.js src/**/*.ts"), vec![]),
+        ] {
+            assert_eq!(codes(&plan), expected, "{plan}");
+        }
     }
 
     #[test]

@@ -54,6 +54,8 @@ impl SubmissionVerifier for Command {
                         )
                         .help("Run a command that fails when the work is wrong."),
                         Rule::note("other-than-verify", "The task names another command to verify it."),
+                        Rule::error("would-change", "The command, which repairs files, would change this one.")
+                            .help("Take the repair over: `gate fix`, or the command itself."),
                         Rule::note("named", "A place in the work that the failed command named."),
                     ]
                 },

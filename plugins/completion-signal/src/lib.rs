@@ -4,7 +4,12 @@
 //! emphasis or code marks and end it with a full stop or an exclamation mark, because executors write that; a sentence
 //! that merely mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal that goes
 //! on with the sentence of the line before ("This is not", and below it the signal), that such a line introduces ("Do not
-//! read this as:"), or that stands in a code block, a quotation, an element of HTML or a comment. Silence is not a signal.
+//! read this as:"), that goes on itself ("is what I will say tomorrow"), or that stands in a code block, a quotation, an
+//! element of HTML or a comment. Silence is not a signal.
+//!
+//! Where the claim says of the work, before the signal, that it is not complete, the verifier abstains (`opposite.rs`).
+
+mod opposite;
 
 use gatehost_page::{Shown, Voice};
 use gatehost_sdk::markdown::Said;
@@ -43,10 +48,18 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
             Finding::error("empty-claim", format!("the claim is empty; expected it to say `{signal}`"))
         }
         Some(text) if text.contains(signal) || says(text, signal).is_some() => match says(text, signal) {
-            Some(Ok(())) => return Verdict::pass(),
+            Some(Ok(())) => {
+                return match opposite::said_before(text, |line| is_signal(line, signal)) {
+                    Some(line) => Verdict::abstain(format!(
+                        "the claim says `{signal}`, and before it that the work may not be complete: {}",
+                        one_line(&line)
+                    )),
+                    None => Verdict::pass(),
+                };
+            }
             Some(Err(before)) => Finding::error(
                 "signal-not-alone",
-                format!("the claim says `{signal}` below words that take it back: {}", one_line(&before)),
+                format!("the claim says `{signal}` beside words that take it back: {}", one_line(&before)),
             ),
             None => Finding::error(
                 "signal-not-alone",
@@ -65,7 +78,10 @@ fn judge(claim: Option<&str>, signal: &str) -> Verdict {
 fn says(text: &str, signal: &str) -> Option<Result<(), String>> {
     let page = gatehost_page::shown(text);
     let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
-    let said = lines.map(|at| taken_back(&page[..at], &page[at]).map_or(Ok(()), Err));
+    let said = lines.map(|at| {
+        let taken_back = taken_back(&page[..at], &page[at]).or_else(|| gone_on(&page[at + 1..]));
+        taken_back.map_or(Ok(()), Err)
+    });
     said.reduce(|best, next| best.or(next))
 }
 
@@ -103,6 +119,12 @@ fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
     let doubted = words.split(|part: char| !part.is_alphanumeric() && part != '\'').any(is_doubt);
     let introduces = goes_on || sentence.ends_with(':');
     (gatehost_page::breaks_off(sentence) || introduces && doubted).then_some(text)
+}
+
+/// The line behind, where it goes on with the signal as with the beginning of a sentence: "is what I cannot say".
+fn gone_on(behind: &[Shown]) -> Option<String> {
+    let next = behind.iter().find(|row| !row.is_blank())?.text();
+    next.starts_with(|first: char| first.is_lowercase() || matches!(first, ',' | ';' | '?' | '…')).then_some(next)
 }
 
 #[cfg(test)]
@@ -176,12 +198,58 @@ mod tests {
             (Some("<div hidden>\n\nTASK_COMPLETE\n\n</div>"), "signal-not-alone"),
             (Some("[a]: /b '\nTASK_COMPLETE\n'\n\nnot done"), "signal-not-alone"),
             (Some("> the plan says\nTASK_COMPLETE"), "signal-not-alone"),
+            (Some("TASK_COMPLETE\nis what I cannot say yet."), "signal-not-alone"),
+            (Some("TASK_COMPLETE\n\nwould be a lie."), "signal-not-alone"),
+            (Some("TASK_COMPLETE\n? I doubt it."), "signal-not-alone"),
         ] {
             let verdict = judge(claim, "TASK_COMPLETE");
             assert_eq!(<TheVerifier as SubmissionVerifier>::ABOUT.undeclared(&verdict), [""; 0]);
             assert_eq!(verdict.status, Status::Fail, "{claim:?}");
             assert_eq!(verdict.findings[0].code, code, "{claim:?}");
         }
+    }
+
+    #[test]
+    fn words_before_the_signal_that_say_the_opposite_leave_it_in_doubt() {
+        for before in [
+            "This task is not complete.",
+            "The work isn't finished yet.",
+            "It is **not** done.",
+            "- [ ] The work is not d&#111;ne yet.",
+            "I have not finished the second half.",
+            "I did not complete step 3.",
+            "The implementation is incomplete.",
+            "The task remains unfinished.",
+            "Nothing works yet.",
+            "The tests are still failing.",
+            "Two of the tests still fail.",
+            "I will say the word below when I am done.",
+            "I was told to end with the line below.",
+            "> This task is not complete.\nthis is not done.",
+        ] {
+            let verdict = judge(Some(&format!("{before}\n\nTASK_COMPLETE\n")), "TASK_COMPLETE");
+            assert_eq!(verdict.status, Status::Abstain, "{before}: {verdict:?}");
+        }
+        for before in [
+            "The old parser was not complete. The new one is.",
+            "The tests failed at first; they pass now.",
+            "> This task is not complete.",
+            "```\nThis task is not complete.\n```",
+            "The cache is not done twice any more.",
+            "Incomplete lines are read as well.",
+            "The check no longer fails on unfinished input.",
+            "Handles the case where the upload is not complete: it is resumed.",
+            "If a task is not finished in time, the scheduler restarts it.",
+            "It still fails closed without a token.",
+            "I did not finish early: all twelve cases are covered.",
+            "Added a state `incomplete` for orders that are not complete.",
+        ] {
+            let verdict = judge(Some(&format!("{before}\n\nTASK_COMPLETE\n")), "TASK_COMPLETE");
+            assert_eq!(verdict.status, Status::Pass, "{before}: {verdict:?}");
+        }
+        // What follows is judged by `contradiction`.
+        let after = "TASK_COMPLETE\n\nThe old parser was not complete.";
+        assert_eq!(judge(Some(after), "TASK_COMPLETE").status, Status::Pass);
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn word(token: &Token) -> Option<&str> {
     match &token.kind {
         Kind::Word(word) => Some(word),
         Kind::Quoted => Some(""),
-        Kind::Label | Kind::Break => None,
+        Kind::Label | Kind::Mark | Kind::Break => None,
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Quoted,
     /// What may introduce an answer: a colon, a question mark, a dash, the bar of a table.
     Label,
+    /// A bracket or a backslash: it ends a clause, and stands between words without parting a phrase.
+    Mark,
     /// Any other end of a clause.
     Break,
 }
@@ -30,15 +32,16 @@ impl Token {
     }
 }
 
-/// Where the words stand in a row. The last of them may go on: `manual` finds `manually`.
+/// Where the words stand in a row, brackets between them or not. The last of them may go on: `manual` finds `manually`.
 pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl Iterator<Item = Range<usize>> + 'a {
-    let starts = if words.is_empty() { 0 } else { (tokens.len() + 1).saturating_sub(words.len()) };
-    (0..starts).map(|start| start..start + words.len()).filter(move |place| {
-        let row = tokens[place.clone()].iter().zip(words);
-        row.enumerate().all(|(at, (token, word))| match token.word() {
-            Some(found) if at + 1 == words.len() => found.starts_with(word.as_str()),
-            found => found == Some(word),
-        })
+    (0..tokens.len()).filter_map(move |start| {
+        let (last, before) = words.split_last()?;
+        let mut rest = (start..).zip(&tokens[start..]).filter(|(_, token)| token.kind != Kind::Mark);
+        let fits = before.iter().all(|word| rest.next().is_some_and(|(_, token)| token.word() == Some(word)));
+        let (end, token) = rest.next().filter(|_| fits)?;
+        // A mark is not where a phrase starts.
+        let starts = tokens[start].kind != Kind::Mark;
+        (starts && token.word()?.starts_with(last.as_str())).then_some(start..end + 1)
     })
 }
 
@@ -116,6 +119,7 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
             }
             QUOTED => Some(Kind::Quoted),
             '*' | '_' | '~' | '\'' | '’' => None,
+            '(' | ')' | '[' | ']' | '{' | '}' | '\\' | '^' => Some(Kind::Mark),
             // Within a word, as in `needs-human`, `and/or`, `config.yml`.
             '-' | '/' | '.' if before.is_alphanumeric() && at_or(at + 1).is_alphanumeric() => None,
             '-' | '–' | '—' | ':' | '?' | '=' | '|' => Some(Kind::Label),
@@ -127,9 +131,9 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
     }
 }
 
-/// Whether the mark at `at` holds a word together: an apostrophe or an underscore between letters.
+/// Whether the mark at `at` holds a word together: an apostrophe between letters.
 fn joins(text: &[char], at: usize) -> bool {
-    matches!(text[at], '\'' | '’' | '_')
+    matches!(text[at], '\'' | '’')
         && at > 0
         && text[at - 1].is_alphanumeric()
         && text.get(at + 1).is_some_and(|next| next.is_alphanumeric())
@@ -153,7 +157,10 @@ fn quotation_end(text: &[char], at: usize, before: char) -> Option<usize> {
     }
 }
 
-/// `couldn't` becomes `could not`, and `can not` and `can't` become `cannot`.
+/// Short forms without their apostrophe.
+const WITHOUT_APOSTROPHE: &[&str] = &["couldnt", "wouldnt", "shouldnt", "didnt", "doesnt", "dont", "isnt", "wasnt"];
+
+/// `couldn't` and `couldnt` become `could not`, and `can not` and `can't` become `cannot`.
 fn with_long_forms(tokens: Vec<Token>) -> Vec<Token> {
     let mut long: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -168,7 +175,10 @@ fn with_long_forms(tokens: Vec<Token>) -> Vec<Token> {
             }
         };
         match token.word() {
-            Some("can't") => push("cannot"),
+            Some("can't" | "cant") => push("cannot"),
+            Some(word) if WITHOUT_APOSTROPHE.contains(&word) => {
+                [&word[..word.len() - 2], "not"].into_iter().for_each(&mut push)
+            }
             Some("won't") => ["will", "not"].into_iter().for_each(&mut push),
             Some(word) => match word.strip_suffix("n't") {
                 Some(stem) => [stem, "not"].into_iter().for_each(&mut push),
@@ -189,6 +199,7 @@ mod tests {
             Kind::Word(word) => word,
             Kind::Quoted => "\"\"".to_owned(),
             Kind::Label => ":".to_owned(),
+            Kind::Mark => "(".to_owned(),
             Kind::Break => "/".to_owned(),
         });
         shown.collect::<Vec<_>>().join(" ")
@@ -211,7 +222,8 @@ mod tests {
             ("an \"open quotation", "an / open quotation /"),
             ("> a\nb", "\"\" / b /"),
             ("```\na\n```\nb", "\"\" / b /"),
-            ("TASK_COMPLETE", "task_complete /"),
+            ("TASK_COMPLETE", "task complete /"),
+            ("couldnt (a) b\\c", "could not ( a ( b ( c /"),
             ("man\u{AD}u\u{200B}al", "manual /"),
             ("> a\rb\u{2028}c", "\"\" / b c /"),
         ] {

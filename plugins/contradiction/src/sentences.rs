@@ -106,6 +106,18 @@ const ADMIT: &[&str] = &[
     "I did not run it since manual intervention is needed.",
     "It is not done yet, manual intervention is needed.",
     "There is no deploy without the approval, which is manual intervention.",
+    "I could (not) complete step 3.",
+    "I could [not] complete step 3.",
+    "I could\\ not complete step 3.",
+    "Status: could_not_complete",
+    "needs_human: true",
+    "I couldnt complete step 3.",
+    "Step 3 cant be automated.",
+    "I c\u{336}o\u{336}uld not complete step 3.",
+    "I ⓒⓞⓤⓛⓓ not complete step 3.",
+    "I co\u{E0041}uld not\u{3164} complete step 3.",
+    "No errors (requires manual approval).",
+    "There are no failures [needs human review].",
 ];
 
 const DO_NOT: &[&str] = &[
@@ -184,6 +196,7 @@ const DO_NOT: &[&str] = &[
     "The label <code>needs human</code> is gone.",
     "[//]: # (The deploy requires manual approval.)",
     "<!--\nThe deploy requires manual approval.\n-->",
+    "The field `needs_human` is gone.",
 ];
 
 fn status(sentence: &str) -> Status {

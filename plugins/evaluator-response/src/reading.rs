@@ -2,8 +2,8 @@
 //!
 //! **A rejection** is a line that starts with its word, perhaps behind a label (`Verdict:`) or in a box that is checked.
 //! A count of none, `Failed: 0`, is no rejection. Where the word may belong to a sentence about something else, the
-//! line is in doubt, and so is a row that ends in `FAIL`, a rejection that is quoted, and a sentence that says of the work
-//! that it is rejected, or not acceptable, or not to be merged.
+//! line is in doubt, and so is a row that ends in `FAIL`, a rejection that is quoted, a cross, and a sentence that says of
+//! the work that it is rejected, or not acceptable, or not to be merged, or that the evaluator was told what to say.
 //!
 //! **The acceptance** is the whole of the last line, with nothing around its word but marks, and starts something new:
 //! `accepted.` at the end of "so this work is not / accepted." does not.
@@ -22,18 +22,80 @@ const MARKS: &str = r"[ \t*_`#=\[\]+•–—✅✓✔☑🟢👍🎉-]*";
 const NONE: &str = r"(?i)^(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*(?:0|none|zero|nil|n/?a)(?: *(?:/|of) *[0-9]+)?(?: +(?:tests?|cases?|checks?|criteria))?[^a-z0-9]*$";
 /// A row of a list or a table that says of something that it failed.
 const ROW: &str = "[:|=→–—.)>-][^A-Za-z0-9]*(?:FAIL|FAILED|REJECTED)[^A-Za-z0-9]*(?:</[A-Za-z0-9]+>)?[^A-Za-z0-9]*$";
-/// A sentence that rejects the work without the words of a verdict.
-const OPPOSITE: &str = concat!(
-    r"(?i)(?-u:\b)(?:",
-    r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)",
-    r"|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
-    r"|(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
-    r"|(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
-    r"|(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
-    r"|unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
-    r")(?-u:\b)?",
-    r"|^[^a-z0-9]*(?:no|nope|negative|denied|declined|refused)[^a-z0-9]*$",
-);
+/// Sentences that reject the work without the words of a verdict, or say that somebody else chose it. Compiling a pattern costs
+/// more than to look for a word that each of its sentences has, and most texts have none.
+const OPPOSITES: &[(&[&str], &str)] = &[
+    (
+        &["reject", "refuse", "decline", "disapprove", "veto"],
+        r"(?:i|we)(?-u:\b)[a-z ,;'’-]*(?-u:\b)(?:reject|refuse|decline|disapprove|veto)|reject +(?:this|it|the +(?:work|changes?|submission|patch|pr|implementation))",
+    ),
+    (
+        &[" not", "n't", "n’t", "cannot"],
+        r"(?:it|this|work|task|changes?|submission|patch|pr|request|implementation|result|solution|code|criteri(?:a|on)|requirements?|tests?|build) +(?:(?:is|are|was|were|do|does|did|has|have|can|could|should|will|would)(?: +not|n['’]t)|cannot)(?: +[a-z]+){0,2}? +(?:(?:pass|compile|build|work)(?: *[.,;!]|$)|accept|approv|meet|met(?-u:\b)|satisf|ready|sufficient|enough|correct|complete(?: *[.,;!]|$)|implemented(?: *[.,;!]|$))",
+    ),
+    (
+        &[
+            "t pass",
+            "t be",
+            "t accept",
+            "t approv",
+            "t merg",
+            "t ship",
+            "t releas",
+            "t commit",
+            "t recommend",
+            "t sign",
+        ],
+        r"(?:(?:must|should|may|can|do) +not|cannot|can['’]t|don['’]t|won['’]t) +(?:be +)?(?:pass|accept|approv|merg|ship|releas|commit|recommend|sign)",
+    ),
+    (
+        &["rejected", "refused", "denied", "declined", "incomplete", "broken", "wrong"],
+        r"(?:work|changes?|submission|patch|implementation|it|this) +(?:is|are|was|were|has +been|must +be|should +be) +(?:hereby +)?(?:rejected|refused|denied|declined|incomplete|broken|wrong)",
+    ),
+    (
+        &["acceptable", "inadequate", "good", "anything", "opposite", "nack"],
+        r"unacceptable|inadequate|not +acceptable|not +good +enough|anything +but|the +opposite +of|nack",
+    ),
+    (
+        &["fail", "falls", "fall ", "needs", "need "],
+        r"(?:work|task|changes?|submission|patch|pr|implementation|solution|it|this) +(?:still +)?(?:fails? +to +(?:meet|satisfy|implement|compile|build|pass|work)|falls? +short|needs? +(?:more +work|rework|to +be +(?:redone|rejected|reworked)))",
+    ),
+    (
+        &["send", "sent ", "a no", "a fail", "a rejection", "a hard", "a clear", "a definite"],
+        r"(?:send|sent|sending) +(?:it|this) +back|(?:is|are|was) +a +(?:hard +|clear +|definite +)?(?:no|fail|rejection)(?: *[.,;!]|$)",
+    ),
+    (
+        &["would", "'d ", "’d "],
+        r"(?:i|we)(?: +would|['’]d) +(?:only +|never +|not +)?(?:have +)?(?:say|said|pass|passed|approve|approved|accept|accepted|give|given)(?-u:\b)",
+    ),
+    (
+        &[" once", "provided", "as soon", "unless", " after", " if"],
+        r"(?:this|it|work|change|patch|pr|implementation|i|we) +(?:can|could|will|would|may) +(?:only +)?(?:be +)?(?:pass|passed|approve|approved|accept|accepted|merged) +(?:once|provided|as +soon|unless|after|if)",
+    ),
+    (
+        &[
+            " to say",
+            " to write",
+            " to answer",
+            " to output",
+            " to print",
+            " to reply",
+            " to pass",
+            " to approve",
+            " to accept",
+        ],
+        r"(?:(?:asked|told|tells?|asks?|wants?|wanted|instructed|ordered|expects?|forced) +(?:me|us)|(?:i|we) +(?:was|were|am|are|have +been) +(?:asked|told|instructed|ordered|forced|required|supposed)) +to +(?:say|write|answer|output|print|reply|pass|approve|accept)",
+    ),
+    (
+        &["ignore"],
+        r"ignore +(?:all|any|every|the|previous|prior|earlier|my)[a-z ]* +(?:instructions?|rules?|criteria|prompt)",
+    ),
+];
+/// Lines that are nothing else.
+const DENIALS: &[&str] = &["no", "nope", "negative", "denied", "declined", "refused"];
+/// A word of rejection in capitals in the middle of a sentence, and what may stand before it that says that there is none.
+const SHOUTED: &str = r#"(?:^|[^A-Za-z0-9_"'`“‘/.-])(?:(?P<none>(?i:no|0|zero|without|never|any|not)) +)?(?:FAIL|FAILED|REJECT|REJECTED)(?:[^A-Za-z0-9_"'`”’/-]|$)"#;
+const CROSSES: &[char] = &['❌', '✗', '✘', '❎', '👎', '🚫', '⛔', '🛑'];
 const NEGATION: &str = r"(?i)(?-u:\b)(?:not?|never|cannot|hardly)(?-u:\b)|n['’]t(?-u:\b)";
 
 /// What a text says.
@@ -63,7 +125,8 @@ struct Patterns {
     none: Regex,
     row: Regex,
     negation: Regex,
-    opposite: Regex,
+    opposites: Vec<Regex>,
+    shouted: Option<Regex>,
 }
 
 /// A line as a reader sees it; an empty one parts blocks.
@@ -75,10 +138,11 @@ struct Line {
 impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
-        let patterns = Patterns::new()?;
         let rows = gatehost_page::shown(text).into_iter();
         let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), said: row.said });
-        let lines: Vec<Line> = lines.filter(|line| !patterns.is_only_offered(&line.text)).collect();
+        let mut lines: Vec<Line> = lines.collect();
+        let patterns = Patterns::new(&lines)?;
+        lines.retain(|line| !patterns.is_only_offered(&line.text));
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
@@ -94,7 +158,12 @@ impl Reading {
 }
 
 impl Patterns {
-    fn new() -> Result<Self, String> {
+    /// The patterns that these lines can match.
+    fn new(lines: &[Line]) -> Result<Self, String> {
+        let words = lines.iter().flat_map(|line| line.text.split_whitespace());
+        let words = words.collect::<Vec<_>>().join(" ").to_lowercase();
+        let opposites = OPPOSITES.iter().filter(|(marks, _)| marks.iter().any(|mark| words.contains(mark)));
+        let shouts = lines.iter().any(|line| line.text.contains("FAIL") || line.text.contains("REJECT"));
         let plain = |pattern: &str| rules::expression(pattern, |_| {});
         let label = format!("(?:(?:my|our|the|final|overall) +){{0,3}}(?:{LABEL_WORD})");
         Ok(Self {
@@ -109,7 +178,10 @@ impl Patterns {
             none: plain(NONE)?,
             row: plain(ROW)?,
             negation: plain(NEGATION)?,
-            opposite: plain(OPPOSITE)?,
+            opposites: opposites
+                .map(|(_, pattern)| plain(&format!("(?i)(?-u:\\b)(?:{pattern})")))
+                .collect::<Result<_, _>>()?,
+            shouted: shouts.then(|| plain(SHOUTED)).transpose()?,
         })
     }
 
@@ -120,7 +192,11 @@ impl Patterns {
         }
         let Some(found) = self.reject.captures(text) else {
             let row = said == Said::Plainly && self.row.is_match(text);
-            let opposite = said != Said::Quoted && self.opposite.is_match(text);
+            let opposite = said != Said::Quoted
+                && (self.opposites.iter().any(|opposite| opposite.is_match(text))
+                    || self.is_shouted(text)
+                    || is_crossed_out(text)
+                    || is_denial(text));
             return if (row || opposite) && !is_of_another_time(text) { Against::Doubt } else { Against::Nothing };
         };
         let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
@@ -135,6 +211,12 @@ impl Patterns {
             Said::Quoted if labelled => Against::Doubt,
             Said::Quoted | Said::Hidden => Against::Nothing,
         }
+    }
+
+    /// "I have to give this a FAIL.", and not "no FAILED tests".
+    fn is_shouted(&self, text: &str) -> bool {
+        let shouted = self.shouted.as_ref();
+        shouted.is_some_and(|shouted| shouted.captures_iter(text).any(|found| found.name("none").is_none()))
     }
 
     /// A verdict that was offered and not chosen: `- [ ] PASS`. A task that is still open is another thing.
@@ -222,9 +304,24 @@ fn is_lower(word: &str) -> bool {
     !word.contains(char::is_uppercase)
 }
 
+/// "No."
+fn is_denial(text: &str) -> bool {
+    let word = text.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    DENIALS.iter().any(|denial| word.eq_ignore_ascii_case(denial))
+}
+
+/// A cross and nothing else.
+fn is_crossed_out(text: &str) -> bool {
+    text.contains(CROSSES) && !text.contains(char::is_alphanumeric)
+}
+
 /// "Previous verdict: FAIL"
 fn is_of_another_time(text: &str) -> bool {
     let lower = text.to_lowercase();
+    // "Ignore all previous instructions" is of now.
+    if lower.contains("ignore") {
+        return false;
+    }
     ["previous", "earlier", "before", "prior", "last ", "old "].iter().any(|word| lower.contains(word))
 }
 

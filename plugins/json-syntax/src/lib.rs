@@ -12,7 +12,7 @@ mod relaxed;
 use dialect::Dialect;
 
 use gatehost_sdk::foreign::{Format, Reading};
-use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Rule, Verdict};
+use gatehost_sdk::{About, Edit, File, FileVerifier, Finding, Place, Rule, TextPosition, Verdict};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -132,7 +132,18 @@ fn first_error(file: &File, dialect: Dialect) -> Option<Finding> {
     } else {
         ("syntax", message_of(&error))
     };
-    Some(Finding::error(code, message).at(file.place_of(offset)))
+    let finding = Finding::error(code, message).at(file.place_of(offset));
+    Some(match text[..offset].trim_ascii_end().len().checked_sub(1) {
+        Some(comma) if code == "trailing-comma" => finding.fix("remove the comma", vec![removal(text, comma)]),
+        _ => finding,
+    })
+}
+
+/// The edit that removes the character at this offset.
+fn removal(text: &str, offset: usize) -> Edit {
+    let TextPosition { line, column } = TextPosition::of(text, offset);
+    let (start_line, start_column, end_line, end_column) = (line, column, line, column + 1);
+    Edit { start_line, start_column, end_line, end_column, replacement: String::new() }
 }
 
 fn relaxed_error(file: &File, text: &str, dialect: Dialect) -> Option<Finding> {
@@ -209,6 +220,15 @@ mod tests {
             let expected = Some((code.to_owned(), line, column));
             assert_eq!(error_in(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
         }
+    }
+
+    #[test]
+    fn a_trailing_comma_comes_with_its_repair() {
+        let file = File::new("a.json", "[1, \"\u{e4}\",\n]".as_bytes());
+        let fix = first_error(&file, Dialect::Json).and_then(|finding| finding.fix).expect("a repair");
+        let edit = &fix.edits[0];
+        let range = (edit.start_line, edit.start_column, edit.end_line, edit.end_column);
+        assert_eq!((range, edit.replacement.as_str()), ((1, 8, 1, 9), ""));
     }
 
     #[test]

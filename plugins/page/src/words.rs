@@ -1,9 +1,12 @@
 //! What readers of words need besides the page: letters by what they look like, and sentences that break off.
 
-/// Look-alikes of Latin letters as the letters that they look like: wide and mathematical ones, Cyrillic and Greek.
+/// Look-alikes of Latin letters as the letters that they look like: wide, circled and mathematical ones, Cyrillic, Greek and
+/// Roman numerals. Strokes and accents that stand behind a letter as characters of their own are left out.
 pub fn folded(text: &str) -> String {
     const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
     const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";
+    const OTHERS: &str = "ıſɡℓⅰⅴⅹⅼⅽⅾⅿℯℴԌӏ";
+    const AS_LATIN_AS_WELL: &str = "isglivxlcdmeoGl";
     const GREEK: &str = "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρι";
     const AS_LATIN_TOO: &str = "ABEZHIKMNOPTYXoavpi";
     let folded = |character: char| -> char {
@@ -16,13 +19,20 @@ pub fn folded(text: &str) -> String {
                 char::from_u32(if letter < 26 { 65 + letter } else { 97 + letter - 26 })
             }
             0x1D7CE..=0x1D7FF => char::from_u32(48 + (code - 0x1D7CE) % 10),
-            _ => [(CYRILLIC, AS_LATIN), (GREEK, AS_LATIN_TOO)].iter().find_map(|(from, to)| {
-                from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at))
-            }),
+            0x24B6..=0x24CF => char::from_u32(code - 0x24B6 + 65),
+            0x24D0..=0x24E9 => char::from_u32(code - 0x24D0 + 97),
+            0x1F130..=0x1F149 => char::from_u32(code - 0x1F130 + 65),
+            0x1F150..=0x1F169 => char::from_u32(code - 0x1F150 + 65),
+            0x1F170..=0x1F189 => char::from_u32(code - 0x1F170 + 65),
+            _ => [(CYRILLIC, AS_LATIN), (GREEK, AS_LATIN_TOO), (OTHERS, AS_LATIN_AS_WELL)].iter().find_map(
+                |(from, to)| from.chars().position(|known| known == character).and_then(|at| to.chars().nth(at)),
+            ),
         };
         ascii.unwrap_or(character)
     };
-    text.chars().map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
+    let is_stroke = |character: &char| matches!(character, '\u{300}'..='\u{36F}' | '\u{20D0}'..='\u{20FF}');
+    let letters = text.chars().filter(|character| !is_stroke(character));
+    letters.map(|character| if character.is_ascii() { character } else { folded(character) }).collect()
 }
 
 /// Whether a text of English breaks off: its last word demands another one, as in "this is not", "far from", "I say".
@@ -55,5 +65,6 @@ mod tests {
     #[test]
     fn look_alikes_are_letters() {
         assert_eq!(folded("ＦＡＩＬ 𝐅𝐀𝐈𝐋 FАІL öß"), "FAIL FAIL FAIL öß");
+        assert_eq!(folded("ⓕⓐⓘⓛ 🅕🅐🅘🅛 F\u{336}A\u{336}I\u{301}L ⅽoulⅾ ıs"), "fail FAIL FAIL could is");
     }
 }

@@ -1,6 +1,6 @@
 //! What verifiers that run a command have in common: choosing it, and saying how it ended.
 
-use crate::commands::{self, Captured, Ending, Error, Output};
+use crate::commands::{self, Captured, Ending, Error, Output, Rewrite};
 use crate::{Class, Finding, Place, Status, Verdict};
 
 /// Run the command of this name, or the only one that is granted: one output, or several where it was handed more files
@@ -27,7 +27,7 @@ pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict 
         Status::Pass => 2,
         Status::NotApplicable => 3,
     };
-    let mut verdicts: Vec<Verdict> = outputs.iter().map(judge).collect();
+    let mut verdicts: Vec<Verdict> = outputs.iter().map(|output| repaired(output, judge(output))).collect();
     let Some(worst) = (0..verdicts.len()).min_by_key(|index| severity(&verdicts[*index])) else {
         return Verdict::abstain("the command was not run");
     };
@@ -37,6 +37,31 @@ pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict 
         verdict.metrics.extend(other.metrics);
     }
     verdict
+}
+
+/// A verdict with what the command would change: nothing passes that a repair would make otherwise.
+fn repaired(output: &Output, verdict: Verdict) -> Verdict {
+    if output.rewrites.is_empty() {
+        return verdict;
+    }
+    let line = line(output);
+    let finding = |rewrite: &Rewrite| {
+        let finding = Finding::error("would-change", format!("`{line}` would change this file")).key("would-change");
+        let Some(place) = Place::inside(&rewrite.path) else { return finding };
+        match rewrite.edits.first() {
+            None => finding.at(place),
+            Some(first) => finding
+                .at(Place { line: Some(first.start_line), ..place })
+                .fix(format!("what `{line}` makes of it"), rewrite.edits.clone()),
+        }
+    };
+    let mut findings = verdict.findings;
+    findings.extend(output.rewrites.iter().map(finding));
+    let files = output.rewrites.len();
+    let summary = format!("{files} file{} would be changed", if files == 1 { "" } else { "s" });
+    let summary = if verdict.summary.is_empty() { summary } else { format!("{}; {summary}", verdict.summary) };
+    let class = verdict.class.or(Some(Class::VerifyFailure));
+    Verdict { status: Status::Fail, summary, findings, class, ..verdict }
 }
 
 /// Which of the granted commands is meant.
@@ -110,15 +135,28 @@ pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
     Some(Place { line, column, ..Place::inside(path)? })
 }
 
-/// Text without the sequences that colour it.
+/// Text without the sequences that colour it, link it or move the cursor.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("\u{1b}[") {
+    while let Some(at) = rest.find('\u{1b}') {
         plain.push_str(&rest[..at]);
-        let sequence = &rest[at + 2..];
-        let end = sequence.find(|c: char| ('@'..='~').contains(&c)).map_or(sequence.len(), |end| end + 1);
-        rest = &sequence[end..];
+        let sequence = &rest[at + 1..];
+        let end = match sequence.chars().next() {
+            // `ESC [ 1 ; 31 m`
+            Some('[') => sequence[1..].find(|c: char| ('@'..='~').contains(&c)).map(|end| end + 2),
+            // `ESC ] 8 ; ; https://… BEL`, or `ESC \\` at its end; on one line.
+            Some(']') => {
+                let line = sequence.find('\n').unwrap_or(sequence.len());
+                let end = sequence[..line].find(['\u{7}', '\u{1b}']);
+                end.map(|end| end + if sequence[end..].starts_with("\u{1b}\\") { 2 } else { 1 }).or(Some(1))
+            }
+            // `ESC ( B`
+            Some('(' | ')' | '#' | '%') => sequence.char_indices().nth(2).map(|(end, _)| end),
+            Some(other) if other.is_ascii_graphic() => Some(1),
+            _ => Some(0),
+        };
+        rest = &sequence[end.unwrap_or(sequence.len())..];
     }
     plain.push_str(rest);
     plain
@@ -173,9 +211,29 @@ mod tests {
     }
 
     #[test]
+    fn nothing_passes_that_a_repair_would_change() {
+        let edit =
+            crate::Edit { start_line: 3, start_column: 1, end_line: 4, end_column: 1, replacement: "b\n".into() };
+        let rewrites = vec![
+            Rewrite { path: "src/a.rs".to_owned(), edits: vec![edit] },
+            Rewrite { path: "logo.png".to_owned(), edits: Vec::new() },
+        ];
+        let output = Output { rewrites, ..ended(Ending::Exited(0)) };
+        let verdict = repaired(&output, Verdict::pass());
+        assert_eq!((verdict.status, &*verdict.summary), (Status::Fail, "2 files would be changed"));
+        let fixes: Vec<bool> = verdict.findings.iter().map(|finding| finding.fix.is_some()).collect();
+        assert_eq!(fixes, [true, false]);
+        assert_eq!(verdict.findings[0].place.as_ref().and_then(|place| place.line), Some(3));
+        assert_eq!(repaired(&ended(Ending::Exited(0)), Verdict::pass()).status, Status::Pass);
+    }
+
+    #[test]
     fn what_was_printed_is_read_plain_and_what_is_missing_is_marked() {
         let output = ended(Ending::Exited(1));
         assert_eq!((text(&output.stderr), is_whole(&output.stderr)), ("err\n".to_owned(), true));
+        let coloured = |text: &str| super::text(&captured(text));
+        assert_eq!(coloured("\u{1b}]8;;http://a\u{1b}\\a\u{1b}]8;;\u{7}b\u{1b}(Bc\u{1b}7d\u{1b}"), "abcd");
+        assert_eq!(coloured("\u{1b}]never closed\nFAILED"), "never closed\nFAILED");
         let cut = Captured { tail: b"end".to_vec(), length: 100, ..captured("start") };
         assert_eq!((text(&cut), is_whole(&cut)), ("start\n[…]\nend".to_owned(), false));
     }

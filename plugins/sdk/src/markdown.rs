@@ -1,4 +1,7 @@
-//! What several verifiers must know of Markdown: which lines its author says, and which he only shows.
+//! Lines of Markdown: which of them the author says, and which are only shown.
+//!
+//! This reads line by line, for verifiers that look for a report or a checkbox on a line. Verifiers that read prose use
+//! `gatehost-page`, which renders with pulldown-cmark.
 
 use std::ops::RangeInclusive;
 

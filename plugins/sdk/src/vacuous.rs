@@ -33,10 +33,29 @@ pub fn is_vacuous_script(script: &str) -> bool {
     let strict = script.starts_with("set -") && script.split([';', '\n']).next().is_some_and(|set| set.contains('e'));
     let steps: Vec<&str> = script.split([';', '\n']).map(str::trim).filter(|step| !step.is_empty()).collect();
     let deciding = if strict { &steps[1..] } else { steps.last().map_or(&[][..], std::slice::from_ref) };
+    // `if npm test; then echo ok; fi` ends with 0 where no branch says otherwise.
+    let says_otherwise = ["exit ", "false", "return "].iter().any(|word| script.contains(word));
+    if steps.first().is_some_and(|step| step.starts_with("if ")) && steps.last() == Some(&"fi") && !says_otherwise {
+        return true;
+    }
+    let piped = !script.contains("pipefail");
     deciding.iter().all(|step| {
         let fallback = step.rsplit_once("||").is_some_and(|(_, last)| is_vacuous_line(last));
-        fallback || step.split("&&").all(is_vacuous_line)
+        // The last command of a pipeline decides, and a command in the background decides nothing.
+        let passed_on = step
+            .rsplit_once('|')
+            .filter(|_| piped && !fallback)
+            .is_some_and(|(before, last)| !before.ends_with('|') && is_filter(last));
+        let beside = step.ends_with('&') && !step.ends_with("&&");
+        fallback || passed_on || beside || step.split("&&").all(is_vacuous_line)
     })
+}
+
+/// Whether a command only passes on what it reads.
+fn is_filter(line: &str) -> bool {
+    const FILTERS: &[&str] =
+        &["tee", "cat", "head", "tail", "sort", "uniq", "wc", "sed", "awk", "tr", "cut", "less", "more", "ts", "nl"];
+    line.trim_start_matches('&').split_whitespace().next().is_some_and(|program| FILTERS.contains(&base(program)))
 }
 
 fn is_vacuous_line(line: &str) -> bool {
@@ -77,6 +96,11 @@ mod tests {
             "sh -c echo a && echo b",
             "sh -c npm test\necho done",
             "sh -c set -e; echo ok",
+            "sh -c npm test | tee log",
+            "sh -c npm test |& cat",
+            "sh -c npm test 2>&1 | sed s/a/b/",
+            "sh -c npm test &",
+            "sh -c if npm test; then echo ok; fi",
             "sh -c ",
         ] {
             assert!(is_vacuous(&argv(vacuous)), "{vacuous}");
@@ -89,6 +113,10 @@ mod tests {
             "sh -c set -e; npm test; echo ok",
             "sh -c npm test; code=$?; cat r.xml; exit $code",
             "test -f a",
+            "sh -c set -o pipefail; npm test | tee log",
+            "sh -c npm test | grep -q ok",
+            "sh -c if npm test; then echo ok; else exit 1; fi",
+            "sh -c npm test || exit 1",
             "sh -c set -eu\nnpm test\necho ok",
         ] {
             assert!(!is_vacuous(&argv(real)), "{real}");

@@ -1,5 +1,7 @@
 //! What looks like a secret and is none: placeholders, published examples, and what tests make for themselves.
 
+use crate::keys::pieces;
+
 /// Kinds that tests make for themselves, and that open nothing.
 pub(crate) const TESTS_MAKE: [&str; 2] = ["private-key", "jwt"];
 
@@ -33,9 +35,8 @@ const PUBLISHED: [&str; 2] =
 
 /// Whether a person wrote it to be recognised as none.
 pub(crate) fn is_placeholder(secret: &str) -> bool {
-    // The first line of a private key may name anybody.
-    let random = secret.rsplit("KEY-----").next().unwrap_or(secret);
-    let random = random.rsplit("\n\n").next().unwrap_or(random);
+    // The first line of a private key may name anybody, and so may a comment beside it.
+    let random = if secret.contains("PRIVATE") { pieces(secret) } else { secret.to_owned() };
     let upper = random.to_ascii_uppercase();
     let mut seen = [false; 256];
     random.bytes().for_each(|byte| seen[usize::from(byte)] = true);

@@ -56,7 +56,6 @@ fn key_end(text: &str, start: usize) -> Option<usize> {
     }
     let body = &text[start..limit];
     let body = &body[..body.find("-----").unwrap_or(body.len())];
-    let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '+' | '/');
     let mut gathered = 0;
     let mut at = 0;
     for word in body.split(|character: char| !is_word(character)) {
@@ -70,6 +69,16 @@ fn key_end(text: &str, start: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// The pieces of a key in a text, without what stands between them.
+pub(crate) fn pieces(text: &str) -> String {
+    text.split(|character: char| !is_word(character)).filter(|word| is_piece(word)).collect()
+}
+
+/// Whether a character is one of base64.
+fn is_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '+' | '/')
 }
 
 /// A word that nobody would say: long, of both cases and digits.

@@ -114,6 +114,19 @@ fn samples() -> Vec<(&'static str, String)> {
         ("terraform-token", format!("{}.atlasv1.{}", letters(14), letters(67))),
         ("twilio-key", format!("TWILIO_KEY=SK{}", hex(32))),
         ("vault-token", format!("hvs.{}", letters(95))),
+        ("aws-bedrock-key", format!("ABSKQmVkcm9ja0FQSUtleS{}", letters(110))),
+        ("artifactory-reference-token", format!("cmVmdGtu{}", letters(56))),
+        ("contentful-token", format!("CFPAT-{}", letters(43))),
+        ("defined-networking-key", format!("dnkey-{}-{}", letters(26), letters(52))),
+        ("facebook-token", format!("EAAC{}", letters(150))),
+        ("flutterwave-key", format!("FLWSECK-{}-19ab-X", hex(32))),
+        ("maxmind-key", format!("{}_{}_mmk", letters(6), letters(29))),
+        ("netlify-token", format!("nfp_{}", letters(36))),
+        ("scalingo-token", format!("tk-us-{}", letters(48))),
+        ("settlemint-token", format!("sm_aat_{}", letters(16))),
+        ("slack-config-token", format!("xoxe.xoxp-1-{}", letters(166))),
+        ("sonar-token", format!("squ_{}", hex(40))),
+        ("typeform-token", format!("tfp_{}", letters(59))),
         ("xai-key", format!("xai-{}", letters(80))),
     ]
 }
@@ -191,6 +204,20 @@ fn the_header_of_a_key_does_not_make_it_a_placeholder() {
     );
     assert_eq!(codes(&key), ["private-key"]);
     assert_eq!(codes(&key.replace(&noise(LETTERS, 64), &"EXAMPLE+".repeat(8))), Vec::<String>::new());
+}
+
+/// A word beside a key says nothing about it; one inside of it does.
+#[test]
+fn a_comment_does_not_make_a_key_a_placeholder() {
+    let (head, body) = (format!("-----BEGIN RSA {} KEY-----", "PRIVATE"), noise(LETTERS, 64));
+    for text in [
+        format!("\"{head}\\n\" + // for example\n  \"{body}\\n\"\n"),
+        format!("{head}\nProc-Type: 4,ENCRYPTED\nDEK-Info: EXAMPLE,12345678\n\n{body}\n"),
+        format!("key = [\n  \"{head}\",  # dummy, replace me\n  \"{body}\",\n]\n"),
+    ] {
+        assert_eq!(codes(&text), ["private-key"], "{text}");
+    }
+    assert_eq!(codes(&format!("{head}\n{}EXAMPLE{}\n", &body[..32], &body[32..])), Vec::<String>::new());
 }
 
 #[test]

@@ -1,16 +1,18 @@
 //! `sql-syntax`: every matching file is SQL of a dialect: PostgreSQL's, SQLite's, or whichever of them takes it.
 //!
-//! PostgreSQL is read by its own grammar (`postgresql-cst-parser`: the tables of PostgreSQL 17's `gram.y`), SQLite by
-//! `turso_parser`. What they cannot read for a reason of their own makes the verifier abstain. Without a dialect in the
+//! PostgreSQL is read by its own grammar (`postgresql-cst-parser`: the tables of PostgreSQL 17's `gram.y`, and what 18
+//! added in `newer.rs`), SQLite by `turso_parser`. What they cannot read for a reason of their own makes the verifier abstain. Without a dialect in the
 //! settings, a file that neither takes may be of a third: then it fails only for what is wrong in all of them
 //! (`lexed.rs`).
 
 mod actions;
 mod dialects;
 mod lexed;
+mod newer;
 mod postgresql;
 mod psql;
 mod sqlite;
+mod words;
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
@@ -26,6 +28,11 @@ const SETTINGS_SCHEMA: &str = concat!(
       "description": "Whose SQL it is. `auto`: it passes if either takes it, and fails only for what is wrong in every dialect.",
       "enum": ["auto", "postgresql", "sqlite"],
       "default": "auto"
+    },
+    "version": {
+      "description": "The version of PostgreSQL whose syntax is taken.",
+      "enum": ["17", "18"],
+      "default": "18"
     },
     "#,
     gatehost_sdk::strict_schema!(),
@@ -44,7 +51,18 @@ const MOST_NESTING: usize = 200;
 #[serde(deny_unknown_fields, default)]
 struct Settings {
     dialect: Dialect,
+    version: Version,
     strict: bool,
+}
+
+/// A version of PostgreSQL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+enum Version {
+    #[serde(rename = "17")]
+    Seventeen,
+    #[default]
+    #[serde(rename = "18")]
+    Eighteen,
 }
 
 const FORMAT: Format = Format {
@@ -108,9 +126,9 @@ enum Answer {
 
 fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
     match settings.dialect {
-        Dialect::Postgresql => verdict(file, postgresql::answer(text), "PostgreSQL", settings.strict),
+        Dialect::Postgresql => verdict(file, postgresql::answer(text, settings.version), "PostgreSQL", settings.strict),
         Dialect::Sqlite => verdict(file, sqlite::answer(text), "SQLite", settings.strict),
-        Dialect::Auto => of_any_dialect(file, text, settings.strict),
+        Dialect::Auto => of_any_dialect(file, text, settings),
     }
 }
 
@@ -132,8 +150,9 @@ fn findings(file: &File, faults: Vec<Fault>) -> Verdict {
         .into()
 }
 
-fn of_any_dialect(file: &File, text: &str, strict: bool) -> Verdict {
-    let postgresql = postgresql::answer(text);
+fn of_any_dialect(file: &File, text: &str, settings: &Settings) -> Verdict {
+    let strict = settings.strict;
+    let postgresql = postgresql::answer(text, settings.version);
     if matches!(postgresql, Answer::Right) || matches!(sqlite::answer_in_doubt(text), Answer::Right) {
         return Verdict::pass();
     }

@@ -1,7 +1,7 @@
 //! PostgreSQL, statement by statement.
 
 use crate::lexed::{Fault, Lexed, Statement, lexed};
-use crate::{Answer, FORMAT, MOST_FINDINGS, MOST_NESTING, actions};
+use crate::{Answer, FORMAT, MOST_FINDINGS, MOST_NESTING, Version, actions, newer};
 use gatehost_sdk::foreign;
 use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 2 << 20;
 /// How many words and marks are parsed in one go. Starting the parser costs more than a short statement.
 const BATCH: usize = 1_000;
 
-pub(crate) fn answer(text: &str) -> Answer {
+pub(crate) fn answer(text: &str, version: Version) -> Answer {
     if text.len() > MOST_BYTES {
         return Answer::Unsure("larger than 2 MiB".to_owned());
     }
@@ -36,7 +36,7 @@ pub(crate) fn answer(text: &str) -> Answer {
             continue;
         }
         for statement in batch {
-            match judge(text, statement) {
+            match judge(text, statement, version) {
                 Answer::Right => {}
                 Answer::Wrong(faults) => wrong.extend(faults),
                 // One error is enough to know; otherwise not all of the file is judged.
@@ -80,7 +80,7 @@ fn are_right(batch: &[Statement]) -> bool {
     !batch.iter().any(odd) && problem(&texts.join("\n;\n")).is_none()
 }
 
-fn judge(text: &str, statement: &Statement) -> Answer {
+fn judge(text: &str, statement: &Statement, version: Version) -> Answer {
     if statement.tokens > MOST_TOKENS {
         return Answer::Unsure(format!("a statement has more than {MOST_TOKENS} words and marks"));
     }
@@ -93,10 +93,8 @@ fn judge(text: &str, statement: &Statement) -> Answer {
     // On such a mark the parser would panic.
     let stray = statement.stray.map(|at| (at, near(&statement.text[at..at + 1])));
     let refused = || actions::refused(statement.text).map(|(at, word)| (at, near(word)));
-    let Some((at, message)) = stray.or_else(|| problem(statement.text)).or_else(refused) else { return Answer::Right };
-    if let Some(what) = actions::newer(statement.text) {
-        return Answer::Unsure(format!("the parser knows PostgreSQL 17, and a statement may have {what} of 18"));
-    }
+    let found = stray.or_else(|| problem_in(statement.text, version)).or_else(refused);
+    let Some((at, message)) = found else { return Answer::Right };
     if let Some(reason) = foreign::reason(text, &FORMAT, statement.at + at) {
         return Answer::Template(reason);
     }
@@ -104,6 +102,13 @@ fn judge(text: &str, statement: &Statement) -> Answer {
         return Answer::Unsure(format!("a statement contains {what}"));
     }
     Answer::Wrong(vec![Fault { code: "syntax", message, at: statement.at + at }])
+}
+
+/// What is wrong with a statement by the grammar of a version.
+fn problem_in(statement: &str, version: Version) -> Option<(usize, String)> {
+    let found = problem(statement)?;
+    let Some(rewritten) = newer::as_17(statement).filter(|_| version == Version::Eighteen) else { return Some(found) };
+    problem(&rewritten.text).map(|(at, message)| (rewritten.original(at).min(statement.len()), message))
 }
 
 fn problem(statement: &str) -> Option<(usize, String)> {

@@ -2,7 +2,7 @@ use super::*;
 use gatehost_sdk::Status;
 
 fn verdict_of(text: &str, dialect: Dialect) -> Verdict {
-    let verdict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: false });
+    let verdict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, ..Settings::default() });
     assert!(SqlSyntax::ABOUT.undeclared(&verdict).is_empty());
     verdict
 }
@@ -110,7 +110,8 @@ fn a_template_and_another_dialect_are_not_applicable() {
         ("selec '{{ a }}'", Dialect::Postgresql, Status::Abstain),
     ] {
         assert_eq!(verdict_of(text, dialect).status, expected, "{text}");
-        let strict = SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: true });
+        let strict =
+            SqlSyntax::check(&File::new("a.sql", text), Settings { dialect, strict: true, ..Settings::default() });
         assert_eq!(strict.status == Status::Pass, expected == Status::Pass, "{text}");
         assert_ne!(strict.status, Status::NotApplicable, "{text}");
     }
@@ -148,9 +149,22 @@ fn the_references_agree() {
     for text in ["select coalesce(a, b, )", "select 1 where 1 in (1,)"] {
         assert_ne!(verdict_of(text, Dialect::Auto).status, Status::Pass, "{text}");
     }
-    for text in
-        ["create table a (b int generated always as (c * 2) virtual)", "alter table a add check (b > 0) not enforced"]
-    {
-        assert_eq!(verdict_of(text, Dialect::Postgresql).status, Status::Abstain, "{text}");
+    let old = |text: &str| {
+        let settings = Settings { dialect: Dialect::Postgresql, version: Version::Seventeen, strict: false };
+        SqlSyntax::check(&File::new("a.sql", text), settings).status
+    };
+    for text in [
+        "create table a (b int generated always as (c * 2) virtual)",
+        "create table a (b int generated always as (c * 2))",
+        "alter table a add check (b > 0) not enforced",
+        "create table a (b int, c int4range, primary key (b, c without overlaps))",
+        "alter table a add constraint b not null c not valid",
+        "insert into a values (1) returning with (old as o) o.b",
+        "select 1; vacuum only a; select 2",
+    ] {
+        assert_eq!(places(text, Dialect::Postgresql), [], "{text}");
+        assert_eq!(old(text), Status::Fail, "{text}");
     }
+    let wrong = "create table a (b int generated always as (c *) virtual)";
+    assert_eq!(places(wrong, Dialect::Postgresql), [("syntax".to_owned(), 1, 47)]);
 }

@@ -2,11 +2,12 @@
 //!
 //! Both must say so: an exit code of 0 beside a failed test, and a failure beside nothing but passes, are failures. The
 //! report is what the command prints, so that it is of this very run. Where it prints several, they are read together: a
-//! failure in any of them counts, and so do a report that is broken, an output that was cut, and a line that says `FAILED`
-//! of which no report knows.
+//! failure in any of them counts, and so do a report that is broken, an output that was cut, and a line that says that
+//! something failed of which no report knows (`unaccounted.rs`).
 
 mod formats;
 mod report;
+mod unaccounted;
 
 use formats::Format;
 use gatehost_sdk::commands::Output;
@@ -78,6 +79,7 @@ const RULES: &[Rule] = &[
     Rule::error("signalled", "The command was ended by a signal."),
     Rule::error("timed-out", "The command was stopped at its time limit.")
         .help("Make it faster, or raise `timeout` of the command."),
+    Rule::error("would-change", "The command, which repairs files, would change this one."),
     Rule::error("contradiction", "The command ended with exit code 0 although tests failed.")
         .help("Have the command end with another code when a test fails."),
     Rule::error("too-few-tests", "Fewer tests ran than `min_tests`."),
@@ -90,6 +92,8 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     let ending = command::failure(output);
     // Some sum up on one of them and name what failed on the other.
     let text = [&output.stdout, &output.stderr].map(command::text).join("\n");
+    // What a progress bar overwrites was printed all the same.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let Some(report) = Report::together(formats::read(settings.format, &text)) else {
         return match ending {
             Some(ending) => without_report(output, ending),
@@ -133,20 +137,12 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
 
 /// A line that says that something failed, in an output whose reports say that nothing did.
 fn unaccounted(text: &str) -> Option<Finding> {
-    let says = |line: &&str| {
-        let failed =
-            ["FAILED", "FAILURE", "FAIL", "FAILURES!", "ERRORS!", "BUILD FAILED", "--- FAIL:", "Test Run Failed."];
-        let rest = failed.iter().find_map(|word| line.strip_prefix(word));
-        rest.is_some_and(|rest| {
-            let word_ends = !rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_' | '-'));
-            let none = rest.trim_matches(|c: char| !c.is_alphanumeric()).eq("0");
-            word_ends && !none
-        })
-    };
-    let line = text.lines().find(says)?;
-    let shown: String = line.chars().take(80).collect();
+    let shown: String = unaccounted::line(text)?.trim().chars().take(80).collect();
     let message = format!("the output says `{shown}`, and no report accounts for it");
-    Some(Finding::error("broken-report", message).hint("name the format of the report in `format`, or print less"))
+    Some(
+        Finding::error("broken-report", message)
+            .hint("have the command end with another code when something fails, or print less"),
+    )
 }
 
 fn without_report(output: &Output, ending: Finding) -> Verdict {

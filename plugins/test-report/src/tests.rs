@@ -338,6 +338,22 @@ fn no_spelling_of_a_failure_passes_with_exit_code_0() {
         " Nextest run with nextest profile: default\n        PASS [   0.113s] nx tests::good\n".to_owned(),
         "OK (1 test, 1 assertion)\nERRORS!\nTests: 1, Assertions: 0, Errors: 1.\n".to_owned(),
         "1 example, 0 failures, 1 error occurred outside of examples\n".to_owned(),
+        // A document without a declaration before one that has it.
+        format!("{}\n<?xml version=\"1.0\"?>{}", suite("<failure/>"), suite("")),
+        // Written over by a progress bar, behind an escape that is no colour, in the words of an older version.
+        format!("{}running\rFAILED (errors=1)\n", recorded!("good.tap")),
+        format!("{}\u{1b}(B\u{1b}[mFAILED (errors=1)\n", recorded!("good.tap")),
+        format!("{}\u{1b}]8;;http://a\u{7}FAILED\u{1b}]8;;\u{7}\n", recorded!("good.tap")),
+        format!("{}==== 1 failed, 1 passed in 0.12 seconds ====\n", recorded!("good.tap")),
+        // JSON that is laid out, or quoted in other JSON, and an event with something before it.
+        format!("{}{}", recorded!("good.tap"), json(1).replace(',', ",\n ").replace('{', "{\n ")),
+        format!("{}{}", recorded!("good.tap"), json(1).replace('"', "\\\"")),
+        format!("{}..{{\"Action\":\"fail\",\"Package\":\"a\",\"Test\":\"TestA\"}}\n", recorded!("go-good.jsonl")),
+        // Runners without a reader, and builds that broke.
+        format!("{}[  FAILED  ] Sums.Adds (0 ms)\n", recorded!("good.tap")),
+        format!("{}Tests run: 3, Failures: 1, Errors: 0, Skipped: 0\n", recorded!("good.xml")),
+        format!("{}error: could not compile `b` (lib test) due to 1 previous error\n", recorded!("cargo-good.txt")),
+        format!("{}make: *** [Makefile:2: test] Error 1\n", recorded!("pytest-good.txt")),
     ] {
         let verdict = judge(&ended(0, &text), &Settings::default());
         assert_eq!(TestReport::ABOUT.undeclared(&verdict), [""; 0]);

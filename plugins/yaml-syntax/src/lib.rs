@@ -27,6 +27,11 @@ const SETTINGS_SCHEMA: &str = concat!(
       "enum": ["error", "warning", "note", "ignore"],
       "default": "error"
     },
+    "flow_indentation": {
+      "description": "What an entry of `[…]` or `{…}` weighs whose line is not indented further than the block around it. YAML refuses it; libyaml takes it.",
+      "enum": ["error", "warning", "note", "ignore"],
+      "default": "error"
+    },
     "#,
     gatehost_sdk::strict_schema!(),
     r#"
@@ -43,6 +48,7 @@ const MOST_FINDINGS: usize = 50;
 struct Settings {
     duplicate_keys: Weight,
     empty_keys: Weight,
+    flow_indentation: Weight,
     strict: bool,
 }
 
@@ -79,7 +85,12 @@ const RULES: &[Rule] = &[
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { duplicate_keys: Weight::Warning, empty_keys: Weight::Error, strict: false }
+        Self {
+            duplicate_keys: Weight::Warning,
+            empty_keys: Weight::Error,
+            flow_indentation: Weight::Error,
+            strict: false,
+        }
     }
 }
 

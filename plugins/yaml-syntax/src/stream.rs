@@ -1,5 +1,5 @@
-//! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice, and
-//! tabs before a block.
+//! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice, tabs
+//! before a block, and entries of flow collections that are not indented.
 
 use crate::{Found, Settings, kind};
 use gatehost_sdk::Level;
@@ -17,11 +17,12 @@ pub(crate) fn read(text: &str, start: usize, settings: &Settings, found: &mut Ve
     options.flow_nesting_limit = MOST_NESTING;
     options.block_nesting_limit = MOST_NESTING;
     let mut parser = Parser::new_from_str_with_options(&text[start..], options);
-    let mut keys = Keys { text, start, settings, open: Vec::new() };
+    let mut keys = Keys { text, start, settings, open: Vec::new(), blocks: Vec::new() };
     while let Some(event) = parser.next_event() {
         match event {
             Ok((event, span)) => {
-                let odd = keys.see(event, &span);
+                let unindented = keys.unindented(&event, &span);
+                let odd = keys.see(event, &span).or(unindented);
                 // An error that comes after many odd keys must still find a place.
                 found.extend(odd.filter(|_| found.len() < crate::MOST_FINDINGS));
             }
@@ -53,6 +54,8 @@ struct Keys<'a> {
     start: usize,
     settings: &'a Settings,
     open: Vec<Open<'a>>,
+    /// For each of these, the column of the innermost block that it is, or is in, and whether it is a flow collection.
+    blocks: Vec<(Option<usize>, bool)>,
 }
 
 enum Open<'a> {
@@ -91,19 +94,51 @@ impl<'a> Keys<'a> {
             Event::SequenceStart(style, ..) => {
                 self.keys_for_node();
                 self.open.push(Open::Sequence);
+                self.open_block(style, span);
                 self.tab_before(style, span)
             }
             Event::MappingStart(style, ..) => {
                 self.keys_for_node();
                 self.open.push(Open::Mapping { key: true, seen: BTreeSet::new() });
+                self.open_block(style, span);
                 self.tab_before(style, span)
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 self.open.pop();
+                self.blocks.pop();
                 None
             }
             _ => None,
         }
+    }
+
+    fn open_block(&mut self, style: StructureStyle, span: &Span) {
+        let is_flow = style != StructureStyle::Block;
+        let column = if is_flow { self.blocks.last().and_then(|(column, _)| *column) } else { self.column(span) };
+        self.blocks.push((column, is_flow));
+    }
+
+    /// How many characters stand before a node on its line.
+    fn column(&self, span: &Span) -> Option<usize> {
+        let before = &self.text[..self.start + span.start.byte_offset()?];
+        Some(before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..].chars().count())
+    }
+
+    /// An entry of a flow collection that starts a line, no further to the right than the block around it. A bracket that
+    /// closes one may stand there: everybody writes that.
+    fn unindented(&self, event: &Event<'a>, span: &Span) -> Option<Found> {
+        let is_node =
+            matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::SequenceStart(..) | Event::MappingStart(..));
+        let Some((Some(column), true)) = self.blocks.last().filter(|_| is_node) else { return None };
+        let at = self.start + span.start.byte_offset()?;
+        let before = self.text[..at].trim_end_matches([' ', '\t']);
+        let is_first = before.ends_with(['\n', '\r']) && !self.text[at..].starts_with([']', '}', ',']);
+        if !is_first || at - before.len() > *column {
+            return None;
+        }
+        let level = self.settings.flow_indentation.level()?;
+        let message = "an entry of `[…]` or `{…}` is not indented further than the block around it".to_owned();
+        self.odd(level, "indentation", message, Some("indent the line"), span)
     }
 
     /// A node is here: where it is a key, the keys before it.

@@ -129,6 +129,45 @@ fn an_alias_is_not_expanded() {
     assert_eq!(places(text.as_bytes()), []);
 }
 
+/// The yaml-test-suite's 9C9N and its like. A closing bracket may stand anywhere.
+#[test]
+fn entries_of_a_flow_collection_are_indented() {
+    for (text, line) in [
+        ("---\nflow: [a,\nb,\nc]\n", 3),
+        ("flow: [\na\n]\n", 2),
+        ("k: {\na: b\n}\n", 2),
+        ("- [\na]\n", 2),
+        ("a:\n  b: [\n  c\n  ]\n", 3),
+        ("a: [\n  [\nb]]\n", 3),
+        ("a: [\n\"b\"]\n", 2),
+    ] {
+        assert_eq!(
+            places(text.as_bytes()).first(),
+            Some(&(
+                "indentation".to_owned(),
+                line,
+                1 + text.lines().nth(line as usize - 1).map_or(0, |found| found.len() - found.trim_start().len())
+                    as u32
+            )),
+            "{text:?}"
+        );
+        let settings = Settings { flow_indentation: Weight::Ignore, ..Settings::default() };
+        assert_eq!(verdict(text.as_bytes(), settings).status, Status::Pass, "{text:?}");
+    }
+    for text in [
+        "flow: [\n  a\n]\n",
+        "a:\n  b: [\n    c,\n    {d: e}\n  ]\n",
+        "a:\n  b: {\n    c: d\n}\n",
+        "[\na,\nb\n]\n",
+        "--- {\na: b\n}\n",
+        "- [\n a]\n- {b: [\n  c]}\n",
+        "a: [b\n  , c\n]\n",
+        "a: [\n# b\n c]\n",
+    ] {
+        assert_eq!(places(text.as_bytes()), [], "{text:?}");
+    }
+}
+
 /// As libyaml says.
 #[test]
 fn a_string_may_go_on_at_its_keys_indentation() {

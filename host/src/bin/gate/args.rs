@@ -67,8 +67,12 @@ pub(crate) enum Command {
     Loop(Box<Loop>),
     /// Check a plan of tasks for mistakes before anybody follows it
     CheckPlan(CheckPlan),
+    /// Apply the fixes that verifiers offer, if the gate is better off with them
+    Fix(Fix),
     /// Show the resolved configuration and its digest
     Plan(Plan),
+    /// List the gates and checks of the configuration
+    List(List),
     /// Print the record of a run in another format
     Report(Report),
     /// Handle a hook event of a coding agent: run a gate, and send the agent back until it passes
@@ -197,7 +201,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     pub(crate) evaluator: Option<PathBuf>,
     /// Run checks up to this tier only
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = tier)]
     pub(crate) tier: Option<u32>,
     /// Run only these checks; the record notes the exclusion
     #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
@@ -250,6 +254,14 @@ pub(crate) struct Run {
     /// Also write a report to a file; repeatable
     #[arg(long, value_name = "FORMAT=FILE")]
     pub(crate) output: Vec<OutputTo>,
+}
+
+/// A tier, from 1.
+fn tier(text: &str) -> Result<u32, String> {
+    let read = text.parse().ok().filter(|tier| (1..=1_000).contains(tier));
+    read.ok_or_else(|| {
+        "expected a number from 1, such as `--tier 2`; gate.toml says which members have which `tier`".to_owned()
+    })
 }
 
 /// The names of the formats of reports.
@@ -394,7 +406,36 @@ pub(crate) struct CheckPlan {
     pub(crate) format: Format,
 }
 
-/// How to print the result of a loop.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Fixes are tried in a copy of the work. `gate` keeps them only if a finding is gone, no finding is new, and no check has a \
+worse result. It shows the diff and asks before it writes; without a terminal, use `--yes`. The exit code is that of the \
+gate on the resulting work.
+
+Examples:
+  gate fix
+  gate fix commit --yes")]
+pub(crate) struct Fix {
+    /// The gate [default: as for `gate run`]
+    pub(crate) gate: Option<String>,
+    /// Use this configuration file instead of the nearest gate.toml
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Fix these files or folders
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "since"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// Fix every file that git tracks or would track
+    #[arg(long, conflicts_with = "since")]
+    pub(crate) all_files: bool,
+    /// Fix what differs between this commit and the working tree
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
+    /// Write the fixes without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// How to print what a loop came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopFormat {
     /// For people.
@@ -424,7 +465,8 @@ Examples:
   gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
   gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
   gate loop --stdin -- codex exec -
-  gate loop --plan tasks.md -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --plan tasks.md --commit -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --runs 3 --task 'Add a parser' -- claude -p '{task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
 pub(crate) struct Loop {
     /// The gate [default: as for `gate run`]
@@ -447,15 +489,42 @@ pub(crate) struct Loop {
     /// Pass the feedback to the executor on stdin
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// The task, in words; with `--plan`, the id of a task
-    #[arg(long, value_name = "TEXT")]
+    /// The task: an id of the plan, a file that contains a task, or a description
+    #[arg(long, value_name = "ID|FILE|TEXT", conflicts_with = "batch")]
     pub(crate) task: Option<String>,
-    /// Follow this plan of tasks: the task of `--task`, or every unfinished task in order, until one does not complete.
-    /// The plan is read before the executor runs
+    /// Follow this plan of tasks, as read from the last commit: the task of `--task`, the tasks of `--batch`, or every open
+    /// task in order, until one does not complete [default: `file` of `[plan]`]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) plan: Option<Option<PathBuf>>,
+    /// Treat these tasks of the plan as one task; without ids, the next tasks that may run in parallel
+    #[arg(long, value_name = "ID", num_args = 0.., value_delimiter = ',')]
+    pub(crate) batch: Option<Vec<String>>,
+    /// Run the loop this many times, each in its own copy of the work, and keep the result of the majority
+    #[arg(long, value_name = "N", conflicts_with_all = ["commit", "insert_fix_tasks"])]
+    pub(crate) runs: Option<u32>,
+    /// Stop after this many rejections by a reviewer [default: `review_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) review_iterations: Option<u32>,
+    /// Stop after this many evaluations [default: `max_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) max_iterations: Option<u32>,
+    /// Stop when all attempts together used this many tokens, as reported by transcripts and models
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// Stop when all attempts together cost this much, as reported by transcripts and configured prices
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) max_cost: Option<String>,
+    /// Apply the fixes that verifiers offer before sending the work back
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Commit work that passes without a mark, with the commit message of its task
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Insert a fix task into this plan for each reviewer finding that goes back to the executor
     #[arg(long, value_name = "FILE")]
-    pub(crate) plan: Option<PathBuf>,
+    pub(crate) insert_fix_tasks: Option<PathBuf>,
     /// Run checks up to this tier only
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = tier)]
     pub(crate) tier: Option<u32>,
     /// Ignore cached results
     #[arg(long)]
@@ -463,6 +532,12 @@ pub(crate) struct Loop {
     /// Do not record the loop in the ledger
     #[arg(long)]
     pub(crate) no_ledger: bool,
+    /// Record model requests and responses to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
+    pub(crate) record_models: Option<PathBuf>,
+    /// Answer model requests from a file that `--record-models` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_models: Option<PathBuf>,
     /// Record the results of commands to this new file
     #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
     pub(crate) record_commands: Option<PathBuf>,
@@ -514,7 +589,20 @@ pub(crate) struct Plan {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Never overwrites a file.")]
+#[command(after_help = "`gate plan` shows what they mean, `gate inspect` lists the bundled verifiers.")]
+pub(crate) struct List {
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The gates are tried before they are written: files that are broken on purpose, vendored and generated folders are left out, \
+tests get what they need, and each decision is told. Tests run for three minutes at most. It never overwrites a file.")]
 pub(crate) struct Init {
     /// Convert the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
     #[arg(long, value_name = "FILE")]
@@ -522,14 +610,24 @@ pub(crate) struct Init {
     /// Print the file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Do not try the gates: no check and no test is run
+    #[arg(long)]
+    pub(crate) no_run: bool,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gate schema gate > gate.schema.json")]
+#[command(after_help = "\
+Examples:
+  gate schema gate > gate.schema.json
+  gate schema submission --example > done.json
+  gate schema review-prompt --example > review.md")]
 pub(crate) struct Schema {
     /// The document
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
+    /// Print an example to start from instead
+    #[arg(long)]
+    pub(crate) example: bool,
 }
 
 /// What has a schema.
@@ -551,6 +649,10 @@ pub(crate) enum SchemaOf {
     ProgramInput,
     /// The output of such a program
     ProgramOutput,
+    /// The document of `gate run --evaluator`; only with `--example`
+    Transcript,
+    /// The prompt of a reviewer; only with `--example`
+    ReviewPrompt,
 }
 
 #[derive(Debug, Args)]

@@ -54,7 +54,7 @@ pub(crate) struct Replay {
 pub(crate) fn bundle(global: &Global, command: &Bundle) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
-    let bundle = bundle::make(&ledger, &entry, &global.directory)?;
+    let bundle = bundle::make(&ledger, &entry, &global.directory, &Environment::of_process())?;
     let write = |out: &mut dyn Write| -> io::Result<()> {
         serde_json::to_writer(&mut *out, &bundle).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -82,7 +82,7 @@ pub(crate) fn replay(global: &Global, command: &Replay) -> Result<Exit, Error> {
         .with_context(unreadable)
         .map_err(|error| Error::mistake(error).hint("`gate bundle` writes what this reads".to_owned()))?;
     let host = setup::host(global, &Environment::of_process())?;
-    let replayed = setup::wait(bundle::replay(&host, &bundle))?;
+    let replayed = setup::wait(bundle::replay(&host, &bundle, &Environment::of_process()))?;
     print(&replayed, command.format)?;
     Ok(if replayed.differences.is_empty() { Exit::Pass } else { Exit::Fail })
 }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 pub(crate) fn run(global: &Global, command: &CheckPlan) -> Result<Exit, Error> {
     let tasks = read(global, &command.file)?;
-    let problems = taskplan::check(&tasks);
+    let problems = taskplan::check(&tasks, |path| global.directory.join(path).symlink_metadata().is_ok());
     let name = clean_line(&command.file.display().to_string(), 1_000);
     let mut out = std::io::stdout().lock();
     if command.format == Format::Json {

@@ -3,6 +3,7 @@
 use crate::terminal::say;
 use anstyle::AnsiColor;
 pub(crate) use gatehost::error::Error;
+use gatehost::error::is_of_the_machine;
 use gatehost::text;
 
 /// Makes errors of what the program's own parts report.
@@ -18,6 +19,9 @@ pub(crate) trait Make {
 impl Make for Error {
     fn mistake(error: impl Into<anyhow::Error>) -> Self {
         let error = error.into();
+        if error.chain().any(is_of_the_machine) {
+            return Self::broken(error);
+        }
         let made = Self::usage(&error);
         if error.source().is_some() { made.because(Chain(error)) } else { made }
     }

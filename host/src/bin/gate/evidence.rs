@@ -13,7 +13,7 @@ pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
         let message = format!("there is no ledger in `{}` yet", folder.display());
         Error::usage(message).hint("`gate run` creates one".to_owned())
     })?;
-    Ok((ledger, Project::of(&global.directory)?))
+    Ok((ledger, Project::of(&global.directory, &Environment::of_process())?))
 }
 
 /// The run that was named: by its identifier, the beginning of it, the number of its entry, or the last one of the project.

@@ -5,9 +5,10 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, report as reports, setup};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
+use gatehost::environment::Environment;
 use gatehost::report::Format;
 use gatehost::search_path;
-use gatehost::session::{LedgerUse, Request, Unread, hook_settings};
+use gatehost::session::{LedgerUse, Request, Unread, configured};
 use gatehost::submission::{Claim, Submission};
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,7 +19,7 @@ const MAX_BYTES: u64 = 4 << 20;
 
 pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
     let request = |gate: &Option<String>, selection: Selection| {
-        let mut request = Request::new(&global.directory);
+        let mut request = Request::new(&global.directory, Environment::of_process());
         request.gate.clone_from(gate);
         request.selection = selection;
         request.ledger = LedgerUse::StateFolder;
@@ -26,7 +27,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
         request
     };
     let plain = request(&None, Selection::Staged);
-    let settings = hook_settings(&plain)?;
+    let settings = configured(&plain)?.hook;
     let requests = match command.name.as_str() {
         "pre-commit" => vec![request(&settings.pre_commit, Selection::Staged)],
         "commit-msg" if settings.commit_msg.is_none() => Vec::new(),
@@ -38,7 +39,10 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
         }
         "pre-push" => {
             let remote = command.arguments.first().map(String::as_str).unwrap_or_default();
-            let pushed = pushed(global, remote)?;
+            let pushed = match of_runner(global, &plain.environment) {
+                Some(selection) => vec![selection?],
+                None => pushed(global, remote)?,
+            };
             pushed.into_iter().map(|selection| request(&settings.pre_push, selection)).collect()
         }
         other => {
@@ -69,6 +73,29 @@ fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
     Ok(text[..cut].lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"))
 }
 
+/// What is about to be pushed, where pre-commit or prek calls: they have read what git says, and hand it on in variables.
+fn of_runner(global: &Global, environment: &Environment) -> Option<Result<Selection, Error>> {
+    environment.get("PRE_COMMIT")?;
+    let reference = |name: &str| environment.text(name).filter(|name| !name.is_empty()).map(str::to_owned);
+    Some(match (reference("PRE_COMMIT_FROM_REF"), reference("PRE_COMMIT_TO_REF")) {
+        (Some(from), Some(to)) => Ok(Selection::Between { from, to }),
+        // Nothing that the remote has is known, so everything is new to it.
+        _ => whole(global, &reference("PRE_COMMIT_LOCAL_BRANCH").unwrap_or_else(|| "HEAD".to_owned())),
+    })
+}
+
+/// All files of a commit with its whole history, where they are those in the working tree: nothing else can be judged.
+fn whole(global: &Global, commit: &str) -> Result<Selection, Error> {
+    let id = |name: &str| git(global, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]);
+    let changed = git(global, &["status", "--porcelain", "--untracked-files=no"]);
+    if id(commit).is_some() && id(commit) == id("HEAD") && changed.is_some_and(|changed| changed.is_empty()) {
+        return Ok(Selection::All);
+    }
+    let error = anyhow!("a first push is judged by the working tree, which differs from the commit that is pushed");
+    Err(Error::broken(error)
+        .hint("check the commit out and stash what is not committed (`git stash`), then push".to_owned()))
+}
+
 /// What is about to be pushed: for each ref, what differs from what the remote has.
 fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
     let mut text = String::new();
@@ -90,7 +117,7 @@ fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
             Some(from) => selections.push(Selection::Between { from, to: local.to_owned() }),
             // Nothing that the remote does not have.
             None if new_commits(global, remote, local)?.is_empty() => {}
-            None => selections.push(Selection::All),
+            None => selections.push(whole(global, local)?),
         }
     }
     selections.dedup();

@@ -1,32 +1,62 @@
 //! `gate hook`: the process that a host waits for. It reads, starts a child that runs the gate, watches it, and answers.
 //!
-//! Nothing here returns an error: whatever happens, the host is answered in its dialect, since every host takes silence or
-//! a crash for leave to stop.
+//! Nothing here returns an error: whatever happens, the host is answered in its dialect and in time, since every host takes
+//! silence or a crash for leave to stop. This process opens no file and no database: what could hang, hangs in the child.
 
 use crate::args::{Global, Hook};
 use crate::{setup, terminal};
 use gatehost::environment::Environment;
-use gatehost::hook::budget::{BOUNCES, Judged, Session};
-use gatehost::hook::evidence;
-use gatehost::hook::job::{self, Done, Job};
-use gatehost::hook::sessions::Remembered;
-use gatehost::hook::supervise::{Ended, supervise};
-use gatehost::hook::{Answer, Call, Decision, Event, MAX_BYTES};
-use gatehost::submission::Executor;
-use std::io::{self, BufRead, Read, Write};
+use gatehost::hook::budget::uncounted;
+use gatehost::hook::job::{Job, Prepared, Work, no_answer};
+use gatehost::hook::running::Running;
+use gatehost::hook::supervise::{Ended, How, supervise};
+use gatehost::hook::{Answer, Call, Decision, Event};
+use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
-    let answered = catch_unwind(AssertUnwindSafe(|| answer(global, command)));
-    let answer = answered.unwrap_or_else(|_| {
-        let reason = "The gate crashed, so nothing is verified. This is not a finding about the work.".to_owned();
-        command
-            .host
-            .map_or_else(|| Answer::refuse(&reason), |host| Call::of(host).answer(&Decision::Block(reason.clone())))
+    let start = Instant::now();
+    let (tell, told) = mpsc::channel();
+    let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
+    // Until the message is read, the deadline is the shortest that could be meant.
+    let limit = asked.or(host.map(gatehost::hook::Host::deadline)).unwrap_or(Duration::from_secs(26));
+    let worker = thread::Builder::new().spawn(move || {
+        let call = Call::read(io::stdin(), host);
+        let _ = tell.send(Told::Called(Box::new(call.clone())));
+        // What is left is read, so that the host can finish writing.
+        let _ = thread::Builder::new().spawn(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
+        let Some(call) = call else { return };
+        let limit = asked.unwrap_or_else(|| call.host.deadline());
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(&folder, &call, start, limit)));
+        let crashed = || uncounted(&call, &no_answer("the hook itself crashed"));
+        let _ = tell.send(Told::Decided(decided.unwrap_or_else(|_| crashed())));
     });
+    let mut call = host.map(Call::of);
+    let late = || no_answer(&format!("the hook did not finish within {} s", limit.as_secs()));
+    let answer = loop {
+        let left = limit.saturating_sub(start.elapsed());
+        let told = if worker.is_ok() { told.recv_timeout(left).ok() } else { None };
+        let decision = match told {
+            Some(Told::Called(read)) => {
+                call = *read;
+                if call.is_some() {
+                    continue;
+                }
+                None
+            }
+            Some(Told::Decided(decision)) => Some(decision),
+            None => call.as_ref().map(|call| uncounted(call, &late())),
+        };
+        break match (&call, decision) {
+            (Some(call), Some(decision)) => call.answer(&decision),
+            _ => Answer::refuse(UNKNOWN),
+        };
+    };
     if !answer.stderr.is_empty() {
         terminal::say(&answer.stderr);
     }
@@ -36,171 +66,93 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
     ExitCode::from(answer.exit)
 }
 
-fn answer(global: &Global, command: &Hook) -> Answer {
-    let mut bytes = Vec::new();
-    let mut stdin = io::stdin().lock();
-    // What is longer than any message is not one; it is read to its end, so that the host can finish writing.
-    let _ = (&mut stdin).take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-    let _ = io::copy(&mut stdin, &mut io::sink());
-    let Some(call) = Call::read(&bytes, command.host) else {
-        return Answer::refuse(
-            "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`",
-        );
-    };
-    drop(bytes);
+const UNKNOWN: &str = "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`";
+
+/// What the thread that does the work tells the one that watches the time.
+enum Told {
+    /// What the host said; nothing where that is no host.
+    Called(Box<Option<Call>>),
+    /// What the agent is told.
+    Decided(Decision),
+}
+
+/// Has a child run the gate and decide what the agent is told. If the child fails, another one counts that.
+fn decide(folder: &Path, call: &Call, start: Instant, limit: Duration) -> Decision {
     if call.event == Event::Other || call.aborted {
-        return call.answer(&Decision::Allow);
+        return Decision::Allow;
     }
-    let deadline = command.deadline.map_or_else(|| call.host.deadline(), Duration::from_secs);
-    call.answer(&decide(&global.directory, &call, deadline))
-}
-
-/// Runs the gate, and decides what the agent is told.
-fn decide(directory: &Path, call: &Call, deadline: Duration) -> Decision {
-    let here = call.folder.as_deref().filter(|folder| folder.is_dir()).unwrap_or(directory);
-    let folder = root(here);
-    let key = match &call.session {
-        Some(session) => format!("{} {session}", call.host.as_str()),
-        None => format!("{} in {}", call.host.as_str(), folder.display()),
+    // Time to count that the child did not answer, and to answer.
+    let reserve = (limit / 4).min(Duration::from_secs(5));
+    let left = |reserve: Duration| limit.saturating_sub(start.elapsed()).saturating_sub(reserve);
+    let job = |fault, limit| Job { call: call.clone(), folder: PathBuf::from(folder), limit, fault };
+    let why = match ask(&job(None, left(reserve + reserve / 4)), left(reserve)) {
+        Ok(decision) => return decision,
+        Err(why) => why,
     };
-    // The session is locked only while it is read and while it is written: a run takes long, and hosts call in parallel.
-    let known = remember(&key).map(|remembered| remembered.session.clone()).unwrap_or_default();
-    let root = match &known.root {
-        Some(first) if *first != folder && !is_worktree_of(&folder, first) && first.is_dir() => first.clone(),
-        _ => folder,
-    };
-    let done =
-        if call.event == Event::Prompt { Ok(Done::Idle) } else { ask(&job(&known, call, &root, &key), deadline) };
-    let mut remembered = remember(&key);
-    let mut session = remembered.as_ref().map(|remembered| remembered.session.clone()).unwrap_or_default();
-    session.note(call);
-    session.root.get_or_insert_with(|| root.clone());
-    let (decision, gate, bounces) = conclude(&mut session, call, done);
-    let saved = remembered.as_mut().is_some_and(|remembered| {
-        remembered.session = session.clone();
-        remembered.save().is_ok()
-    });
-    drop(remembered);
-    if saved {
-        // The run itself is recorded, or it is a fault; that the agent was told is a courtesy to whoever reads.
-        let environment = Environment::of_process();
-        let _ = evidence::record(&environment, &root, &key, gate.as_deref(), &session, &decision, bounces);
-        return decision;
+    // Nothing is verified when a session begins or the user asks for something, so there is nothing to block.
+    if matches!(call.event, Event::Start | Event::Prompt) {
+        return Decision::Allow;
     }
-    // Nobody could count the bounces. The host's own word is all there is, so that the agent is not sent back forever.
-    match decision {
-        Decision::Block(reason) if call.active && call.event != Event::Tool => Decision::Release(format!(
-            "verification_failed: the state folder cannot be written, so bounces cannot be counted\n{reason}"
-        )),
-        other => other,
-    }
+    let fault = no_answer(&why);
+    let counted = ask(&job(Some(fault.clone()), left(reserve / 2)), left(reserve / 2));
+    counted.unwrap_or_else(|_| uncounted(call, &fault))
 }
 
-fn job(known: &Session, call: &Call, root: &Path, key: &str) -> Job {
-    Job {
-        event: call.event,
-        folder: root.to_owned(),
-        base: known.base.clone(),
-        files: call.files.clone(),
-        transcript: call.transcript.clone(),
-        claim: call.claim.clone(),
-        task: call.task.clone(),
-        attempt: known.bounces + 1,
-        executor: Executor {
-            name: Some(call.host.as_str().to_owned()),
-            model: call.model.clone(),
-            session: call.session.clone(),
-            ..Executor::default()
-        },
-        session: key.to_owned(),
-    }
-}
-
-/// What the agent is told, by which gate, and how often it may be sent back.
-fn conclude(session: &mut Session, call: &Call, done: Result<Done, String>) -> (Decision, Option<String>, u32) {
-    match done {
-        Ok(Done::Idle) => (Decision::Allow, None, BOUNCES),
-        Ok(Done::Started { base }) => {
-            session.base = session.base.take().or(base);
-            (Decision::Allow, None, BOUNCES)
-        }
-        Ok(Done::Ran { judged, base, run, gate, bounces }) => {
-            session.base = session.base.take().or(base);
-            session.run = run;
-            (session.decide(call, &judged, bounces), gate, bounces)
-        }
-        // Nothing is judged when a session begins, so there is nothing to block; the base is taken at the next event.
-        Err(_) if call.event == Event::Start => (Decision::Allow, None, BOUNCES),
-        Err(why) => {
-            let reason = format!(
-                "The gate gave no answer, so nothing is verified. This is not a finding about the work.\n- {why}\n"
-            );
-            session.run = None;
-            (session.decide(call, &Judged::Fault { reason }, BOUNCES), None, BOUNCES)
-        }
-    }
-}
-
-/// Has the child do the job.
-fn ask(job: &Job, deadline: Duration) -> Result<Done, String> {
+/// Has a child do the job.
+fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find the path of `gate`: {error}"))?;
     let line =
         serde_json::to_vec(job).map_err(|error| format!("cannot send the request to the child process: {error}"))?;
     let mut command = Command::new(program);
     command.arg("hook-run");
-    match supervise(command, &line, deadline) {
-        Ok(Ended::Answered(bytes)) => {
-            serde_json::from_slice(&bytes).map_err(|_| "cannot read the result of the run".to_owned())
+    // Some hosts hand over no search path, and git must be found.
+    if std::env::var_os("PATH").is_none_or(|path| path.is_empty()) {
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    }
+    let Ended { how, printed } =
+        supervise(command, &line, limit).map_err(|error| format!("cannot start the run: {error}"))?;
+    let running = Running::of(&printed);
+    match how {
+        How::Done => {
+            let last = printed.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            serde_json::from_slice(last).map_err(|_| "cannot read the result of the run".to_owned())
         }
-        Ok(Ended::Died(why)) => Err(format!("the run ended early: {why}")),
-        Ok(Ended::Late) => Err(format!(
-            "the run did not finish within {} s; use a faster gate for hooks, or raise the timeout of the host",
-            deadline.as_secs()
-        )),
-        Err(error) => Err(format!("cannot start the run: {error}")),
+        How::Died(why) => Err(format!("the run ended early: {why}{}", running.what())),
+        How::Late => Err(running.late(limit)),
     }
 }
 
-/// The session, from the state folder, or else from a private folder below the temporary one.
-fn remember(key: &str) -> Option<Remembered> {
-    let state = Environment::of_process().state_folder();
-    let opened = state.and_then(|folder| Remembered::open(&folder, key).ok());
-    opened.or_else(|| {
-        let user = rustix::process::geteuid().as_raw();
-        Remembered::open(&std::env::temp_dir().join(format!("gatehost-{user}")), key).ok()
-    })
-}
-
-/// The root of the repository that a folder is in, or the folder.
-fn root(folder: &Path) -> PathBuf {
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let root = real.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    root.unwrap_or(&real).to_owned()
-}
-
-/// Whether a folder is the root of a worktree of the repository at `root`.
-fn is_worktree_of(folder: &Path, root: &Path) -> bool {
-    let Ok(text) = std::fs::read_to_string(folder.join(".git")) else { return false };
-    let Some(git) = text.strip_prefix("gitdir:").map(|path| Path::new(path.trim())) else { return false };
-    git.starts_with(root.join(".git").join("worktrees"))
-}
-
-/// `gate hook-run`: the child. It reads one line, runs the gate, and prints one line.
+/// `gate hook-run`: the child. It reads one line, runs the gate, and prints a line whenever a check begins or ends, and last
+/// of all what was decided.
 pub(crate) fn child() -> ExitCode {
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line).ok().and_then(|_| serde_json::from_str::<Job>(&line).ok());
     let Some(job) = read else { return ExitCode::from(2) };
     // When whoever watches is gone, nobody waits for an answer.
-    let watch = std::thread::Builder::new().spawn(|| {
+    let watch = thread::Builder::new().spawn(|| {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         std::process::abort();
     });
     let Ok(_) = watch else { return ExitCode::from(3) };
-    let done = setup::wait(async { Ok(job::perform(job).await) });
-    let Some(text) = done.ok().and_then(|done| serde_json::to_string(&done).ok()) else { return ExitCode::from(3) };
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    let work = Work::open(job, Environment::of_process());
+    let found = match work.prepare() {
+        Prepared::Nothing => Ok(None),
+        Prepared::Found(found) => Ok(Some(found)),
+        Prepared::Run(request, allowed) => {
+            let run = work.run(*request, allowed, |running| print(running).unwrap_or_default());
+            setup::wait(async { Ok(Some(run.await)) })
+        }
+    };
+    let Ok(found) = found else { return ExitCode::from(3) };
+    match print(&work.conclude(found)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(3),
     }
+}
+
+fn print(value: &impl serde::Serialize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }

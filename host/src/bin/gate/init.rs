@@ -5,19 +5,20 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::changes::{self, Needs, Selection};
-use gatehost::config::FileSet;
+use gatehost::environment::Environment;
 use gatehost::import;
-use gatehost::runtime::BUNDLED;
-use gatehost::settings;
-use serde_json::{Map, Value};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-mod tests;
+mod draft;
+mod places;
+mod tools;
+mod trial;
 
-use tests::Tests;
+use draft::Draft;
+use tools::Tests;
+use trial::Trial;
 
 const FILE: &str = "gate.toml";
 
@@ -25,22 +26,48 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
     if let Some(from) = &command.from {
         return taken_over(global, command, from);
     }
-    let changes = changes::collect(&global.directory, &Selection::All, Needs::default())?;
-    let paths = changes.paths();
-    let tests = tests::detect(&changes.workspace, &paths);
-    let Composed { text, reasons, try_it } = compose(&paths, tests.as_ref());
+    let changes = changes::collect(&global.directory, &Selection::All, Needs::default(), &Environment::of_process())?;
+    let paths: Vec<&str> = changes.paths().into_iter().filter(|path| *path != FILE).collect();
+    let root = changes.workspace.root();
+    let path = root.join(FILE);
+    if !command.dry_run && path.symlink_metadata().is_ok() {
+        // Before anything is tried for nothing.
+        create(&path, "")?;
+    }
+    let mut draft = Draft::new(&paths, tools::detect(&changes.workspace, &paths));
+    let mut told: Vec<String> = Vec::new();
+    told.extend(draft.exclude.iter().map(|(pattern, why)| format!("leaves out `{pattern}`: {why}")));
+    told.extend(draft.checks.iter().map(|check| format!("{}: {}", check.name, check.reason)));
+    if draft.checks.is_empty() {
+        told.push("completion-signal: no file here is of a kind that a bundled verifier knows".to_owned());
+    }
+    if command.no_run {
+        let reason =
+            |tests: &Tests| format!("{}: `{}`, since {}; not tried", tests.name, tests.run.join(" "), tests.reason);
+        told.extend(draft.tests.iter().map(reason));
+    } else if !paths.is_empty() {
+        let mut trial = Trial::new(global, root)?;
+        trial.run(&mut draft)?;
+        told.append(&mut trial.told);
+    }
+    let text = draft.text(None);
     let mut out = std::io::stdout().lock();
     if command.dry_run {
         write!(out, "{text}")?;
         return Ok(Exit::Pass);
     }
-    let path = changes.workspace.root().join(FILE);
     create(&path, &text)?;
     writeln!(out, "wrote {}", path.display())?;
-    for reason in reasons {
-        writeln!(out, "  {reason}")?;
+    for line in told {
+        writeln!(out, "  {line}")?;
     }
-    writeln!(out, "next: `gate plan` shows what it means, `{try_it}` tries it")?;
+    // Without a claim there would be nothing to find the signal in.
+    let signal = draft.checks.is_empty();
+    let try_it = if signal { "echo TASK_COMPLETE | gate run --claim -" } else { "gate run --all-files" };
+    writeln!(
+        out,
+        "next: `gate plan` shows what it means, `{try_it}` tries it, `gate install git` runs it for every commit"
+    )?;
     Ok(Exit::Pass)
 }
 
@@ -74,57 +101,4 @@ fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Erro
     }
     writeln!(out, "next: `gate plan` shows what it means, `gate install git` runs it for every commit")?;
     Ok(Exit::Pass)
-}
-
-/// The file.
-struct Composed {
-    text: String,
-    /// Why it says what it says.
-    reasons: Vec<String>,
-    /// The command that it can pass.
-    try_it: &'static str,
-}
-
-fn compose(paths: &[&str], tests: Option<&Tests>) -> Composed {
-    let mut reasons = Vec::new();
-    let mut checks = String::new();
-    let mut names = Vec::new();
-    for bundled in BUNDLED {
-        let about = bundled.description();
-        let Ok(files) = FileSet::new(&about.files, &[]) else { continue };
-        let matching = paths.iter().filter(|path| files.contains(path)).count();
-        // What needs to be told what to look for, cannot be written for everybody.
-        let needs_settings = settings::validate(&about.settings_schema, &Value::Object(Map::new())).is_err();
-        // What an existing repository may not agree with in every file is for its people to add.
-        let is_taste = bundled.name == "hygiene";
-        if about.files.is_empty() || matching == 0 || needs_settings || is_taste {
-            continue;
-        }
-        let verb = if matching == 1 { "matches" } else { "match" };
-        let (files, patterns) = (terminal::count(matching, "file"), about.files.join(", "));
-        reasons.push(format!("{}: {files} {verb} {patterns}", bundled.name));
-        let _ = write!(checks, "\n# {}\n[check.{}]\nverifier = \"{}\"\n", about.summary, bundled.name, bundled.name);
-        names.push(bundled.name);
-    }
-    if let Some(Tests { command, reason }) = tests {
-        checks.push_str(command);
-        reasons.push(format!("tests: {reason}"));
-        names.push("tests");
-    }
-    let signal = names.is_empty();
-    if signal {
-        names.push("completion-signal");
-        reasons.push("completion-signal: no bundled verifier knows the files here".to_owned());
-        checks.push_str(
-            "\n# The claim says that the task is complete, on a line of its own (`gate run --claim FILE`).\n",
-        );
-        checks.push_str("[check.completion-signal]\nverifier = \"completion-signal\"\n");
-    }
-    let mut text = String::from(
-        "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n\n",
-    );
-    let _ = write!(text, "[gate.default]\nall = {names:?}\n{checks}");
-    // Without a claim there would be nothing to find the signal in.
-    let try_it = if signal { "echo TASK_COMPLETE | gate run --claim -" } else { "gate run --all-files" };
-    Composed { text, reasons, try_it }
 }

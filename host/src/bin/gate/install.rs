@@ -6,6 +6,7 @@ use crate::error::{Error, Make as _};
 use crate::terminal::{self, say};
 use anyhow::{Context, anyhow};
 use gatehost::changes;
+use gatehost::environment::Environment;
 use gatehost::install::{self, Change, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,11 @@ pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Error>
         show(global, &root, *target, install::install(*target, &root, &gate)?);
     }
     if !targets.is_empty() && !global.quiet {
+        if root.join("gate.toml").symlink_metadata().is_err() {
+            say(
+                "note: there is no gate.toml yet, so the default gate runs; `gate init` writes one for this repository",
+            );
+        }
         say("`gate doctor` proves that what was installed blocks");
     }
     Ok(Exit::Pass)
@@ -41,7 +47,7 @@ pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Er
 pub(crate) fn root(directory: &Path) -> Result<PathBuf, Error> {
     let real = directory.canonicalize().with_context(|| format!("cannot open the folder `{}`", directory.display()));
     let real = real.map_err(Error::mistake)?;
-    Ok(changes::repository(&real).map_err(Error::from)?.unwrap_or(real))
+    Ok(changes::repository(&real, &Environment::of_process()).map_err(Error::from)?.unwrap_or(real))
 }
 
 /// The absolute path of this program, as it was called: a link to the current version stays one.
@@ -51,7 +57,8 @@ pub(crate) fn program() -> Result<PathBuf, Error> {
 
 /// Finds what is used here, and asks.
 fn asked(root: &Path) -> Result<Vec<Target>, Error> {
-    let used: Vec<Target> = Target::ALL.iter().copied().filter(|target| target.is_used(root)).collect();
+    let used: Vec<Target> =
+        Target::ALL.iter().copied().filter(|target| target.is_used(root) || is_in_path(*target)).collect();
     let names: Vec<&str> = used.iter().map(|target| target.as_str()).collect();
     if used.is_empty() {
         let every: Vec<&str> = Target::ALL.iter().map(|target| target.as_str()).collect();
@@ -72,6 +79,13 @@ fn asked(root: &Path) -> Result<Vec<Target>, Error> {
         }
     }
     Ok(chosen)
+}
+
+/// Whether the program of a coding agent can be started here.
+fn is_in_path(target: Target) -> bool {
+    let Target::Host(host) = target else { return false };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(install::client(host).0).is_file())
 }
 
 fn show(global: &Global, root: &Path, target: Target, changes: Vec<Change>) {

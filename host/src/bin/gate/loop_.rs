@@ -3,53 +3,62 @@
 use crate::args::{EventsTo, Global, Loop, LoopFormat};
 use crate::error::{Error, Make as _};
 use crate::run::{self, Watcher};
+use crate::setup;
+use crate::tasks::{self, Job};
 use crate::terminal::{self, say};
-use crate::{check_plan, setup, submission_args};
 use anyhow::anyhow;
 use gatehost::config;
+use gatehost::environment::Environment;
 use gatehost::event::{Event, Observer, What};
-use gatehost::looping::{self, LoopRecord, LoopRequest, State};
+use gatehost::looping::{self, InterruptedLoop, LoopRecord, LoopRequest, State};
 use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
-use gatehost::submission::{Task, TaskSource};
-use gatehost::taskplan::PlannedTask;
 use gatehost::text::clean_line;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// The exit code is that of the state in which the loop ended.
 pub(crate) fn run(global: &Global, command: &Loop) -> Result<ExitCode, Error> {
-    let ran = run_loop(global, command);
+    resumed(global, command, None)
+}
+
+/// The same for a loop that was cut off.
+pub(crate) fn resumed(global: &Global, command: &Loop, resume: Option<&InterruptedLoop>) -> Result<ExitCode, Error> {
+    let ran = run_loop(global, command, resume);
     if let (Err(error), LoopFormat::Json) = (&ran, command.format) {
         report::mistake(&mut io::stdout().lock(), error)?;
     }
     ran
 }
 
-fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Error> {
+fn run_loop(global: &Global, command: &Loop, resume: Option<&InterruptedLoop>) -> Result<ExitCode, Error> {
+    let taped = [&command.record_models, &command.replay_models, &command.record_commands, &command.replay_commands];
+    if resume.is_some() && taped.iter().any(|tape| tape.is_some()) {
+        return Err(Error::usage("a loop with a tape cannot be resumed, since the tape would begin anew"));
+    }
     let wanted = wanted(global, command)?;
+    let (jobs, is_plan) = tasks::jobs(global, command, &wanted.request, resume)?;
     let host = setup::host(global, &wanted.request.environment)?;
     let lines = Arc::new(Lines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });
-    let drive = |wanted| {
-        let lines = Arc::clone(&lines);
-        looping::run(&host, wanted, move |event: &Event| lines.event(event))
-    };
-    let Some(plan) = &command.plan else {
-        let record = drive(wanted)?;
-        print(global, command, &record)?;
-        run::announce(global, &record.policy, "was");
-        return Ok(ExitCode::from(record.state.exit_code()));
-    };
     let mut code = State::Completed.exit_code();
-    for task in tasks(check_plan::read(global, plan)?, command.task.as_deref(), plan)? {
-        say(format_args!("[loop] task {}: {}", clean_line(&task.id, 60), clean_line(&task.title, 200)));
+    for Job { task, resume } in jobs {
+        if let Some(task) = task.as_ref().filter(|task| !task.id.is_empty()) {
+            say(format_args!("[loop] task {}: {}", clean_line(&task.id, 60), clean_line(&task.title, 200)));
+        }
         let mut wanted = wanted.clone();
-        wanted.request.submission.task =
-            Some(Task { tier: command.tier.or(task.tier), source: TaskSource::Caller, ..task });
-        let record = drive(wanted)?;
-        print(global, command, &record)?;
+        wanted.request.submission.task = task;
+        wanted.resume = resume;
+        let lines = Arc::clone(&lines);
+        let observer = move |event: &Event| lines.event(event);
+        let record = match command.runs {
+            Some(runs) => looping::run_independently(&host, wanted, runs, observer)?,
+            None => looping::run(&host, wanted, observer)?,
+        };
+        print(global, command, &record, is_plan)?;
+        if !is_plan {
+            run::announce(global, &record.policy, "was");
+        }
         code = record.state.exit_code();
         // What comes later may rest on it.
         if record.state != State::Completed {
@@ -59,25 +68,8 @@ fn run_loop(global: &Global, command: &Loop) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(code))
 }
 
-/// The task with this id, or all that are not done.
-fn tasks(planned: Vec<PlannedTask>, id: Option<&str>, plan: &Path) -> Result<Vec<Task>, Error> {
-    let wanted = |planned: &PlannedTask| id.map_or(!planned.checked, |id| planned.task.id == id);
-    let tasks: Vec<Task> =
-        planned.iter().filter(|planned| wanted(planned)).map(|planned| planned.task.clone()).collect();
-    match (tasks.len(), id) {
-        (1, _) | (2.., None) => Ok(tasks),
-        (0, None) => Err(Error::mistake(anyhow!("every task of the plan `{}` is done", plan.display()))),
-        (count, Some(id)) => {
-            let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
-            let message =
-                format!("expected one task `{}` in the plan `{}`, found {count}", clean_line(id, 60), plan.display());
-            Err(Error::mistake(anyhow!(message)).hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500))))
-        }
-    }
-}
-
 fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = match (&command.verify, &command.config) {
         (Some(line), _) => run::verify(Some(line))?,
         (None, Some(path)) => Policy::File(path.clone()),
@@ -86,13 +78,23 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
     request.commands =
         run::command_tape(global, command.record_commands.as_deref(), command.replay_commands.as_deref())?;
     request.gate.clone_from(&command.gate);
-    request.submission =
-        submission_args::task(command.task.as_deref().filter(|_| command.plan.is_none()), command.tier);
+    request.models = run::model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
     request.use_cache = !command.no_cache;
     request.ledger = if command.no_ledger { LedgerUse::Off } else { LedgerUse::StateFolder };
     let mut wanted = LoopRequest::new(request, command.executor.clone());
     wanted.feedback_on_stdin = command.stdin;
     wanted.budgets.max_bounces = command.max_bounces;
+    wanted.budgets.review_iterations = command.review_iterations;
+    wanted.budgets.max_iterations = command.max_iterations;
+    wanted.budgets.max_tokens = command.max_tokens;
+    wanted.budgets.max_cost = command.max_cost.as_deref().map(cost).transpose()?;
+    wanted.budgets.fix = command.fix.then_some(true);
+    wanted.commit = command.commit;
+    wanted.insert_fix_tasks.clone_from(&command.insert_fix_tasks);
+    // Arguments that are no text cannot be kept, and then the loop cannot be resumed.
+    let arguments: Option<Vec<String>> =
+        std::env::args_os().skip(1).map(|argument| argument.into_string().ok()).collect();
+    wanted.arguments = arguments.unwrap_or_default();
     wanted.budgets.executor_timeout = match &command.executor_timeout {
         None => None,
         Some(text) => Some(config::Loop::parse_timeout(text).ok_or_else(|| {
@@ -110,14 +112,25 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
     Ok(wanted)
 }
 
-fn print(global: &Global, command: &Loop, record: &LoopRecord) -> Result<(), Error> {
+/// An amount of money, in thousandths.
+fn cost(text: &str) -> Result<u64, Error> {
+    let amount = text.parse::<f64>().ok().filter(|amount| (0.0..=1e6).contains(amount));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range above")]
+    let milli = amount.map(|amount| (amount * 1e3).round() as u64);
+    milli.ok_or_else(|| {
+        let shown = clean_line(text, 60);
+        Error::mistake(anyhow!("`--max-cost {shown}`: expected an amount from 0 to 1000000, such as `1.50`"))
+    })
+}
+
+fn print(global: &Global, command: &Loop, record: &LoopRecord, is_plan: bool) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match command.format {
         LoopFormat::Json => {
             // Of a plan, a document a line: one for each task.
-            let written = match command.plan {
-                Some(_) => serde_json::to_writer(&mut out, record),
-                None => serde_json::to_writer_pretty(&mut out, record),
+            let written = match is_plan {
+                true => serde_json::to_writer(&mut out, record),
+                false => serde_json::to_writer_pretty(&mut out, record),
             };
             written.map_err(io::Error::from)?;
             writeln!(out)?;
@@ -149,7 +162,23 @@ fn summary(record: &LoopRecord) -> String {
         _ => format!("\n  {}", clean_line(&record.why, 500)),
     };
     let budget = record.budget.as_ref().map(|budget| format!(" ({budget})")).unwrap_or_default();
-    format!("loop: {} after {attempts}{bounced}{budget}{why}", record.state)
+    let mut text = format!("loop: {} after {attempts}{bounced}{budget}{why}", record.state);
+    let trees = record
+        .runs
+        .iter()
+        .map(|run| run.tree.as_deref().unwrap_or("unknown"))
+        .collect::<std::collections::BTreeSet<_>>();
+    if !record.runs.is_empty() {
+        let results = terminal::count(trees.len(), "result");
+        text.push_str(&format!("\n  {} came to {results}", terminal::count(record.runs.len(), "run")));
+    }
+    for warning in &record.warnings {
+        text.push_str(&format!("\n  warning: {}", clean_line(warning, 500)));
+    }
+    if let Some(commit) = &record.commit {
+        text.push_str(&format!("\n  committed as {}", clean_line(commit, 80)));
+    }
+    text
 }
 
 /// Tells what happens, a line each, on standard error.
@@ -187,6 +216,15 @@ fn line(event: &Event) -> Option<String> {
             let reason = if reason.is_empty() { String::new() } else { format!(" ({})", clean_line(reason, 200)) };
             format!("[verify] {}: {}{findings}{reason}", clean_line(check, 120), outcome.as_str())
         }
+        What::LoopResumed { attempts, .. } => {
+            format!(
+                "[loop] resumed after {}",
+                terminal::count(usize::try_from(*attempts).unwrap_or(usize::MAX), "attempt")
+            )
+        }
+        What::EvaluatorStarted { iteration } => format!("[loop] evaluation {iteration}"),
+        What::EvaluatorEnded { outcome, .. } if outcome != "success" => format!("[loop] evaluator: {outcome}"),
+        What::Fixed { files } => format!("[loop] fixed {}", clean_line(&files.join(", "), 500)),
         What::Bounce { number, allowed, class, .. } => {
             let class = if class.is_empty() { String::new() } else { format!(": {class}") };
             format!("[loop] sent back, {number} of {allowed}{class}")

@@ -12,6 +12,7 @@ mod completions;
 mod doctor;
 mod evidence;
 mod explain;
+mod fix;
 mod git_hook;
 mod hook;
 mod init;
@@ -19,6 +20,7 @@ mod inspect;
 mod install;
 mod interrupt;
 mod languages;
+mod list;
 mod log;
 mod loop_;
 mod mcp;
@@ -32,6 +34,8 @@ mod report;
 mod resume;
 mod run;
 mod submission_args;
+mod suggest;
+mod tasks;
 mod schema;
 mod skip;
 mod stats;
@@ -45,6 +49,7 @@ use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, Make as _};
 use gatehost::error::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -52,10 +57,22 @@ fn main() -> ExitCode {
     let arguments = match arguments() {
         Ok(arguments) => arguments,
         Err(said) => {
+            if let Some(error) = suggest::instead(&said, &Arguments::command()) {
+                let color = terminal::color_of_help(std::env::args_os());
+                let stderr = std::io::IsTerminal::is_terminal(&std::io::stderr());
+                error.print(color == clap::ColorChoice::Always || color == clap::ColorChoice::Auto && stderr);
+                return ExitCode::from(Exit::Mistake.code());
+            }
             // Help, or a mistake. Where it cannot be written, there is nobody to tell.
             let _ = said.print();
-            let exit = if said.use_stderr() { Exit::Mistake } else { Exit::Pass };
-            return ExitCode::from(exit.code());
+            if !said.use_stderr() {
+                return ExitCode::from(Exit::Pass.code());
+            }
+            // The first line says it, behind `error: `; what follows is how the command is used.
+            let message = said.render().to_string();
+            let message = message.lines().next().unwrap_or_default();
+            document(&Error::usage(message.strip_prefix("error: ").unwrap_or(message)));
+            return ExitCode::from(Exit::Mistake.code());
         }
     };
     let global = &arguments.global;
@@ -65,9 +82,16 @@ fn main() -> ExitCode {
             interrupt::give_way();
             return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
         }
+        Command::Resume(command) => {
+            let ended = resume::run(global, command);
+            interrupt::give_way();
+            return ended.unwrap_or_else(|error| ExitCode::from(told(global, &error).code()));
+        }
         Command::Run(command) => run::run(global, command),
+        Command::Fix(command) => fix::run(global, command),
         Command::CheckPlan(command) => check_plan::run(global, command),
         Command::Plan(command) => plan::run(global, command),
+        Command::List(command) => list::run(global, command),
         Command::Hook(command) => return hook::run(global, command),
         Command::HookRun => return hook::child(),
         Command::GitHook(command) => git_hook::run(global, command),
@@ -88,7 +112,6 @@ fn main() -> ExitCode {
         Command::Status(command) => status::run(global, command),
         Command::Explain(command) => explain::run(global, command),
         Command::Stats(command) => stats::run(global, command),
-        Command::Resume(command) => resume::run(global, command),
         Command::Skip(command) => skip::skip(global, command),
         Command::Force(command) => skip::force(global, command),
         Command::Verify(command) => verify::run(global, command),
@@ -102,10 +125,26 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Tells a person why the program cannot go on.
+/// Tells why the program cannot go on.
 fn told(global: &args::Global, error: &Error) -> Exit {
     error.print(terminal::color(global.color, &std::io::stderr()));
+    document(error);
     error.exit()
+}
+
+/// Where a program asked for JSON, it gets a document of a mistake too.
+fn document(error: &Error) {
+    if asks_for_json(std::env::args_os().skip(1)) {
+        // Where it cannot be written, there is nobody to tell.
+        let _ = gatehost::report::mistake(&mut std::io::stdout().lock(), error);
+    }
+}
+
+/// Whether the arguments before `--` hold `--format json`. Those that could not be read have no other form.
+fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
+    let pairs = arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
+    pairs || arguments.iter().any(|argument| argument == "--format=json")
 }
 
 /// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.

@@ -1,10 +1,11 @@
 //! `gate mcp`: the Model Context Protocol over standard input and output, a JSON document a line.
 //!
-//! Written by hand: a server of tools needs four methods of JSON-RPC, which are the half of this file, and a crate for the
-//! whole protocol would add an asynchronous transport, macros and some thirty dependencies to every build.
+//! Written by hand: a server of tools needs four methods of JSON-RPC and one notification, which are this file, and a crate
+//! for the whole protocol would add macros, a clock and some dozen dependencies to every build.
 //!
-//! One host serves all calls, so that only the first one starts the engine. A gate that fails is an answer, and no error:
-//! `isError` means that the gate could not run. The tools advise; hooks enforce.
+//! One host serves all calls, so that only the first one starts the engine. Calls run side by side, and each can be
+//! cancelled. A gate that fails is an answer, and no error: `isError` means that the gate could not run. The tools advise;
+//! hooks enforce.
 
 mod tools;
 
@@ -13,42 +14,82 @@ use crate::error::Error;
 use crate::{Exit, setup};
 use gatehost::environment::Environment;
 use gatehost::session::Host;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
+use std::thread;
+use tokio::sync::oneshot;
 
 /// The versions of the protocol that are spoken, the newest first.
 const VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The most bytes of one message.
 const MAX_BYTES: u64 = 16 << 20;
 
+/// The most calls that run at the same time; a further one waits.
+const MAX_CALLS: usize = 4;
+
 /// What all calls share.
 struct Server<'g> {
     global: &'g Global,
     host: Host,
+    /// The calls that run, by their identifiers, and how each is cancelled.
+    calls: Mutex<BTreeMap<String, oneshot::Sender<()>>>,
 }
 
 pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
-    let server = Server { global, host: setup::host(global, &Environment::of_process())? };
+    let server = Server { global, host: setup::host(global, &Environment::of_process())?, calls: Mutex::default() };
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
-    loop {
-        line.clear();
-        if (&mut input).take(MAX_BYTES).read_until(b'\n', &mut line)? == 0 {
-            return Ok(Exit::Pass);
+    // At the end of the input, what was asked is still answered.
+    thread::scope(|scope| {
+        loop {
+            line.clear();
+            if (&mut input).take(MAX_BYTES).read_until(b'\n', &mut line)? == 0 {
+                return Ok(Exit::Pass);
+            }
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match server.answer(&line) {
+                Todo::Nothing => {}
+                Todo::Say(answer) => say(&answer)?,
+                Todo::Call { id, parameters, cancelled } => {
+                    let server = &server;
+                    let call = move || {
+                        if let Some(answer) = server.call(&id, &parameters, cancelled) {
+                            // Where nobody reads, there is nobody to tell.
+                            let _ = say(&answer);
+                        }
+                    };
+                    // Where there are too many, or no thread, it is done here, and the next message waits.
+                    if server.running() > MAX_CALLS {
+                        call();
+                    } else {
+                        scope.spawn(call);
+                    }
+                }
+            }
+            if !line.ends_with(b"\n") && line.len() as u64 == MAX_BYTES {
+                // The rest of a message that is too long.
+                io::copy(&mut Rest(&mut input), &mut io::sink())?;
+            }
         }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        if let Some(answer) = server.answer(&line) {
-            let mut out = io::stdout().lock();
-            writeln!(out, "{answer}")?;
-            out.flush()?;
-        }
-        if !line.ends_with(b"\n") && line.len() as u64 == MAX_BYTES {
-            // The rest of a message that is too long.
-            io::copy(&mut Rest(&mut input), &mut io::sink())?;
-        }
-    }
+    })
+}
+
+/// Print a message: a line, as a whole.
+fn say(message: &Value) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{message}")?;
+    out.flush()
+}
+
+/// What a message asks for.
+enum Todo {
+    Nothing,
+    Say(Value),
+    Call { id: Value, parameters: Value, cancelled: oneshot::Receiver<()> },
 }
 
 /// What is left of a line.
@@ -69,40 +110,66 @@ impl<R: BufRead> Read for Rest<'_, R> {
 }
 
 impl Server<'_> {
-    /// The answer to a message; none to a notification.
-    fn answer(&self, line: &[u8]) -> Option<Value> {
+    /// What to do about a message.
+    fn answer(&self, line: &[u8]) -> Todo {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
-            return Some(error(&Value::Null, -32700, "this is not JSON"));
+            return Todo::Say(error(&Value::Null, -32700, "this is not JSON"));
         };
         let id = message.get("id").cloned();
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             // An answer to a question that we did not ask needs none.
             let is_answer = message.get("result").is_some() || message.get("error").is_some();
-            return (!is_answer)
-                .then(|| error(&id.unwrap_or(Value::Null), -32600, "expected an object with a `method`"));
+            let refused = || error(&id.unwrap_or(Value::Null), -32600, "expected an object with a `method`");
+            return if is_answer { Todo::Nothing } else { Todo::Say(refused()) };
         };
-        let id = id?;
         let parameters = message.get("params").cloned().unwrap_or(json!({}));
-        Some(match method {
+        let Some(id) = id else {
+            if method == "notifications/cancelled" {
+                self.cancel(&parameters["requestId"]);
+            }
+            return Todo::Nothing;
+        };
+        Todo::Say(match method {
             "initialize" => result(&id, &initialized(&parameters)),
             "ping" => result(&id, &json!({})),
             "tools/list" => result(&id, &json!({ "tools": tools::list() })),
-            "tools/call" => self.call(&id, &parameters),
-            other => error(&id, -32601, &format!("there is no method `{other}`")),
+            "tools/call" => {
+                let (cancel, cancelled) = oneshot::channel();
+                self.calls().insert(id.to_string(), cancel);
+                return Todo::Call { id, parameters, cancelled };
+            }
+            other => error(&id, -32601, &format!("there is no method `{}`", gatehost::text::clean_line(other, 100))),
         })
     }
 
-    fn call(&self, id: &Value, parameters: &Value) -> Value {
+    fn calls(&self) -> parking_lot::MutexGuard<'_, BTreeMap<String, oneshot::Sender<()>>> {
+        self.calls.lock()
+    }
+
+    fn running(&self) -> usize {
+        self.calls().len()
+    }
+
+    /// Cancel a call. One that is over is none.
+    fn cancel(&self, id: &Value) {
+        if let Some(cancel) = self.calls().remove(&id.to_string()) {
+            let _ = cancel.send(());
+        }
+    }
+
+    /// Do what a call asks for; nothing is said about one that was cancelled.
+    fn call(&self, id: &Value, parameters: &Value, cancelled: oneshot::Receiver<()>) -> Option<Value> {
         let name = parameters.get("name").and_then(Value::as_str).unwrap_or_default();
         let arguments = parameters.get("arguments").cloned().unwrap_or(json!({}));
-        match tools::call(self, name, arguments) {
+        let answer = match tools::call(self, name, arguments, cancelled) {
             None => error(id, -32602, &format!("there is no tool `{}`", gatehost::text::clean_line(name, 100))),
             Some(Ok(content)) => {
                 let text = json!([{ "type": "text", "text": content.to_string() }]);
                 result(id, &json!({ "content": text, "structuredContent": content, "isError": false }))
             }
             Some(Err(why)) => result(id, &json!({ "content": [{ "type": "text", "text": why }], "isError": true })),
-        }
+        };
+        self.calls().remove(&id.to_string()).map(|_| answer)
     }
 }
 

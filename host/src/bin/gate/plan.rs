@@ -2,9 +2,10 @@
 
 use crate::args::{Format, Global, Plan};
 use crate::error::Error;
-use crate::run::{Watcher, announce};
+use crate::run::{Watcher, announce, warn};
 use crate::{Exit, setup};
 use gatehost::config::Threshold;
+use gatehost::environment::Environment;
 use gatehost::plan::{self, Node, Rule, What};
 use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
@@ -12,33 +13,67 @@ use serde_json::json;
 use std::io::{self, Write};
 
 pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Work, Policy::File);
     request.gate.clone_from(&command.gate);
     let host = setup::host(global, &request.environment)?;
     let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
-    show(&planned.plan, command.format)?;
+    show(&planned.plan, command.format, global.verbose)?;
+    warn(global, &planned.warnings);
     announce(global, &planned.policy, "is");
     Ok(Exit::Pass)
 }
 
-/// Prints a plan.
-pub(crate) fn show(plan: &plan::Plan, format: Format) -> io::Result<()> {
+/// The most columns of a line.
+const WIDTH: usize = 80;
+/// As much is shown of a digest.
+const SHORT: usize = "sha256:".len() + 12;
+
+/// Print a plan: within 80 columns, unless more is asked for.
+pub(crate) fn show(plan: &plan::Plan, format: Format, verbose: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {
         Format::Json => writeln!(out, "{:#}", json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
         Format::Human => {
-            node(&mut out, &plan.root, 0)?;
-            writeln!(out, "plan {}", plan.digest())
+            for (key, patterns) in [("files", &plan.files), ("exclude", &plan.exclude)] {
+                if !patterns.is_empty() {
+                    line(&mut out, &format!("{key}: {}", clean_line(&patterns.join(", "), usize::MAX)), verbose)?;
+                }
+            }
+            node(&mut out, &plan.root, 0, verbose)?;
+            let digest = plan.digest();
+            let shown = if verbose { digest.as_str() } else { digest.get(..SHORT).unwrap_or(&digest) };
+            writeln!(out, "plan {shown}")
         }
     }
 }
 
-fn node(out: &mut impl Write, node: &Node, depth: usize) -> io::Result<()> {
+/// A line, wrapped between its parts.
+fn line(out: &mut impl Write, text: &str, verbose: bool) -> io::Result<()> {
+    if verbose {
+        return writeln!(out, "{text}");
+    }
+    let indent = " ".repeat(text.len() - text.trim_start().len() + 4);
+    let mut line = String::new();
+    for word in text.trim_start().split(' ') {
+        let is_first = line.trim().is_empty();
+        if !is_first && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{line}")?;
+            line = format!("{indent}{word}");
+        } else if is_first {
+            line = format!("{}{word}", &indent[4..]);
+        } else {
+            line = format!("{line} {word}");
+        }
+    }
+    writeln!(out, "{line}")
+}
+
+fn node(out: &mut impl Write, node: &Node, depth: usize, verbose: bool) -> io::Result<()> {
     let indent = "  ".repeat(depth);
     let what = match &node.what {
         What::Check(check) => {
-            let mut words = vec![check.verifier.clone()];
+            let mut words = vec![short(&check.verifier, verbose)];
             if !check.files.is_empty() {
                 words.push(format!("on {}", check.files.join(", ")));
             }
@@ -56,8 +91,16 @@ fn node(out: &mut impl Write, node: &Node, depth: usize) -> io::Result<()> {
     };
     // Patterns and paths are as somebody wrote them.
     let what = clean_line(&what, usize::MAX);
-    writeln!(out, "{indent}{}: {what}{}", node.name, terms(node))?;
-    node.members().iter().try_for_each(|member| self::node(out, member, depth + 1))
+    line(out, &format!("{indent}{}: {what}{}", node.name, terms(node)), verbose)?;
+    node.members().iter().try_for_each(|member| self::node(out, member, depth + 1, verbose))
+}
+
+/// A verifier with as much of its digest as tells it apart.
+fn short(verifier: &str, verbose: bool) -> String {
+    match verifier.rsplit_once("@sha256:") {
+        Some((name, hex)) if !verbose => format!("{name}@sha256:{}…", hex.get(..12).unwrap_or(hex)),
+        _ => verifier.to_owned(),
+    }
 }
 
 fn rule(rule: &Rule, members: usize) -> String {

@@ -1,7 +1,7 @@
 //! What a person sees while a gate runs: how far it is, and each step of it.
 //!
 //! ```text
-//! gate commit [#####-----------] step 1/3  cargo-test  120/400 files  3s
+//! gate commit [#####-----------] step 1/3  cargo-test 120/400 files, 2s  3s
 //!   [x] syntax  pass
 //!   [~] tests   running
 //!   [ ] review  pending
@@ -10,9 +10,11 @@
 use crate::interrupt;
 use gatehost::event::What;
 use gatehost::outcome::{NodeKind, Outcome};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use parking_lot::Mutex;
-use std::time::Duration;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The most steps that are listed; more would fill the terminal.
 const MOST_LISTED: usize = 12;
@@ -28,6 +30,26 @@ pub(crate) struct Progress {
 struct Shown {
     bar: ProgressBar,
     steps: Vec<Step>,
+    running: Arc<Mutex<Running>>,
+}
+
+/// The checks that run now.
+#[derive(Default)]
+struct Running(BTreeMap<String, Check>);
+
+/// Since when a check runs, and how many of how many files are done.
+struct Check {
+    start: Instant,
+    files: Option<(usize, usize)>,
+}
+
+impl Running {
+    /// The check that has been running for the longest time: what everybody waits for.
+    fn slowest(&self) -> String {
+        let Some((name, check)) = self.0.iter().min_by_key(|(_, check)| check.start) else { return String::new() };
+        let files = check.files.map_or(String::new(), |(done, total)| format!(" {done}/{total} files,"));
+        format!("{name}{files} {}s", check.start.elapsed().as_secs())
+    }
 }
 
 /// A member of the gate itself: a tier of a tiered gate, for one.
@@ -59,8 +81,15 @@ impl Progress {
         let own = [gate.to_owned()];
         let names = if members.is_empty() { &own[..] } else { members };
         let bar = self.lines.add(ProgressBar::new(names.len() as u64));
-        if let Ok(style) = ProgressStyle::with_template("gate {prefix} [{bar:16}] step {pos}/{len}  {msg}  {elapsed}") {
-            bar.set_style(style.progress_chars("##-"));
+        let running: Arc<Mutex<Running>> = Arc::default();
+        let template = "gate {prefix} [{bar:16}] step {pos}/{len}  {slowest}  {elapsed}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            let running = Arc::clone(&running);
+            // Asked at every tick, so that the time moves while nothing else does.
+            let slowest = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&running.lock().slowest());
+            };
+            bar.set_style(style.with_key("slowest", slowest).progress_chars("##-"));
         }
         bar.set_prefix(gate.to_owned());
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
@@ -78,7 +107,7 @@ impl Progress {
         let steps = names.iter().enumerate().map(step).collect();
         interrupt::clears(&self.lines);
         bar.enable_steady_tick(Duration::from_millis(100));
-        Shown { bar, steps }
+        Shown { bar, steps, running }
     }
 
     /// Shows nothing any more, until another run begins.
@@ -102,14 +131,20 @@ impl Shown {
         match what {
             What::CheckStarted { path, kind } => {
                 if *kind == NodeKind::Check {
-                    self.bar.set_message(path.rsplit('/').next().unwrap_or(path).to_owned());
+                    let check = Check { start: Instant::now(), files: None };
+                    self.running().0.insert(name(path), check);
                 }
                 if let Some(step) = self.step(path) {
                     step.becomes('~', "running");
                 }
             }
-            What::FilesDone { check, done, total } => self.bar.set_message(format!("{check}  {done}/{total} files")),
+            What::FilesDone { check, done, total } => {
+                if let Some(check) = self.running().0.get_mut(check) {
+                    check.files = Some((*done, *total));
+                }
+            }
             What::CheckEnded { path, outcome, .. } => {
+                self.running().0.remove(&name(path));
                 // What was cut short may be told again.
                 if let Some(step) = self.step(path).filter(|step| !step.line.is_finished()) {
                     step.becomes(mark(*outcome), outcome.as_str());
@@ -119,6 +154,10 @@ impl Shown {
             }
             _ => {}
         }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock()
     }
 
     fn step(&self, path: &str) -> Option<&Step> {
@@ -140,11 +179,33 @@ impl Step {
     }
 }
 
+/// The name of the member at a path.
+fn name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
 fn mark(outcome: Outcome) -> char {
     match outcome {
         Outcome::Pass => 'x',
         Outcome::Fail => '!',
         Outcome::Abstain | Outcome::Error => '?',
         Outcome::Skipped | Outcome::NotApplicable | Outcome::NotReached | Outcome::NotNeeded => '-',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_for_the_longest_time_is_shown() {
+        let now = Instant::now();
+        let check = |ago: u64, files| Check { start: now - Duration::from_secs(ago), files };
+        let mut running = Running::default();
+        assert_eq!(running.slowest(), "");
+        running.0.insert("json".to_owned(), check(2, Some((120, 400))));
+        assert!(running.slowest().starts_with("json 120/400 files, "));
+        running.0.insert("tests".to_owned(), check(60, None));
+        assert!(running.slowest().starts_with("tests 6"), "{}", running.slowest());
     }
 }

@@ -81,7 +81,7 @@ fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Error> {
     let folder = Environment::of_process().state_folder();
     let ledger = folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose()?.flatten();
     let Some(ledger) = ledger else { return Ok(None) };
-    let project = Project::of(&global.directory)?;
+    let project = Project::of(&global.directory, &Environment::of_process())?;
     let filter = Filter::of(&project).kinds(&[EntryKind::Run]);
     let filter = match text {
         "last" => Filter { last: Some(1), ..filter },
@@ -119,11 +119,15 @@ pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo],
     }
     let mut out = io::stdout().lock();
     let style = Style { color: terminal::color(global.color, &out), verbose: global.verbose, quiet: global.quiet };
-    if let Some(format) = format {
-        report::write(&mut out, record, format, style)?;
+    let written = match format {
+        Some(format) => report::write(&mut out, record, format, style).and_then(|()| out.flush()),
+        None => out.flush(),
+    };
+    match written {
+        // Whoever reads has seen enough, as `head` does: the verdict is what it is.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
     }
-    out.flush()?;
-    Ok(())
 }
 
 /// Appends the report to the summary of the job, where GitHub Actions names a file for it.

@@ -1,26 +1,31 @@
-//! `gate resume`: a person's answer to an escalation.
+//! `gate resume`: a person's answer to an escalation, or a loop that was cut off and goes on.
 
-use crate::args::Global;
+use crate::args::{Arguments, Command, Global};
 use crate::error::Error;
-use crate::{Exit, evidence, person};
-use clap::Args;
+use crate::{evidence, loop_, person};
+use clap::{Args, Parser as _};
 use gatehost::ledger::body::Resume as Answer;
 use gatehost::ledger::history;
 use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry};
+use gatehost::looping::{self, InterruptedLoop};
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Without a choice, `gate resume` continues the last `gate loop` that was interrupted by a signal or a crash: attempts that \
+had started count, and nothing passes unjudged. \
 While a project is halted, every gate exits with 3. `--retry` and `--skip` end the halt; with `--investigate`, \
 somebody looks at it, and it stays halted.
 
 Examples:
+  gate resume
   gate resume --retry --reason 'the registry is back'
   gate resume --skip --reason 'task t7 is no longer needed'")]
 #[group(skip)]
 pub(crate) struct Resume {
-    /// Try again; the count of attempts starts over
-    #[arg(long, required_unless_present_any = ["skip", "investigate"], conflicts_with_all = ["skip", "investigate"])]
+    /// Try again: attempts are counted anew
+    #[arg(long, conflicts_with_all = ["skip", "investigate"])]
     retry: bool,
     /// Continue without the task; it stays without a pass
     #[arg(long, conflicts_with = "investigate")]
@@ -34,10 +39,17 @@ pub(crate) struct Resume {
     /// The entry number of the escalation [default: all open ones]
     #[arg(long, value_name = "N")]
     entry: Option<u64>,
+    /// The loop to go on with; without it, the last one that was cut off
+    #[arg(long = "loop", value_name = "ID", conflicts_with_all = ["retry", "skip", "investigate"])]
+    looping: Option<String>,
 }
 
-pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &Resume) -> Result<ExitCode, Error> {
     let (ledger, project) = evidence::open(global)?;
+    if !command.retry && !command.skip && !command.investigate {
+        let interrupted = looping::interrupted(&ledger, &project)?;
+        return go_on(global, command, interrupted, history::waiting(&ledger, &project)?.is_empty());
+    }
     let mut waiting = history::waiting(&ledger, &project)?;
     waiting.retain(|waiting| command.entry.is_none_or(|entry| entry == waiting.entry.seq));
     if waiting.is_empty() {
@@ -74,5 +86,39 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<Exit, Error> {
         let entry = ledger.append_one(&project, entry)?;
         writeln!(out, "entry {}: {choice} of the escalation of entry {seq}", entry.seq)?;
     }
-    Ok(Exit::Pass)
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Goes on with a loop that was cut off: the one that was named, or the last one.
+fn go_on(
+    global: &Global,
+    command: &Resume,
+    mut interrupted: Vec<InterruptedLoop>,
+    nobody_waits: bool,
+) -> Result<ExitCode, Error> {
+    interrupted.retain(|found| command.looping.as_ref().is_none_or(|id| found.id.starts_with(id.as_str())));
+    let Some(found) = interrupted.pop() else {
+        let hint = match nobody_waits {
+            true => "`gate log` shows what there is",
+            false => "an escalation waits: answer it with `--retry`, `--skip` or `--investigate`",
+        };
+        return Err(Error::usage("no loop of this project was cut off").hint(hint.to_owned()));
+    };
+    if !found.is_latest && command.looping.is_none() {
+        let earlier = format!("the last loop has ended; an earlier one was cut off, at {}", found.started);
+        return Err(Error::usage(earlier).hint(format!("go on with it by its name: `gate resume --loop {}`", found.id)));
+    }
+    if found.is_running {
+        return Err(Error::usage(format_args!("the loop `{}` still runs", found.id)));
+    }
+    let cannot = |why: &str| Error::usage(format_args!("the loop `{}` cannot be resumed: {why}", found.id));
+    if found.arguments.is_empty() {
+        return Err(cannot("its arguments were not kept"));
+    }
+    let arguments = std::iter::once("gate".to_owned()).chain(found.arguments.iter().cloned());
+    let parsed =
+        Arguments::try_parse_from(arguments).map_err(|_| cannot("its arguments are not those of this version"))?;
+    let Command::Loop(looped) = parsed.command else { return Err(cannot("it was not started by `gate loop`")) };
+    let global = Global { directory: found.folder.clone(), color: global.color, ..parsed.global };
+    loop_::resumed(&global, &looped, Some(&found))
 }

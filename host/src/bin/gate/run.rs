@@ -8,9 +8,10 @@ use crate::{Exit, plan, report as reports, setup, submission_args};
 use anyhow::{Context, anyhow};
 use gatehost::commands::CommandTape;
 use gatehost::config;
+use gatehost::environment::Environment;
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
-use gatehost::report::{self, Format as ReportFormat};
+use gatehost::report::Format as ReportFormat;
 use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request, Unread};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -18,23 +19,38 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Error> {
-    let ran = run_gate(global, command);
+    let ran = run_gate(global, command).map_err(|error| named_file(global, command, error));
     if let Err(error) = &ran {
         reports::instead(global, &command.output, error)?;
-        if command.format == ReportFormat::Json {
-            report::mistake(&mut io::stdout().lock(), error)?;
-        }
     }
     ran
 }
 
+/// Say how a file is named, where one was named as a gate.
+fn named_file(global: &Global, command: &Run, error: Error) -> Error {
+    let named = command.gate.as_deref().filter(|name| global.directory.join(name).exists());
+    match named.filter(|_| error.to_string().contains("expected the name of a gate")) {
+        Some(name) => error.hint(format!("to judge this file or folder: `gate run --files {name}`")),
+        None => error,
+    }
+}
+
+/// Tell what has no effect here, and would elsewhere.
+fn skip_variable(global: &Global) {
+    if !global.quiet && std::env::var_os("SKIP").is_some_and(|value| !value.is_empty()) {
+        say("note: the variable `SKIP` has no effect; `--skip CHECK` leaves a check out, and the record says so");
+    }
+}
+
 fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
     let request = request(global, command)?;
+    skip_variable(global);
     let host = setup::host(global, &request.environment)?;
     if command.dry_run {
         let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
         let format = if command.format == ReportFormat::Json { Format::Json } else { Format::Human };
-        plan::show(&planned.plan, format)?;
+        plan::show(&planned.plan, format, global.verbose)?;
+        warn(global, &planned.warnings);
         announce(global, &planned.policy, "is");
         return Ok(Exit::Pass);
     }
@@ -46,12 +62,13 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
     // Where the events go, nothing else does that nobody asked for.
     let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
     reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
+    warn(global, &record.warnings);
     announce(global, &record.policy, "was");
     Ok(record.status.into())
 }
 
 fn request(global: &Global, command: &Run) -> Result<Request, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
         ([], None, None) if command.verify.is_some() => verify(command.verify.as_deref())?,
         ([], None, None) => Policy::Nearest,
@@ -69,11 +86,7 @@ fn request(global: &Global, command: &Run) -> Result<Request, Error> {
         request.unread = Unread::RefuseClaim;
     }
     request.selection = submission_args::selection(command).1;
-    request.models = match (&command.record_models, &command.replay_models) {
-        (Some(path), _) => Recording::Record(path.clone()),
-        (None, Some(path)) => Recording::Replay(path.clone()),
-        (None, None) => Recording::Off,
-    };
+    request.models = model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
     request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
         (true, true) => Checks::All,
         (false, _) => Checks::Only(command.only.iter().cloned().collect()),
@@ -90,6 +103,15 @@ fn request(global: &Global, command: &Run) -> Result<Request, Error> {
 pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Error> {
     let words = config::words(line.unwrap_or_default());
     words.map(Policy::Command).context("`--verify`").map_err(Error::mistake)
+}
+
+/// What `--record-models` or `--replay-models` asks for.
+pub(crate) fn model_tape(record: Option<&Path>, replay: Option<&Path>) -> Recording {
+    match (record, replay) {
+        (Some(path), _) => Recording::Record(path.to_owned()),
+        (None, Some(path)) => Recording::Replay(path.to_owned()),
+        (None, None) => Recording::Off,
+    }
 }
 
 /// The tape of `--record-commands` or `--replay-commands`.
@@ -117,7 +139,14 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     Ok(settings)
 }
 
-/// Tells where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+/// Tell what of the configuration has no effect.
+pub(crate) fn warn(global: &Global, warnings: &[String]) {
+    if !global.quiet {
+        warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
+    }
+}
+
+/// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
 pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {

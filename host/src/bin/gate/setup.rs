@@ -40,7 +40,7 @@ fn uncached(global: &Global, why: &str) {
 
 /// Waits for a host, which computes on threads of its own.
 pub(crate) fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let tokio = tokio::runtime::Builder::new_current_thread().build().map_err(Error::broken)?;
+    let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::broken)?;
     tokio.block_on(future)
 }
 

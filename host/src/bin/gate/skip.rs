@@ -6,6 +6,7 @@ use crate::run::Watcher;
 use crate::{Exit, evidence, log, person, setup};
 use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
+use gatehost::environment::Environment;
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};
 use gatehost::overrides::{self, Condition, Refused};
 use gatehost::search_path;
@@ -161,7 +162,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
 
 /// Who may let something through, by the configuration of this folder.
 pub(crate) fn policy(global: &Global) -> Result<Overrides, Error> {
-    let request = Request::new(&global.directory);
+    let request = Request::new(&global.directory, Environment::of_process());
     let host = setup::host(global, &request.environment)?;
     Ok(setup::wait(host.plan(request, Watcher::silent(global)))?.overrides)
 }

@@ -5,6 +5,7 @@ use crate::error::{Error, Make as _};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::input;
+use gatehost::schema;
 use gatehost::submission::{Claim, Evaluator, Submission, Task, TaskSource};
 use std::fs::File;
 use std::io::{self, Read};
@@ -31,15 +32,31 @@ pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, E
 fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, Error> {
     let bytes = read(global, path, "submission")?;
     let name = path.display();
-    let said = input::parse(&bytes)
-        .with_context(|| format!("`{name}` is not a submission"))
-        .map_err(|error| Error::mistake(error).hint("`gate schema submission` shows what one looks like".to_owned()))?;
+    let said = input::parse(&bytes).with_context(|| wrong(&name.to_string(), &bytes)).map_err(|error| {
+        Error::mistake(error).hint("`gate schema submission --example` prints one to start from".to_owned())
+    })?;
     match selection(command) {
         (Some(flag), _) if !said.changes.is_empty() => {
             let twice = anyhow!("`{flag}` and the `changes` of the submission both choose the files");
             Err(Error::mistake(twice).hint(format!("remove `{flag}`, or remove `changes` from the submission")))
         }
         _ => Ok(said),
+    }
+}
+
+/// What is wrong with a document, field by field, as far as it can be read at all.
+fn wrong(name: &str, bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let value: Option<serde_json::Value> = if text.trim_start().starts_with('{') {
+        serde_json::from_str(&text).ok()
+    } else {
+        serde_saphyr::from_str(&text).ok()
+    };
+    let fields = value.map(|value| schema::differences(&schema::submission(), &value)).unwrap_or_default();
+    if fields.is_empty() {
+        format!("`{name}` is not a submission")
+    } else {
+        format!("`{name}` is not a submission: {}", fields.join("; "))
     }
 }
 

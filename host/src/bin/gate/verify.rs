@@ -6,6 +6,7 @@ use crate::run::Watcher;
 use crate::{Exit, evidence, setup};
 use clap::Args;
 use gatehost::changes::{self, Selection};
+use gatehost::environment::Environment;
 use gatehost::ledger::{Filter, Head, Ledger, Survey};
 use gatehost::proof::{self, Verification, VerificationRequest};
 use gatehost::session::{self, Policy, Request};
@@ -61,7 +62,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
         }
         return Ok(Exit::NoVerdict);
     }
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     if let Some(rev) = committed(global, command)? {
         // The policy that judged it is that of the commit before it.
         request.selection = of_commit(&rev);
@@ -88,7 +89,8 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
     };
     let answer = proof::answer(&entries, &question)?;
     if let (Verification::Passed(entry), Some(rev)) = (&answer, committed(global, command)?) {
-        let commit = changes::base(&global.directory, &Selection::Base(rev)).map_err(gatehost::error::Error::from)?;
+        let commit = changes::base(&global.directory, &Selection::Base(rev), &Environment::of_process())
+            .map_err(gatehost::error::Error::from)?;
         // A ledger that can only be read answers all the same.
         let _ = commit.map(|commit| session::note_commit(&ledger, entry, &commit));
     }
@@ -122,14 +124,14 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
 /// The digest of what is looked up, and its base.
 fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Error> {
     let selection = committed(global, command)?.map_or(Selection::Changed, |rev| of_commit(&rev));
-    session::digest_of(&global.directory, &selection)
+    session::digest_of(&global.directory, &selection, &Environment::of_process())
 }
 
 /// The commit that is looked up; nothing where it is what differs from the last one.
 fn committed(global: &Global, command: &Verify) -> Result<Option<String>, Error> {
     match &command.rev {
         Some(rev) => Ok(Some(rev.clone())),
-        None => Ok(session::is_unchanged(&global.directory)?.then(|| "HEAD".to_owned())),
+        None => Ok(session::is_unchanged(&global.directory, &Environment::of_process())?.then(|| "HEAD".to_owned())),
     }
 }
 

@@ -54,11 +54,20 @@ pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Er
     }
 }
 
+/// The names of branches and tags, for whoever misspelt one.
+fn names(git: &Git) -> Vec<String> {
+    const MOST: usize = 500;
+    let refs = ["for-each-ref", "--count=500", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"];
+    let answer = git.ask(&refs).ok().filter(|answer| answer.status.success());
+    let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default();
+    text.lines().take(MOST).map(|name| shown_text(name)).collect()
+}
+
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
 ///
 /// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
 pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Id, Error> {
-    let unknown = || Error::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow };
+    let unknown = || Error::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow, known: names(git) };
     let (start, steps) = steps(name);
     // Without what leads on from it, as in `main^{/fix}` or `main@{1}`.
     let stem = start.split(['^', '~', ':']).next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Where the files of a repository are, and that those which git reads whole are ones that can be read.
 
 use crate::changes::{Error, shown};
+use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
-use std::env;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -40,9 +40,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// As git finds them for the working tree `root`, which the environment may speak of.
-    pub(super) fn of(root: &Path, is_told: bool) -> Self {
-        let told = |name: &str| env::var_os(name).filter(|_| is_told).map(|folder| root.join(folder));
+    /// As git finds them for the working tree `root`.
+    pub(super) fn of(root: &Path, environment: &Environment) -> Self {
+        let told = |name: &str| environment.get(name).map(|folder| root.join(folder));
         let folder = told("GIT_DIR").unwrap_or_else(|| {
             let entry = root.join(".git");
             // In a submodule and in a linked working tree, it is a file that says where the folder is.

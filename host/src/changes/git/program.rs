@@ -19,9 +19,9 @@ use super::id::Format;
 use super::layout::Layout;
 use super::objects::{Object, Objects, Talk};
 use crate::changes::{Error, shown};
+use crate::environment::Environment;
 use crate::{search_path, text};
 use parking_lot::Mutex;
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -82,12 +82,12 @@ pub(super) struct Git {
     program: PathBuf,
     /// The search path, without folders of the work.
     path: OsString,
-    /// Whether the environment speaks of this repository, and not of another one.
-    is_told: bool,
     /// Whether git is told where the repository and its working tree are, and does not search for them.
     is_pinned: bool,
     /// The last commit, where there is one.
     pub(super) head: Option<Object>,
+    /// What it inherits from.
+    environment: Environment,
     /// The hash function of the repository.
     pub(super) format: Format,
     pub(super) is_shallow: bool,
@@ -98,19 +98,26 @@ pub(super) struct Git {
 
 impl Git {
     /// Where git, asked in `folder`, says that the working tree begins.
-    pub(super) fn top(folder: &Path) -> Result<PathBuf, Error> {
-        let answer = Self::unknowing(folder, true)?.run(&["rev-parse", "--show-toplevel"])?;
+    pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, Error> {
+        let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Git in the working tree of `root`. It is refused where git would look at another one.
-    pub(super) fn open(root: &Path) -> Result<Self, Error> {
-        Self::opened(Self::unknowing(root, true)?)
+    pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, Error> {
+        Self::opened(Self::unknowing(root, environment)?)
     }
 
     /// Git in a repository inside or around the one that the environment may speak of; `None` where there is none.
-    pub(super) fn open_other(root: &Path) -> Result<Option<Self>, Error> {
-        let git = Self::unknowing(root, false)?;
+    pub(super) fn open_other(root: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
+        // Those of git's own variables say where another repository is.
+        let is_meant = |name: &OsStr| {
+            let name = name.as_encoded_bytes();
+            !name.starts_with(b"GIT_") || name.starts_with(b"GIT_CONFIG")
+        };
+        let variables = environment.variables().filter(|(name, _)| is_meant(name));
+        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let git = Self::unknowing(root, &environment)?;
         if !git.layout.is_plausible() {
             return Ok(None);
         }
@@ -120,6 +127,11 @@ impl Git {
             Err(Error::Elsewhere { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The environment that git sees.
+    pub(super) fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     fn opened(mut git: Self) -> Result<Self, Error> {
@@ -153,21 +165,21 @@ impl Git {
         Ok(git)
     }
 
-    fn unknowing(root: &Path, is_told: bool) -> Result<Self, Error> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let program = search_path::find_program("git", &path, root).ok_or(Error::NoGit)?;
-        let path = search_path::outside(&path, root);
-        let layout = Layout::of(root, is_told);
+    fn unknowing(root: &Path, environment: &Environment) -> Result<Self, Error> {
+        let path = environment.get("PATH").unwrap_or_default();
+        let program = search_path::find_program("git", path, root).ok_or(Error::NoGit)?;
+        let path = search_path::outside(path, root);
+        let layout = Layout::of(root, environment);
         // What the environment says, only git understands; and whom it trusts with a repository of somebody else.
-        let speaks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| env::var_os(name).is_some());
-        let is_pinned = !(is_told && speaks) && layout.is_plausible() && layout.is_ours();
+        let speaks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| environment.get(name).is_some());
+        let is_pinned = !speaks && layout.is_plausible() && layout.is_ours();
         Ok(Self {
             root: root.to_owned(),
             program,
             path,
-            is_told,
             is_pinned,
             head: None,
+            environment: environment.clone(),
             format: Format::Sha1,
             is_shallow: false,
             layout,
@@ -217,26 +229,23 @@ impl Git {
             git.args(["-c", setting]);
         }
         git.args(arguments).env_clear().envs(ENVIRONMENT.iter().copied());
-        // Those of git's own variables say where another repository is.
-        let inherited =
-            INHERITED.iter().filter(|name| self.is_told || !name.starts_with("GIT_") || name.starts_with("GIT_CONFIG"));
-        git.envs(inherited.filter_map(|name| Some((name, env::var_os(name)?))));
+        git.envs(INHERITED.iter().filter_map(|name| Some((name, self.environment.get(name)?))));
         if self.is_pinned {
             git.env("GIT_DIR", self.layout.folder()).env("GIT_WORK_TREE", &self.root);
         }
         git.env("PATH", &self.path);
-        configure(&mut git);
+        configure(&mut git, &self.environment);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         git
     }
 }
 
 /// The caller's settings from the environment.
-fn configure(git: &mut Command) {
-    let inherited = env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0_usize);
+fn configure(git: &mut Command, environment: &Environment) {
+    let inherited = environment.text("GIT_CONFIG_COUNT").and_then(|count| count.parse().ok()).unwrap_or(0_usize);
     for number in 0..inherited {
         for name in [format!("GIT_CONFIG_KEY_{number}"), format!("GIT_CONFIG_VALUE_{number}")] {
-            git.envs(env::var_os(&name).map(|value| (name, value)));
+            git.envs(environment.get(&name).map(|value| (name.clone(), value)));
         }
     }
     git.env("GIT_CONFIG_COUNT", inherited.to_string());

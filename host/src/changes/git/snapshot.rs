@@ -78,7 +78,7 @@ mod tests {
         // Where the tests are run by a hook, the repository of the hook is not meant.
         shell.args(["-ec", script]).current_dir(&root).env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
         assert!(shell.status().expect("a shell").success());
-        let git = Git::open(&root).expect("a repository");
+        let git = Git::open(&root, &crate::environment::Environment::of_process()).expect("a repository");
         let index = Index::read(&git, &git.layout.index).expect("the index");
         let files = index.paths.into_iter().filter_map(|(path, known)| Some((path, known.entry?))).collect();
         let snapshot = Snapshot::of(&mut Objects::new(&git), &files).expect("a snapshot");

@@ -73,7 +73,7 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
         }
     }
     let found = Look { present: vec![None; known.paths.len()], ..Look::default() };
-    let mut walk = Walk { work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
+    let mut walk = Walk { git, work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
     // The folders above count too: git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         walk.refuse_unbounded_above(&start[..end])?;
@@ -93,7 +93,7 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
             if is_ignored {
                 continue;
             }
-            if is_folder && another(root, &path)?.is_none() {
+            if is_folder && another(git, root, &path)?.is_none() {
                 walk.ahead.push(path);
             } else {
                 walk.found.untracked.push(path);
@@ -103,13 +103,13 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
 }
 
 /// The repository of its own that a folder is, of which git looks at nothing else. A `.git` alone does not make it one.
-fn another(root: &Path, path: &[u8]) -> Result<Option<Git>, Error> {
+fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, Error> {
     use std::os::unix::ffi::OsStrExt;
     let folder = root.join(Path::new(std::ffi::OsStr::from_bytes(path)));
     if folder.join(".git").symlink_metadata().is_err() {
         return Ok(None);
     }
-    match Git::open_other(&folder) {
+    match Git::open_other(&folder, git.environment()) {
         // Git does not take it for one.
         Err(Error::Git { .. } | Error::BadPath(_)) => Ok(None),
         opened => opened,
@@ -117,6 +117,7 @@ fn another(root: &Path, path: &[u8]) -> Result<Option<Git>, Error> {
 }
 
 struct Walk<'a> {
+    git: &'a Git,
     work: &'a Workspace,
     root: &'a Path,
     known: &'a Known<'a>,
@@ -193,7 +194,7 @@ impl Walk<'_> {
     /// A folder where git knows another repository. Where there is none, its files belong to nobody else.
     fn repository(&mut self, path: &[u8], number: usize) -> Result<(), Error> {
         let name = str::from_utf8(path).map_err(|_| Error::BadPath(shown(path)))?;
-        match another(self.root, path)? {
+        match another(self.git, self.root, path)? {
             Some(git) => drop(self.found.inner.insert(number, git)),
             None => self.found.loose.extend(folder::files(self.root, name)?),
         }

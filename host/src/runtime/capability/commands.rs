@@ -1,8 +1,9 @@
 //! The `commands` interface: the commands that a check is granted, by name.
 
 use super::{Granted, RunCommands};
-use crate::commands::{Captured, Ending, Ran};
+use crate::commands::{Captured, Ending, Ran, Rewrite};
 use crate::runtime::bindings::gatehost::verifier::commands as wit;
+use crate::runtime::convert;
 use crate::runtime::ending::Ended;
 use crate::runtime::sandbox::Sandbox;
 use crate::verdict::ErrorKind;
@@ -66,9 +67,14 @@ fn output(ran: &Ran) -> wit::Output {
         },
         stdout: captured(&ran.stdout),
         stderr: captured(&ran.stderr),
-        rewrites: Vec::new(),
+        rewrites: ran.rewrites.iter().map(rewrite).collect(),
         replayed: ran.replayed,
     }
+}
+
+fn rewrite(rewrite: &Rewrite) -> wit::Rewrite {
+    let edits = rewrite.edits.iter().cloned().map(convert::edit).collect();
+    wit::Rewrite { path: rewrite.path.clone(), edits }
 }
 
 fn captured(captured: &Captured) -> wit::Captured {

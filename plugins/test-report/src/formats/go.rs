@@ -25,8 +25,13 @@ struct Known {
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let mut all: BTreeMap<(String, String), Known> = BTreeMap::new();
-    for line in text.lines().filter(|line| line.starts_with('{')) {
-        let Ok(event) = serde_json::from_str::<Event>(line) else { continue };
+    // An event that other output stands before or behind cannot be read, and may not be missed.
+    let mut glued = false;
+    for line in text.lines() {
+        let Some(event) = event(line) else {
+            glued |= line.contains("\"Action\":\"fail\"");
+            continue;
+        };
         let known = all.entry((event.package, event.test)).or_default();
         match &*event.action {
             "output" => known.output.push_str(&event.output),
@@ -36,10 +41,14 @@ pub(super) fn read(text: &str) -> Option<Report> {
         }
     }
     // Something else may be printed in lines of JSON; a package comes to an end only here.
-    if !all.iter().any(|((package, test), known)| !package.is_empty() && test.is_empty() && known.end.is_some()) {
+    let ended = |((package, test), known): (&(String, String), &Known)| {
+        !package.is_empty() && test.is_empty() && known.end.is_some()
+    };
+    if !glued && !all.iter().any(ended) {
         return None;
     }
-    let mut report = Report::default();
+    let problem = "an event of `go test -json` says `fail`, and other output stands on its line";
+    let mut report = Report { problem: glued.then(|| problem.to_owned()), ..Report::default() };
     let failed = |known: &Known| !matches!(known.end.as_deref(), Some("pass" | "skip"));
     for ((package, test), known) in &all {
         let below = |other: &(String, String)| {
@@ -58,6 +67,10 @@ pub(super) fn read(text: &str) -> Option<Report> {
         }
     }
     Some(report)
+}
+
+fn event(line: &str) -> Option<Event> {
+    serde_json::from_str(line).ok().filter(|_| line.starts_with('{'))
 }
 
 /// What a test said, without the frame around it.

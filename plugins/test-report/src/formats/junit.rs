@@ -11,7 +11,9 @@ pub(super) fn read(text: &str) -> Option<Report> {
     if declared.is_empty() {
         return document(text);
     }
-    declared.iter().zip(ends).filter_map(|(&start, end)| document(&text[start..end])).reduce(Report::and)
+    // Before the first declaration, there may be one without.
+    let parts = declared.iter().copied().zip(ends).chain([(0, declared[0])]);
+    parts.filter_map(|(start, end)| document(&text[start..end])).reduce(Report::and)
 }
 
 fn document(text: &str) -> Option<Report> {

@@ -39,7 +39,8 @@ fn summaries(text: &str) -> impl Iterator<Item = &str> {
 fn sum(line: &str) -> Option<&str> {
     let line = line.trim_matches(|c| c == '=' || c == ' ');
     let (counts, time) = line.rsplit_once(" in ")?;
-    let time = time.split(' ').next()?.strip_suffix('s')?;
+    // Older versions write `0.12 seconds`.
+    let time = time.strip_suffix(" seconds").or_else(|| time.split(' ').next()?.strip_suffix('s'))?;
     let known = counts == "no tests ran"
         || ["passed", "failed", "error", "errors", "skipped", "xfailed", "xpassed"]
             .iter()

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use tokio::sync::oneshot;
 
 /// The most findings of one answer.
 const MAX_FINDINGS: usize = 100;
@@ -122,12 +123,17 @@ struct Count {
 }
 
 /// What a tool answers; `None` where there is no such tool, an error where it could not do its work.
-pub(super) fn call(server: &Server<'_>, name: &str, arguments: Value) -> Option<Result<Value, String>> {
+pub(super) fn call(
+    server: &Server<'_>,
+    name: &str,
+    arguments: Value,
+    cancelled: oneshot::Receiver<()>,
+) -> Option<Result<Value, String>> {
     Some(match name {
-        "verify" => read(arguments).and_then(|subject| run(server, subject)).map(|record| verified(&record)),
+        "verify" => read(arguments).and_then(|subject| run(server, subject, cancelled)).map(|record| verified(&record)),
         "explain" => read(arguments).map(|asked| explained(&asked)),
         "status" => read(arguments).and_then(|asked: Count| status(server, asked.count.unwrap_or(5).clamp(1, 50))),
-        "fix" => read(arguments).and_then(|subject| run(server, subject)).map(|record| fixes(&record)),
+        "fix" => read(arguments).and_then(|subject| run(server, subject, cancelled)).map(|record| fixes(&record)),
         _ => return None,
     })
 }
@@ -136,7 +142,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
 }
 
-fn run(server: &Server<'_>, subject: Subject) -> Result<Record, String> {
+fn run(server: &Server<'_>, subject: Subject, cancelled: oneshot::Receiver<()>) -> Result<Record, String> {
     let mut request = Request::new(&server.global.directory);
     request.gate = subject.gate;
     request.selection = match (subject.files, subject.since) {
@@ -150,7 +156,13 @@ fn run(server: &Server<'_>, subject: Subject) -> Result<Record, String> {
     request.submission = Submission { claim, executor, ..Submission::default() };
     request.unread = Unread::Ignore;
     request.ledger = LedgerUse::StateFolder;
-    setup::wait(server.host.run(request, ())).map_err(|error| told(&error))
+    let run = async {
+        tokio::select! {
+            record = server.host.run(request, ()) => Ok(Some(record?)),
+            Ok(()) = cancelled => Ok(None),
+        }
+    };
+    setup::wait(run).map_err(|error| told(&error))?.ok_or_else(|| "the call was cancelled".to_owned())
 }
 
 fn told(error: &Error) -> String {
@@ -232,7 +244,7 @@ fn status(server: &Server<'_>, count: u32) -> Result<Value, String> {
     let ledger =
         folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose().map_err(|error| broken(&error))?;
     let Some(ledger) = ledger.flatten() else { return Ok(json!({ "runs": [] })) };
-    let project = Project::of(&server.global.directory).map_err(|error| broken(&error))?;
+    let project = Project::of(&server.global.directory, &Environment::of_process()).map_err(|error| broken(&error))?;
     let filter = Filter { last: Some(count), ..Filter::of(&project).kinds(&[EntryKind::Run]) };
     let entries = ledger.entries(&filter).map_err(|error| broken(&error))?;
     let run = |entry: &gatehost::ledger::Entry| json!({ "run": entry.labels.run, "gate": entry.labels.gate, "status": entry.labels.status, "at": entry.at });

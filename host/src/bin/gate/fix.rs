@@ -1,0 +1,66 @@
+//! `gate fix`: what can be repaired, shown as a difference, and written once the caller agrees.
+
+use crate::args::{Fix, Global};
+use crate::error::Error;
+use crate::run::Watcher;
+use crate::terminal::say;
+use crate::{Exit, person, setup, terminal};
+use gatehost::changes::Selection;
+use gatehost::fix::{self, FileFix};
+use gatehost::session::{Policy, Request};
+use gatehost::text::clean_line;
+use similar::TextDiff;
+use std::io::{self, Write};
+
+pub(crate) fn run(global: &Global, command: &Fix) -> Result<Exit, Error> {
+    let mut request = Request::new(&global.directory, Environment::of_process());
+    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    request.gate.clone_from(&command.gate);
+    request.selection = match (&command.since, command.all_files) {
+        (Some(since), _) => Selection::Since(since.clone()),
+        (None, true) => Selection::All,
+        (None, false) if !command.files.is_empty() => Selection::Files(command.files.clone()),
+        (None, false) => Selection::Changed,
+    };
+    let host = setup::host(global, &request.environment)?;
+    let pinned = setup::wait(host.pin(request.clone(), Watcher::silent(global)))?;
+    request.pinned = Some(pinned.clone());
+    let before = setup::wait(host.run(request.clone(), Watcher::silent(global)))?;
+    let status = before.status;
+    let proposal = fix::propose(&host, &request, &pinned, before)?;
+    let mut out = io::stdout().lock();
+    if proposal.files.is_empty() {
+        let why = match proposal.offered {
+            0 => "no finding comes with a repair".to_owned(),
+            count => format!("{} offered, and none helps", terminal::count(count, "repair")),
+        };
+        writeln!(out, "fix: nothing to write: {why}; gate {}", status.as_str())?;
+        return Ok(status.into());
+    }
+    for file in &proposal.files {
+        write!(out, "{}", difference(file))?;
+    }
+    let after = proposal.after.as_ref().map_or(status, |record| record.status);
+    let files = terminal::count(proposal.files.len(), "file");
+    writeln!(out, "fix: {files}; gate {} -> {}", status.as_str(), after.as_str())?;
+    out.flush()?;
+    let agreed = command.yes || (person::is_here() && person::confirms("Write these changes?", "yes")?);
+    if !agreed {
+        if !person::is_here() {
+            say("note: nothing was written; `--yes` writes without asking");
+        }
+        return Ok(status.into());
+    }
+    proposal.write()?;
+    writeln!(out, "fix: written")?;
+    Ok(after.into())
+}
+
+/// The difference as `diff -u` shows it.
+fn difference(file: &FileFix) -> String {
+    let path = clean_line(&file.path, 1_000);
+    let diff = TextDiff::from_lines(&file.before, &file.after);
+    let text = diff.unified_diff().context_radius(2).header(&format!("a/{path}"), &format!("b/{path}")).to_string();
+    // What a file holds is not to move the cursor.
+    gatehost::text::clean(&text, 1 << 20)
+}

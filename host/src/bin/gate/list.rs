@@ -1,0 +1,70 @@
+//! `gate list`: the gates and checks of the configuration.
+
+use crate::Exit;
+use crate::args::{Format, Global, List};
+use crate::error::Error;
+use crate::run::announce;
+use gatehost::config::{Config, Member, Rule, Target};
+use gatehost::session::{self, Policy, Request};
+use gatehost::text::clean_line;
+use serde_json::json;
+use std::io::Write;
+
+pub(crate) fn run(global: &Global, command: &List) -> Result<Exit, Error> {
+    let mut request = Request::new(&global.directory);
+    request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
+    let (config, policy) = session::configuration(&request)?;
+    let mut out = std::io::stdout().lock();
+    match command.format {
+        Format::Json => {
+            let gates = config
+                .gates
+                .iter()
+                .map(|(name, gate)| json!({ "name": name, "rule": gate.rule.word(), "members": members(&gate.rule) }));
+            let checks = config.checks.values().map(|check| {
+                json!({
+                    "name": check.name,
+                    "verifier": check.verifier,
+                    "files": check.terms.files,
+                    "exclude": check.terms.exclude,
+                    "enabled": check.terms.enabled != Some(false),
+                })
+            });
+            let (gates, checks): (Vec<_>, Vec<_>) = (gates.collect(), checks.collect());
+            writeln!(out, "{:#}", json!({ "version": 1, "gates": gates, "checks": checks }))?;
+        }
+        Format::Human => human(&mut out, &config)?,
+    }
+    announce(global, &policy, "is");
+    Ok(Exit::Pass)
+}
+
+fn human(out: &mut impl Write, config: &Config) -> std::io::Result<()> {
+    let width = config.gates.keys().chain(config.checks.keys()).map(|name| name.chars().count()).max().unwrap_or(0);
+    writeln!(out, "gates")?;
+    for (name, gate) in &config.gates {
+        let text = format!("{} of {}", gate.rule.word(), members(&gate.rule).join(", "));
+        writeln!(out, "  {name:width$}  {}", clean_line(&text, 200))?;
+    }
+    writeln!(out, "checks")?;
+    for check in config.checks.values() {
+        let mut text = check.verifier.clone();
+        if let Some(files) = &check.terms.files {
+            text += &format!(" on {}", files.join(", "));
+        }
+        if check.terms.enabled == Some(false) {
+            text += " (disabled)";
+        }
+        writeln!(out, "  {:width$}  {}", check.name, clean_line(&text, 200))?;
+    }
+    Ok(())
+}
+
+/// The names of the members of a rule.
+fn members(rule: &Rule) -> Vec<String> {
+    let name = |member: &Member| match (&member.name, &member.target) {
+        (Some(name), _) | (None, Target::Named(name)) => name.clone(),
+        (None, Target::Inline(rule)) => format!("({} of {})", rule.word(), members(rule).join(", ")),
+    };
+    rule.members().iter().map(name).collect()
+}

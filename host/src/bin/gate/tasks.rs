@@ -1,0 +1,146 @@
+//! Which tasks a loop works on: one of a plan, several as a batch, all that are open, or one in the caller's words.
+
+use crate::args::{Global, Loop};
+use crate::error::{Error, Make as _};
+use anyhow::{Context, anyhow};
+use gatehost::ledger::Project;
+use gatehost::looping::{self, InterruptedLoop};
+use gatehost::session::{self, Request};
+use gatehost::submission::{Task, TaskSource};
+use gatehost::taskplan::{self, PlannedTask};
+use gatehost::text::clean_line;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A loop that is to be run.
+pub(crate) struct Job {
+    pub(crate) task: Option<Task>,
+    /// The loop that goes on with it.
+    pub(crate) resume: Option<String>,
+}
+
+/// The loops to be run, one after the other, and whether they are those of a plan.
+pub(crate) fn jobs(
+    global: &Global,
+    command: &Loop,
+    request: &Request,
+    resume: Option<&InterruptedLoop>,
+) -> Result<(Vec<Job>, bool), Error> {
+    let named = command.plan.as_ref().and_then(Option::as_ref);
+    let by_plan = command.plan.is_some() || command.batch.is_some();
+    let id = resume.map(|resume| resume.id.clone());
+    let plan = match named {
+        Some(plan) => Some(plan.clone()),
+        None if by_plan => Some(configured(request)?.ok_or_else(no_plan)?),
+        // Without a gate.toml there is none.
+        None if command.task.is_some() && command.verify.is_none() => configured(request)?,
+        None => None,
+    };
+    let planned = match (&plan, by_plan) {
+        (None, _) => Vec::new(),
+        (Some(plan), true) => session::planned_tasks(request, plan)?,
+        // Text in the caller's words needs no plan.
+        (Some(plan), false) => session::planned_tasks(request, plan).unwrap_or_default(),
+    };
+    if let Some(wanted) = &command.task {
+        let found: Vec<&PlannedTask> = planned.iter().filter(|planned| planned.task.id == *wanted).collect();
+        let task = match (found.as_slice(), by_plan) {
+            ([one], _) => one.task.clone(),
+            ([], false) => in_words(global, wanted)?,
+            (found, _) => return Err(not_one(wanted, found.len(), &planned, plan.as_deref())),
+        };
+        return Ok((vec![Job { task: Some(with_tier(task, command)), resume: id }], false));
+    }
+    if !by_plan {
+        let task = command.tier.map(|tier| Task { tier: Some(tier), source: TaskSource::Caller, ..Task::default() });
+        return Ok((vec![Job { task, resume: id }], false));
+    }
+    let ledger = request.ledger.open(&request.environment)?;
+    let project = Project::of(&request.folder)?;
+    let open = looping::open_tasks(ledger.as_deref(), &project, &planned)?;
+    if let Some(ids) = &command.batch {
+        let members: Vec<&PlannedTask> = match (ids.as_slice(), resume) {
+            ([], None) => taskplan::next_batch(&open.iter().collect::<Vec<_>>()),
+            ([], Some(resume)) => {
+                batch_of(&resume.task.split('+').map(str::to_owned).collect::<Vec<_>>(), &planned, plan.as_deref())?
+            }
+            (ids, _) => batch_of(ids, &planned, plan.as_deref())?,
+        };
+        let task = taskplan::batch(&members).ok_or_else(|| all_done(plan.as_deref()))?;
+        return Ok((vec![Job { task: Some(with_tier(task, command)), resume: id }], false));
+    }
+    let begun = resume.map(|resume| resume.task.as_str());
+    let mut jobs: Vec<Job> = Vec::new();
+    let of = |planned: &PlannedTask, resume| Job { task: Some(with_tier(planned.task.clone(), command)), resume };
+    jobs.extend(
+        planned.iter().filter(|planned| Some(planned.task.id.as_str()) == begun).map(|planned| of(planned, id.clone())),
+    );
+    jobs.extend(open.iter().filter(|planned| Some(planned.task.id.as_str()) != begun).map(|planned| of(planned, None)));
+    if jobs.is_empty() {
+        return Err(all_done(plan.as_deref()));
+    }
+    Ok((jobs, true))
+}
+
+fn with_tier(task: Task, command: &Loop) -> Task {
+    Task { tier: command.tier.or(task.tier), ..task }
+}
+
+fn configured(request: &Request) -> Result<Option<PathBuf>, Error> {
+    session::plan_file(request)
+}
+
+fn no_plan() -> Error {
+    Error::mistake(anyhow!("there is no plan"))
+        .hint("name one: `--plan FILE`, or `[plan] file` in gate.toml".to_owned())
+}
+
+fn all_done(plan: Option<&Path>) -> Error {
+    let plan = plan.map(|plan| plan.display().to_string()).unwrap_or_default();
+    Error::mistake(anyhow!("every task of the plan `{}` is done", clean_line(&plan, 500)))
+        .hint("work on one again by its id: `--task ID`".to_owned())
+}
+
+fn not_one(id: &str, count: usize, planned: &[PlannedTask], plan: Option<&Path>) -> Error {
+    let plan = plan.map(|plan| plan.display().to_string()).unwrap_or_default();
+    let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
+    let message = format!("expected one task `{}` in the plan `{plan}`, found {count}", clean_line(id, 60));
+    Error::mistake(anyhow!(message)).hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500)))
+}
+
+fn batch_of<'p>(
+    ids: &[String],
+    planned: &'p [PlannedTask],
+    plan: Option<&Path>,
+) -> Result<Vec<&'p PlannedTask>, Error> {
+    let find = |id: &String| {
+        let found: Vec<&PlannedTask> = planned.iter().filter(|planned| planned.task.id == *id).collect();
+        match found.as_slice() {
+            [one] => Ok(*one),
+            found => Err(not_one(id, found.len(), planned, plan)),
+        }
+    };
+    let mut members: Vec<&PlannedTask> = ids.iter().map(find).collect::<Result<_, _>>()?;
+    members.sort_by_key(|planned| planned.task.index);
+    Ok(members)
+}
+
+/// A task in a file of its own, or in the caller's words.
+fn in_words(global: &Global, wanted: &str) -> Result<Task, Error> {
+    let path = global.directory.join(wanted);
+    let text = if wanted.len() < 1_000 && path.is_file() {
+        let mut text = String::new();
+        let read = File::open(&path).and_then(|file| file.take(taskplan::MAX_BYTES).read_to_string(&mut text));
+        read.with_context(|| format!("cannot read the task `{}`", path.display())).map_err(Error::mistake)?;
+        text
+    } else {
+        wanted.to_owned()
+    };
+    let mut tasks = taskplan::parse(&text);
+    let task = match (tasks.pop(), tasks.is_empty()) {
+        (Some(only), true) => Task { index: None, total: None, ..only.task },
+        _ => Task { description: text, ..Task::default() },
+    };
+    Ok(Task { source: TaskSource::Caller, ..task })
+}

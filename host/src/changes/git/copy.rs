@@ -1,0 +1,71 @@
+//! A copy of the work, as a linked worktree of the same repository: with its own index and `HEAD`, at the same base.
+//!
+//! It has what git tracks or would track, as it is in the working tree. Ignored files, such as installed dependencies,
+//! are not in it.
+
+use super::program::Git;
+use super::{Repository, path};
+use crate::changes::Error;
+use crate::environment::Environment;
+use crate::temporary::{Purpose, Temporary};
+use crate::workspace::Workspace;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// Deleted with this value.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    root: PathBuf,
+    original: PathBuf,
+    /// What git sees.
+    environment: Environment,
+    _folder: Temporary,
+}
+
+impl Copy {
+    /// Where its working tree begins.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What is left of it, the next copy clears away.
+        if let (Ok(git), Some(root)) = (Git::open(&self.original, &self.environment), self.root.to_str()) {
+            let _ = git.run(&["worktree", "remove", "--force", "--force", "--", root]);
+        }
+    }
+}
+
+impl Repository {
+    /// Copies the working tree, at this commit.
+    pub(in crate::changes) fn copy(&self, base: &str, work: &Workspace) -> Result<Copy, Error> {
+        let failed = |error: std::io::Error| Error::Snapshot(error.to_string());
+        let git = self.git()?;
+        let folder = Temporary::new(Purpose::Copy).map_err(failed)?;
+        let root = folder.path().join("work");
+        let name = root.to_str().ok_or_else(|| Error::BadPath(root.display().to_string()))?;
+        git.run(&["worktree", "prune"])?;
+        git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
+        let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
+        // The environment may speak of the original.
+        let missing = || Error::Snapshot("git does not see the linked worktree".to_owned());
+        Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
+        for file in self.files("", work)?.changes {
+            let file = path(file.path.as_bytes())?;
+            let (from, to) = (self.root.join(&file), copy.root.join(&file));
+            let Ok(about) = from.symlink_metadata() else { continue };
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent).map_err(failed)?;
+            }
+            if about.is_symlink() {
+                symlink(fs::read_link(&from).map_err(failed)?, &to).map_err(failed)?;
+            } else if about.is_file() {
+                fs::copy(&from, &to).map_err(failed)?;
+            }
+        }
+        Ok(copy)
+    }
+}

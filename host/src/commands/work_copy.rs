@@ -1,0 +1,178 @@
+//! A copy of the work for a command that repairs files (`fixes = true`): the work itself stays as it is.
+//!
+//! Copied is what git tracks or would track; without git, everything. What git ignores (installed packages, build output) is
+//! a link to the original, which the command sees and cannot change. What the command made of the copied files becomes edits.
+
+use super::{NoResult, Rewrite};
+use crate::changes::{self, Needs, Selection};
+use crate::temporary::{Purpose, Temporary};
+use crate::verdict::Edit;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{fs, io};
+
+/// The most bytes and files that are copied.
+const MOST_BYTES: u64 = 4 << 30;
+const MOST_FILES: usize = 200_000;
+/// New folders of these names are caches, and so is whatever new has a name that begins with a dot.
+const CACHES: &[&str] = &["__pycache__", "node_modules", "target"];
+
+/// The copy.
+#[derive(Debug)]
+pub(super) struct WorkCopy {
+    folder: Temporary,
+    root: PathBuf,
+    /// The files that were copied, each with its state right after that.
+    copied: BTreeMap<String, State>,
+    /// A file whose state is younger may have been written within the same tick of the clock.
+    settled: i64,
+}
+
+/// What cannot stay the same when a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    changed: (i64, i64),
+    inode: u64,
+    size: u64,
+}
+
+impl State {
+    fn of(path: &Path) -> io::Result<Self> {
+        let about = path.symlink_metadata()?;
+        Ok(Self { changed: (about.ctime(), about.ctime_nsec()), inode: about.ino(), size: about.size() })
+    }
+}
+
+impl WorkCopy {
+    /// Copy the work in `root`, which has no link in it.
+    pub(super) fn of(root: &Path) -> Result<Self, NoResult> {
+        let failed = |why: String| NoResult::not_started(format!("the work cannot be copied for it: {why}"));
+        let all =
+            changes::collect(root, &Selection::All, Needs::default()).map_err(|error| failed(error.to_string()))?;
+        let kept: BTreeSet<&str> = all.paths().into_iter().collect();
+        if kept.len() > MOST_FILES {
+            return Err(failed(format!("it has {} files; at most {MOST_FILES} are copied", kept.len())));
+        }
+        let folder = Temporary::new(Purpose::Copy).map_err(|error| failed(error.to_string()))?;
+        let mut copy = Self { folder, root: root.to_owned(), copied: BTreeMap::new(), settled: i64::MIN };
+        let mut left = MOST_BYTES;
+        copy.folder("", &kept, &mut left).map_err(|error| failed(error.to_string()))?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        copy.settled = i64::try_from(now.as_secs()).unwrap_or(i64::MAX).saturating_sub(2);
+        Ok(copy)
+    }
+
+    /// Where it is, without a link on the way.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn folder(&mut self, inside: &str, kept: &BTreeSet<&str>, left: &mut u64) -> io::Result<()> {
+        let (from, to) = (self.root.join(inside), self.path().join(inside));
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let (source, target) = (entry.path(), to.join(entry.file_name()));
+            let name = entry.file_name();
+            let path =
+                name.to_str().map(|name| if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") });
+            let kind = entry.file_type()?;
+            match path {
+                Some(path) if kept.contains(path.as_str()) && kind.is_symlink() => {
+                    symlink(fs::read_link(&source)?, &target)?;
+                    self.copied.insert(path, State::of(&target)?);
+                }
+                Some(path) if kept.contains(path.as_str()) && kind.is_file() => {
+                    let size = entry.metadata()?.len();
+                    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
+                    fs::copy(&source, &target)?;
+                    self.copied.insert(path, State::of(&target)?);
+                }
+                Some(path) if kind.is_dir() && has_below(kept, &path) => {
+                    fs::create_dir(&target)?;
+                    self.folder(&path, kept, left)?;
+                }
+                _ => symlink(&source, &target)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What the command made of the files, as edits of those of the work.
+    pub(super) fn rewrites(&self) -> Result<Vec<Rewrite>, NoResult> {
+        let unreadable = |path: &str, error: &io::Error| {
+            NoResult::not_started(format!("what it made of `{path}` cannot be read: {error}"))
+        };
+        let mut rewrites = Vec::new();
+        for (path, before) in &self.copied {
+            let (here, there) = (self.path().join(path), self.root.join(path));
+            if before.changed.0 < self.settled && State::of(&here).is_ok_and(|now| now == *before) {
+                continue;
+            }
+            let now = content(&here).map_err(|error| unreadable(path, &error))?;
+            let was = content(&there).map_err(|error| unreadable(path, &error))?;
+            if now != was {
+                rewrites.push(Rewrite { path: path.clone(), edits: edits(was.as_deref(), now.as_deref()) });
+            }
+        }
+        let mut added = Vec::new();
+        self.added("", &mut added).map_err(|error| unreadable(".", &error))?;
+        for path in added {
+            let now = content(&self.path().join(&path)).map_err(|error| unreadable(&path, &error))?;
+            rewrites.push(Rewrite { edits: edits(Some(&[]), now.as_deref()), path });
+        }
+        rewrites.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(rewrites)
+    }
+
+    /// The files that are new, but for caches.
+    fn added(&self, inside: &str, found: &mut Vec<String>) -> io::Result<()> {
+        for entry in fs::read_dir(self.path().join(inside))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            // What is not UTF-8 cannot be named in a finding, and no tool makes such names by itself.
+            let Some(name) = name.to_str() else { continue };
+            let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
+            let is_new = !self.root.join(&path).symlink_metadata().is_ok();
+            let is_cache = is_new && (name.starts_with('.') || CACHES.contains(&name));
+            match entry.file_type()? {
+                _ if is_cache => {}
+                kind if kind.is_dir() => self.added(&path, found)?,
+                _ if is_new => found.push(path),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn has_below(kept: &BTreeSet<&str>, folder: &str) -> bool {
+    let start = format!("{folder}/");
+    kept.range(start.as_str()..).next().is_some_and(|path| path.starts_with(&start))
+}
+
+/// The bytes of a file, or where a link leads; none where there is nothing.
+fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let read = match path.symlink_metadata() {
+        Ok(about) if about.is_symlink() => {
+            fs::read_link(path).map(|target| std::os::unix::ffi::OsStringExt::into_vec(target.into_os_string()))
+        }
+        Ok(_) => fs::read(path),
+        Err(error) => Err(error),
+    };
+    match read {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The edits from one content to another; none where one of them is not text, and for what was deleted.
+fn edits(was: Option<&[u8]>, now: Option<&[u8]>) -> Vec<Edit> {
+    let text = |bytes: Option<&[u8]>| bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+    match (text(was), text(now)) {
+        (Some(was), Some(now)) => changes::edits(&was, &now),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,41 @@
+//! `[plan]`, `[progress]`, `[evaluator]`: where tasks come from, where their reviews are told, and who evaluates the work in
+//! a loop.
+
+use super::command::{self, Command, Sandbox};
+use super::read::Table;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+/// How long an evaluator may take if nothing else is said, and at most.
+const EVALUATOR_TIMEOUT: (Duration, Duration) = (Duration::from_secs(3 * 60), Duration::from_secs(10 * 60));
+
+/// `[plan]`: the file that holds the tasks, relative to gate.toml.
+pub(super) fn plan(table: Table<'_>) -> Option<String> {
+    file(table, "the plan of tasks, such as `\"tasks.md\"`")
+}
+
+/// `[progress]`: the file to which reviews are appended, relative to gate.toml.
+pub(super) fn progress(table: Table<'_>) -> Option<String> {
+    file(table, "where reviews are told, such as `\".progress.md\"`")
+}
+
+fn file(mut table: Table<'_>, what: &str) -> Option<String> {
+    let file = table.need("file", what).and_then(|value| {
+        let text = value.text("a path")?;
+        let inside = Path::new(&text).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if inside { Some(text) } else { value.expected("a path inside the folder of gate.toml") }
+    });
+    table.finish();
+    file
+}
+
+/// `[evaluator]`: a command that only reads the work, and never without a sandbox.
+pub(super) fn evaluator(mut table: Table<'_>) -> Command {
+    for key in ["workspace", "from", "allow"] {
+        if let Some(value) = table.get(key) {
+            value.problem(format!("expected no `{key}`: an evaluator only reads the work, by a command of its own"));
+        }
+    }
+    let command = command::read_with(table, EVALUATOR_TIMEOUT);
+    Command { min_sandbox: command.min_sandbox.max(Sandbox::Landlock), ..command }
+}

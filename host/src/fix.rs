@@ -1,0 +1,267 @@
+//! The repairs that verifiers offer: applied in a copy of the work, and kept only where the gate is better off for it.
+//!
+//! A repair is an offer of the verifier that found something. Whether it helps, the gate says: nothing may be found that was
+//! not found before, no check may come out worse, and something must be gone. Repairs uncover others, such as the second
+//! error of a parser that stops at the first, so they are looked for several times.
+
+mod edits;
+
+use crate::changes::{self, Selection};
+use crate::error::Error;
+use crate::outcome::{Node, NodeKind, Outcome};
+use crate::record::Record;
+use crate::session::{Host, LedgerUse, Pinned, Recording, Request};
+use crate::verdict::{Edit, Finding};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How often the repaired work is judged, to look for more repairs.
+const MAX_ROUNDS: usize = 10;
+/// How many files are tried one by one, where all together do not help.
+const MAX_ALONE: usize = 20;
+/// A larger file is not repaired.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// A file, before and after its repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFix {
+    /// The path relative to the root of the work.
+    pub path: String,
+    /// What it holds.
+    pub before: String,
+    /// What it would hold.
+    pub after: String,
+}
+
+/// What can be repaired.
+#[derive(Debug)]
+pub struct Proposal {
+    /// The root of the work.
+    root: PathBuf,
+    /// The files, ordered by path; none where no repair helps.
+    pub files: Vec<FileFix>,
+    /// What the gate says of the work as it is.
+    pub before: Record,
+    /// What it says of the repaired work; nothing where no repair helps.
+    pub after: Option<Record>,
+    /// How many findings came with a repair.
+    pub offered: usize,
+}
+
+impl Proposal {
+    /// Writes the repaired files. A file that is no longer as it was is left alone, and so are all others.
+    pub fn write(&self) -> Result<(), Error> {
+        let changed =
+            |file: &&FileFix| fs::read(self.root.join(&file.path)).ok().as_deref() != Some(file.before.as_bytes());
+        if let Some(file) = self.files.iter().find(changed) {
+            return Err(Error::host(format_args!("`{}` has changed meanwhile", file.path)));
+        }
+        for file in &self.files {
+            let path = self.root.join(&file.path);
+            let cannot = |error| Error::host(format_args!("cannot write `{}`", file.path)).because(error);
+            // In place, so that its mode and its links stay.
+            fs::write(&path, &file.after).map_err(cannot)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a record offers repairs.
+pub fn offers(record: &Record) -> bool {
+    offered(&record.gate).next().is_some()
+}
+
+/// Looks for repairs that help. `pinned` is the gate, and `before` what it says of the work as it is.
+pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) -> Result<Proposal, Error> {
+    let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
+    let root = work.workspace.root().to_owned();
+    let mut proposal =
+        Proposal { root, files: Vec::new(), offered: offered(&before.gate).count(), before, after: None };
+    if proposal.offered == 0 {
+        return Ok(proposal);
+    }
+    if !request.selection.is_live() {
+        return Err(Error::usage("only files of the working tree can be repaired"));
+    }
+    let base = work.base.ok_or_else(|| {
+        Error::input("repairs are tried in a copy of the work, which needs a git repository that has a commit")
+    })?;
+    let copy = changes::copy(&request.folder, &base, &request.environment)?;
+    let folder = request.folder.canonicalize().ok();
+    let inside = folder.as_deref().and_then(|folder| folder.strip_prefix(&proposal.root).ok()).unwrap_or(Path::new(""));
+    let mut trial = request.clone();
+    trial.folder = copy.root().join(inside);
+    trial.pinned = Some(pinned.clone());
+    trial.ledger = LedgerUse::Off;
+    trial.first.clear();
+    trial.models = Recording::Off;
+    trial.commands = None;
+    if trial.selection == Selection::Changed {
+        trial.selection = Selection::Base(base);
+    }
+    let trial = Trial { host, request: trial, root: copy.root().to_owned() };
+    let start = trial.judge()?;
+    let paths: BTreeSet<String> = offered(&start.gate).map(|(path, _)| path.to_owned()).collect();
+    let kept = match trial.repair(&start, &paths)? {
+        Some(kept) => Some(kept),
+        None => trial.one_by_one(&start, &paths)?,
+    };
+    if let Some((after, originals)) = kept {
+        for (path, before) in originals {
+            let after = fs::read_to_string(trial.root.join(&path)).map_err(unreadable(&path))?;
+            proposal.files.push(FileFix { path, before, after });
+        }
+        proposal.after = Some(after);
+    }
+    Ok(proposal)
+}
+
+/// The files that were repaired, as they were before.
+type Originals = BTreeMap<String, String>;
+
+/// A copy of the work in which repairs are tried.
+struct Trial<'h> {
+    host: &'h Host,
+    request: Request,
+    root: PathBuf,
+}
+
+impl Trial<'_> {
+    fn judge(&self) -> Result<Record, Error> {
+        let tokio = tokio::runtime::Builder::new_current_thread().build();
+        tokio
+            .map_err(|error| Error::host("cannot wait").because(error))?
+            .block_on(self.host.run(self.request.clone(), ()))
+    }
+
+    /// Repairs these files until nothing is left to repair. Where that does not help, they are put back.
+    fn repair(&self, start: &Record, paths: &BTreeSet<String>) -> Result<Option<(Record, Originals)>, Error> {
+        let mut originals = Originals::new();
+        let mut now = start.clone();
+        for _ in 0..MAX_ROUNDS {
+            let mut edits: BTreeMap<&str, Vec<&Edit>> = BTreeMap::new();
+            for (path, finding) in offered(&now.gate).filter(|(path, _)| paths.contains(*path)) {
+                edits.entry(path).or_default().extend(finding.fix.iter().flat_map(|fix| &fix.edits));
+            }
+            let mut changed = false;
+            for (path, edits) in edits {
+                let file = self.root.join(path);
+                let Some(text) = small_text(&file) else { continue };
+                let Some(fixed) = edits::apply(&text, &edits) else { continue };
+                fs::write(&file, fixed).map_err(unreadable(path))?;
+                originals.entry(path.to_owned()).or_insert(text);
+                changed = true;
+            }
+            if !changed {
+                break;
+            }
+            now = self.judge()?;
+        }
+        if !originals.is_empty() && is_better(&start.gate, &now.gate) {
+            return Ok(Some((now, originals)));
+        }
+        for (path, text) in originals {
+            fs::write(self.root.join(&path), text).map_err(unreadable(&path))?;
+        }
+        Ok(None)
+    }
+
+    /// Repairs one file after the other, and keeps those that help.
+    fn one_by_one(&self, start: &Record, paths: &BTreeSet<String>) -> Result<Option<(Record, Originals)>, Error> {
+        let mut kept: Option<(Record, Originals)> = None;
+        for path in paths.iter().take(MAX_ALONE).filter(|_| paths.len() > 1) {
+            let now = kept.as_ref().map_or(start, |(now, _)| now).clone();
+            if let Some((now, more)) = self.repair(&now, &BTreeSet::from([path.clone()]))? {
+                let mut originals = kept.map(|(_, originals)| originals).unwrap_or_default();
+                originals.extend(more);
+                kept = Some((now, originals));
+            }
+        }
+        Ok(kept)
+    }
+}
+
+fn unreadable(path: &str) -> impl FnOnce(std::io::Error) -> Error {
+    let what = format!("cannot repair the copy of `{path}`");
+    move |error| Error::host(what).because(error)
+}
+
+/// A file that can be repaired: a regular one of text.
+fn small_text(file: &Path) -> Option<String> {
+    let about = file.symlink_metadata().ok()?;
+    let small = about.is_file() && about.len() <= MAX_BYTES;
+    fs::read_to_string(file).ok().filter(|_| small)
+}
+
+/// The findings of checks that decide, with their files, where they come with a repair.
+fn offered(gate: &Node) -> impl Iterator<Item = (&str, &Finding)> {
+    findings(gate).filter(|finding| finding.fix.as_ref().is_some_and(|fix| !fix.edits.is_empty())).filter_map(
+        |finding| {
+            let path = finding.place.as_ref()?.path.as_str();
+            crate::workspace::is_inside(path).then_some((path, finding))
+        },
+    )
+}
+
+fn findings(gate: &Node) -> impl Iterator<Item = &Finding> {
+    let checks = gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow);
+    checks.flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings))
+}
+
+/// Whether something is gone, nothing is new, and no check came out worse.
+fn is_better(before: &Node, after: &Node) -> bool {
+    let fingerprints = |gate: &Node| findings(gate).map(|finding| finding.fingerprint.clone()).collect::<BTreeSet<_>>();
+    let (old, new) = (fingerprints(before), fingerprints(after));
+    let rank = |node: &Node| match node.outcome {
+        Outcome::Error => 3,
+        Outcome::Fail => 2,
+        Outcome::Abstain => 1,
+        _ => 0,
+    };
+    let ranks = |gate: &Node| {
+        let checks = gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow);
+        checks.map(|node| (node.name.clone(), rank(node))).collect::<BTreeMap<_, _>>()
+    };
+    let (was, is) = (ranks(before), ranks(after));
+    // What was not reached before says nothing about the repair.
+    let reached = |name: &String| before.walk().any(|node| node.name == *name && node.outcome != Outcome::NotReached);
+    let worse = is.iter().any(|(name, rank)| reached(name) && was.get(name).is_none_or(|before| rank > before));
+    let new_findings = new.difference(&old).next().is_some();
+    !worse && !new_findings && new.len() < old.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::{Level, Status, Verdict};
+
+    fn gate(checks: &[(&str, Outcome, &[&str])]) -> Node {
+        let child = |(name, outcome, fingerprints): &(&str, Outcome, &[&str])| {
+            let finding = |fingerprint: &&str| Finding {
+                fingerprint: (*fingerprint).to_owned(),
+                ..Finding::new("code", Level::Error, "bad")
+            };
+            let verdict = Verdict { findings: fingerprints.iter().map(finding).collect(), ..Verdict::of(Status::Fail) };
+            Node { verdict: Some(verdict), ..Node::new(*name, NodeKind::Check, *outcome) }
+        };
+        Node { children: checks.iter().map(child).collect(), ..Node::new("g", NodeKind::All, Outcome::Fail) }
+    }
+
+    #[test]
+    fn a_repair_is_kept_only_where_it_helps() {
+        use Outcome::{Error, Fail, Pass};
+        let before = gate(&[("a", Fail, &["1", "2"]), ("b", Pass, &[])]);
+        for (after, better) in [
+            (gate(&[("a", Fail, &["1"]), ("b", Pass, &[])]), true),
+            (gate(&[("a", Pass, &[]), ("b", Pass, &[])]), true),
+            (gate(&[("a", Fail, &["1", "2"]), ("b", Pass, &[])]), false),
+            (gate(&[("a", Fail, &["3"]), ("b", Pass, &[])]), false),
+            (gate(&[("a", Pass, &[]), ("b", Fail, &["4"])]), false),
+            (gate(&[("a", Pass, &[]), ("b", Fail, &[])]), false),
+            (gate(&[("a", Error, &[]), ("b", Pass, &[])]), false),
+        ] {
+            assert_eq!(is_better(&before, &after), better, "{after:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `[progress] file`: what reviews came to, appended for people and agents to read. It is never read back.
+
+use super::review;
+use crate::error::Error;
+use crate::record::Record;
+use crate::text::clean_line;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+const SUGGESTIONS: &str = "## Review Suggestions";
+/// The most findings of a review that are listed.
+const MAX_FINDINGS: usize = 3;
+
+/// Appends what the reviews of an attempt came to. `action` says what follows.
+pub(super) fn review(path: &Path, task: &str, iteration: u32, record: &Record, action: &str) -> Result<(), Error> {
+    let reviews = review::reviews(record);
+    let mut text = String::new();
+    if reviews.is_empty() {
+        if let Some(next) = review::next_review(record) {
+            text.push_str(&format!("\nSkipping artifact review (next at task {next})\n"));
+        }
+    } else {
+        let passed = reviews.iter().all(|(_, passed)| *passed);
+        let status = if passed { "REVIEW_PASS" } else { "REVIEW_FAIL" };
+        let findings =
+            reviews.iter().filter_map(|(node, _)| node.verdict.as_ref()).flat_map(|verdict| &verdict.findings);
+        let findings: Vec<String> = findings.take(MAX_FINDINGS).map(review::line).collect();
+        let findings = if findings.is_empty() { "none".to_owned() } else { findings.join("; ") };
+        let task = clean_line(task, 60);
+        text = format!(
+            "\n### Review: execution (Task {task}, Iteration {iteration})\n- Status: {status}\n- Findings: {findings}\n- Action: {action}\n"
+        );
+    }
+    append(path, &text)
+}
+
+/// Appends suggestions, under their heading.
+pub(super) fn suggestions(path: &Path, suggestions: &[String]) -> Result<(), Error> {
+    if suggestions.is_empty() {
+        return Ok(());
+    }
+    let lines: String = suggestions.iter().map(|suggestion| format!("- {suggestion}\n")).collect();
+    append(path, &format!("\n{SUGGESTIONS}\n\n{lines}"))
+}
+
+fn append(path: &Path, text: &str) -> Result<(), Error> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let cannot =
+        |error| Error::host(format_args!("cannot write the progress file `{}`", path.display())).because(error);
+    if path.is_symlink() {
+        return Err(Error::host(format_args!(
+            "the progress file `{}` is a link, which is not followed",
+            path.display()
+        )));
+    }
+    let mut file: File = OpenOptions::new().append(true).create(true).open(path).map_err(cannot)?;
+    file.write_all(text.as_bytes()).map_err(cannot)
+}

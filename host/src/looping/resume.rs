@@ -1,0 +1,257 @@
+//! A loop that was cut off, read back from the ledger: how far it came, and what is still to be done.
+//!
+//! Every step is noted before it begins and when it has ended. What was begun and not ended counts as an attempt, and never
+//! as a pass. What was judged counts only if the work is still what was judged.
+
+use super::record::{AttemptRecord, Ended, ExecutorRun};
+use crate::error::Error;
+use crate::ledger::body::{Attempt, Bounce, Ended as StepEnded, Note, Process, Started};
+use crate::ledger::{Entry, EntryKind, Filter, Ledger, Project};
+use crate::record::{PolicyRecord, Record};
+use crate::session::Pinned;
+use crate::taskplan::PlannedTask;
+use crate::verdict::Status;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A loop that began and did not end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InterruptedLoop {
+    /// Its identifier.
+    pub id: String,
+    /// The arguments that it was started with.
+    pub arguments: Vec<String>,
+    /// The task; empty where there was none.
+    pub task: String,
+    /// The folder that it works in.
+    pub folder: PathBuf,
+    /// When it began, in UTC.
+    pub started: String,
+    /// Whether its process still runs.
+    pub is_running: bool,
+    /// Whether no other loop of the project began after it.
+    pub is_latest: bool,
+}
+
+/// The tasks of a plan that are open, in order: neither marked as done in the plan nor passed, by the ledger, under the same
+/// title.
+pub fn open_tasks(
+    ledger: Option<&dyn Ledger>,
+    project: &Project,
+    tasks: &[PlannedTask],
+) -> Result<Vec<PlannedTask>, Error> {
+    let mut open = Vec::new();
+    for planned in tasks.iter().filter(|planned| !planned.checked) {
+        let passed = match ledger {
+            None => false,
+            Some(ledger) => {
+                let runs = Filter {
+                    task: Some(planned.task.id.clone()),
+                    last: Some(1),
+                    ..Filter::of(project).kinds(&[EntryKind::Run])
+                };
+                let last = ledger.entries(&runs)?.pop().map(|entry| entry.record()).transpose()?;
+                let is_same =
+                    |record: &Record| record.task.as_ref().is_some_and(|task| task.title == planned.task.title);
+                last.is_some_and(|record| record.status == Status::Pass && is_same(&record))
+            }
+        };
+        if !passed {
+            open.push(planned.clone());
+        }
+    }
+    Ok(open)
+}
+
+/// The loops of a project that began and did not end, oldest first.
+pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<InterruptedLoop>, Error> {
+    let kinds = [EntryKind::StepStarted, EntryKind::StepEnded, EntryKind::Note];
+    let mut loops: BTreeMap<String, InterruptedLoop> = BTreeMap::new();
+    let mut running: BTreeMap<String, Process> = BTreeMap::new();
+    for entry in ledger.entries(&Filter::of(project).kinds(&kinds))? {
+        let id = entry.labels.session.clone();
+        match entry.kind {
+            EntryKind::StepStarted => {
+                let started: Started = entry.read()?;
+                if started.step == "loop" {
+                    running.insert(id, started.process);
+                }
+            }
+            EntryKind::Note => {
+                let details = entry.read::<Note>()?.details;
+                if details.get("loop").and_then(Value::as_str) == Some(id.as_str()) && details.contains_key("arguments")
+                {
+                    let found = InterruptedLoop {
+                        arguments: part(&details, "arguments").unwrap_or_default(),
+                        task: part(&details, "task").unwrap_or_default(),
+                        folder: part(&details, "folder").unwrap_or_default(),
+                        started: part(&details, "started").unwrap_or_default(),
+                        is_running: false,
+                        is_latest: false,
+                        id: id.clone(),
+                    };
+                    loops.insert(id, found);
+                }
+            }
+            EntryKind::StepEnded if entry.read::<StepEnded>()?.step == "loop" => drop(loops.remove(&id)),
+            _ => {}
+        }
+    }
+    for (id, found) in &mut loops {
+        found.is_running = running.get(id).is_some_and(Process::is_alive);
+        // Identifiers sort by time.
+        found.is_latest = running.keys().next_back() == Some(id);
+    }
+    Ok(loops.into_values().collect())
+}
+
+fn part<T: DeserializeOwned>(details: &BTreeMap<String, Value>, name: &str) -> Option<T> {
+    serde_json::from_value(details.get(name)?.clone()).ok()
+}
+
+/// How far a loop came.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    pub(super) base: String,
+    /// The digest of the work before the loop.
+    pub(super) before: Option<String>,
+    pub(super) started: String,
+    /// The number of its first entry.
+    pub(super) began: u64,
+    /// How often it was resumed before.
+    pub(super) resumed: u32,
+    plan: String,
+    policy: PolicyRecord,
+    pub(super) executor: Vec<String>,
+    pub(super) attempts: Vec<AttemptRecord>,
+    /// The records of the attempts that were judged.
+    pub(super) records: Vec<(u32, Record)>,
+    pub(super) bounces: u32,
+    /// What was said to the executor last.
+    pub(super) feedback: String,
+    /// What follows the last attempt, where nothing more was begun.
+    pub(super) after: After,
+    /// The attempt that was begun and not finished.
+    pub(super) open: Option<Open>,
+}
+
+/// What follows an attempt.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum After {
+    /// The next attempt.
+    #[default]
+    Attempt,
+    /// The work is to be sent back first.
+    Bounce,
+    /// The loop ends.
+    End(Ended),
+}
+
+/// An attempt that was begun.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    pub(super) number: u32,
+    /// What became of the executor, where it ended.
+    pub(super) executor: Option<ExecutorRun>,
+    /// What the gate came to, where that is stored.
+    pub(super) record: Option<Record>,
+}
+
+impl Reached {
+    /// Reads how far a loop came. One that has ended, or that still runs, cannot be resumed.
+    pub(super) fn read(ledger: &dyn Ledger, project: &Project, id: &str) -> Result<Self, Error> {
+        let filter = Filter { session: Some(id.to_owned()), ..Filter::of(project) };
+        let entries = ledger.entries(&filter)?;
+        let mut reached = Self::default();
+        let mut process = None;
+        let mut began = false;
+        for entry in &entries {
+            began |= reached.take(entry, id, &mut process)?;
+        }
+        if !began {
+            return Err(Error::usage(format_args!("there is no loop `{id}` of this project in the ledger")));
+        }
+        if process.is_some_and(|process: Process| process.is_alive()) {
+            return Err(Error::usage(format_args!("the loop `{id}` still runs")));
+        }
+        reached.resumed = reached.resumed.saturating_sub(1);
+        Ok(reached)
+    }
+
+    /// Takes the next entry, and tells whether it is the one with which the loop begins.
+    fn take(&mut self, entry: &Entry, id: &str, process: &mut Option<Process>) -> Result<bool, Error> {
+        match entry.kind {
+            EntryKind::StepStarted => {
+                let started: Started = entry.read()?;
+                match started.step.as_str() {
+                    "loop" => {
+                        self.began = if self.began == 0 { entry.seq } else { self.began };
+                        self.resumed += 1;
+                        *process = Some(started.process);
+                    }
+                    "executor" => {
+                        self.open = Some(Open { number: started.attempt.unwrap_or(1), ..Open::default() });
+                    }
+                    _ => {}
+                }
+            }
+            EntryKind::StepEnded => {
+                let ended: StepEnded = entry.read()?;
+                match (ended.step.as_str(), &mut self.open) {
+                    ("loop", _) => return Err(Error::usage(format_args!("the loop `{id}` has ended"))),
+                    ("executor", Some(open)) => open.executor = part(&ended.details, "run"),
+                    _ => {}
+                }
+            }
+            EntryKind::Run => {
+                let record = entry.record()?;
+                if let Some(open) = &mut self.open {
+                    open.record = Some(record);
+                }
+            }
+            EntryKind::Attempt => {
+                let attempt: Attempt = entry.read()?;
+                let broken = || Error::host(format_args!("entry {} of the ledger cannot be resumed from", entry.seq));
+                let summary: AttemptRecord = part(&attempt.details, "attempt").ok_or_else(broken)?;
+                let record = self.open.take().and_then(|open| open.record);
+                self.records.extend(record.map(|record| (summary.number, record)));
+                self.feedback = part(&attempt.details, "feedback").unwrap_or_default();
+                self.after = match part::<Option<Ended>>(&attempt.details, "ended").flatten() {
+                    Some(ended) => After::End(ended),
+                    None => After::Bounce,
+                };
+                self.attempts.push(summary);
+            }
+            EntryKind::Bounce => {
+                let bounce: Bounce = entry.read()?;
+                (self.bounces, self.feedback, self.after) = (bounce.number, bounce.feedback, After::Attempt);
+            }
+            EntryKind::Note => {
+                let details = entry.read::<Note>()?.details;
+                if details.get("loop").and_then(Value::as_str) == Some(id) && details.contains_key("arguments") {
+                    self.base = part(&details, "base").unwrap_or_default();
+                    self.before = part::<Option<String>>(&details, "before").flatten();
+                    self.plan = part(&details, "plan").unwrap_or_default();
+                    self.policy = part(&details, "policy").unwrap_or_default();
+                    self.executor = part(&details, "executor").unwrap_or_default();
+                    self.started = part(&details, "started").unwrap_or_default();
+                    return Ok(true);
+                }
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    /// Refuses to go on by another gate than the one that the loop began with.
+    pub(super) fn refuse_another_gate(&self, pinned: &Pinned) -> Result<(), Error> {
+        if self.plan == pinned.plan().digest() && self.policy == pinned.policy() {
+            return Ok(());
+        }
+        Err(Error::host("the gate is not the one that the loop began with, so it cannot be resumed")
+            .hint("restore gate.toml and everything that it names, or begin another loop".to_owned()))
+    }
+}

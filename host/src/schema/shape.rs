@@ -1,0 +1,171 @@
+//! Where a document differs from its schema, field by field, in words: for whoever wrote one by hand.
+//!
+//! Only as much of JSON Schema as our own schemas use. It explains a refusal and decides nothing.
+
+use serde_json::Value;
+
+/// The most differences that are told.
+const MOST: usize = 5;
+
+/// The fields of a document that are not as the schema has them, each with the shape that was expected.
+pub fn differences(schema: &Value, document: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    Walk { root: schema, found: &mut found }.value(schema, document, "");
+    found.truncate(MOST);
+    found
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    found: &'a mut Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, schema: &'a Value, value: &Value, place: &str) {
+        let schema = resolved(self.root, schema);
+        if let Some(ways) = alternatives(schema) {
+            let ways: Vec<&'a Value> = ways.iter().map(|way| resolved(self.root, way)).collect();
+            if let Some(way) = ways.iter().find(|way| has_type(way, value) && is_allowed(way, value)) {
+                return self.value(way, value, place);
+            }
+            let shapes: Vec<String> = ways.iter().map(|way| shape(way)).filter(|shape| shape != "null").collect();
+            return self.note(place, &shapes.join(" or "), value);
+        }
+        if !has_type(schema, value) || !is_allowed(schema, value) {
+            return self.note(place, &shape(schema), value);
+        }
+        match value {
+            Value::Object(fields) => {
+                let known = schema["properties"].as_object();
+                for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                    if !fields.contains_key(required) {
+                        let of = known.and_then(|known| known.get(required)).map(|of| shape(resolved(self.root, of)));
+                        let of = of.unwrap_or_else(|| "a value".to_owned());
+                        self.found.push(format!("`{}` is missing: expected {of}", join(place, required)));
+                    }
+                }
+                for (name, field) in fields {
+                    match known.and_then(|known| known.get(name)) {
+                        Some(schema) => self.value(schema, field, &join(place, name)),
+                        None if schema["additionalProperties"] == false => {
+                            let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+                            let hint = crate::config::nearest(name, names.iter().copied()).unwrap_or_default();
+                            let name = crate::text::clean_line(&join(place, name), 80);
+                            self.found.push(
+                                format!("`{name}` is not a field here; {hint}").trim_end_matches("; ").to_owned(),
+                            );
+                        }
+                        None => {}
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.value(&schema["items"], item, &format!("{place}[{index}]"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, place: &str, expected: &str, value: &Value) {
+        let found = crate::text::clean_line(&value.to_string(), 60);
+        let place =
+            if place.is_empty() { String::new() } else { format!("`{}`: ", crate::text::clean_line(place, 80)) };
+        self.found.push(format!("{place}expected {expected}, found `{found}`"));
+    }
+}
+
+/// What a reference leads to.
+fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
+    target.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
+}
+
+fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
+    schema["anyOf"].as_array().or(schema["oneOf"].as_array())
+}
+
+fn has_type(schema: &Value, value: &Value) -> bool {
+    let is = |name: &str| match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => true,
+    };
+    match &schema["type"] {
+        Value::String(name) => is(name),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).any(is),
+        _ => true,
+    }
+}
+
+fn is_allowed(schema: &Value, value: &Value) -> bool {
+    let at_least = schema["minimum"].as_f64().is_none_or(|least| value.as_f64().is_none_or(|value| value >= least));
+    let is_const = schema.get("const").is_none_or(|only| only == value);
+    at_least && is_const && schema["enum"].as_array().is_none_or(|values| values.contains(value))
+}
+
+/// What a schema asks for, in words.
+fn shape(schema: &Value) -> String {
+    if let Some(only) = schema.get("const") {
+        return format!("`{only}`");
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(" or ");
+    }
+    let word = |name: &str| match name {
+        "null" => "null",
+        "boolean" => "`true` or `false`",
+        "integer" => "a whole number from 0",
+        "number" => "a number",
+        "string" => "a text",
+        "array" => "a list",
+        _ => "an object",
+    };
+    match &schema["type"] {
+        Value::String(name) => word(name).to_owned(),
+        Value::Array(names) => {
+            let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
+            names.map(word).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "another value".to_owned(),
+    }
+}
+
+fn join(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_wrong_field_is_named_with_its_shape() {
+        let schema = crate::schema::submission();
+        let told = |document: Value| differences(&schema, &document);
+        assert_eq!(told(json!({"task": {"id": 3}})), ["`task.id`: expected a text, found `3`"]);
+        assert_eq!(told(json!({"taks": {}})), ["`taks` is not a field here; did you mean `task`?"]);
+        assert_eq!(told(json!([])), ["expected an object, found `[]`"]);
+        assert_eq!(told(json!({"attempt": -1})), ["`attempt`: expected a whole number from 0, found `-1`"]);
+        let kind = told(json!({"changes": [{"path": "a", "kind": "mod", "state": "staged"}]}));
+        assert!(
+            kind[0].starts_with("`changes[0].kind`: expected `\"") && kind[0].ends_with("found `\"mod\"`"),
+            "{kind:?}"
+        );
+        let missing = told(json!({"claim": {}}));
+        assert_eq!(missing, ["`claim.text` is missing: expected a text"]);
+    }
+
+    #[test]
+    fn what_is_right_has_no_difference() {
+        let document = serde_json::from_str(crate::schema::EXAMPLE_SUBMISSION).expect("JSON");
+        assert_eq!(differences(&crate::schema::submission(), &document), [""; 0]);
+    }
+}

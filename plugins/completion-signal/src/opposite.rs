@@ -1,0 +1,85 @@
+//! Sentences before a signal that say of the work that it is not complete.
+//!
+//! Only the work itself counts as what such a sentence speaks about ("this task", "the implementation", "it", "I"), and only
+//! the present: "the old parser was not complete" is history. A sentence about conditions ("if a task is not finished
+//! …") describes the work. What is quoted, shown as code or crossed out is not the author's.
+
+use gatehost_page::{Shown, Voice};
+use gatehost_sdk::markdown::Said;
+
+/// What a claim speaks about as the work.
+const WORK: &str = "task work job implementation feature change it this everything";
+const IS: &str = "is are remains isn't aren't";
+/// What the work may not be.
+const DONE: &str = "complete completed done finished ready";
+const UNDONE: &str = "incomplete unfinished";
+/// May stand between.
+const BETWEEN: &str = "not yet fully quite entirely really actually still";
+/// Start a sentence that describes a case.
+const CASES: &str = "if when whenever where while until unless case cases that which";
+
+/// The first line before the signal that says so.
+pub(crate) fn said_before(text: &str, is_signal: impl Fn(&Shown) -> bool) -> Option<String> {
+    let rows = gatehost_page::shown(text);
+    let before = rows.iter().take_while(|row| !is_signal(row));
+    let own = before.filter(|row| matches!(row.said, Said::Plainly | Said::Unclear) && !row.is_blank());
+    own.map(|row| (row, words_of(row))).find(|(_, text)| sentences(text).any(is_opposite)).map(|(row, _)| row.text())
+}
+
+/// What the author says in a row, with a mark for what he only shows.
+fn words_of(row: &Shown) -> String {
+    let spans = row.spans.iter().map(|(voice, words)| match voice {
+        Voice::Plain | Voice::Styled => gatehost_page::folded(words).to_lowercase().replace('’', "'"),
+        Voice::Code | Voice::Struck => "…".to_owned(),
+    });
+    spans.collect()
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['.', '!', '?', ';', ':']).filter(|sentence| !sentence.trim().is_empty())
+}
+
+fn is_opposite(sentence: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || character == '\'';
+    let words: Vec<&str> = sentence.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
+    let has = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+    let at = |place: usize| words.get(place).copied().unwrap_or_default();
+    if words.iter().take(3).any(|word| has(CASES, word)) {
+        return false;
+    }
+    // "this task is not yet complete"
+    let not_done = (0..words.len()).filter(|&place| has(WORK, at(place)) && has(IS, at(place + 1))).any(|place| {
+        let mut end = place + 2;
+        while has(BETWEEN, at(end)) {
+            end += 1;
+        }
+        let negated = words[place + 1..end].iter().any(|word| *word == "not" || word.ends_with("n't"));
+        let ends = end + 1 == words.len() || at(end + 1) == "yet";
+        ends && (negated && has(DONE, at(end)) || !negated && has(UNDONE, at(end)))
+    });
+    // "I have not finished the second half", and not "I did not finish early"
+    let i_did_not = words.iter().position(|word| *word == "i" || *word == "we").is_some_and(|place| {
+        let auxiliary = at(place + 1);
+        let short = ["haven't", "didn't", "couldn't", "can't", "cannot"].contains(&auxiliary);
+        let long = ["have", "did", "could", "can"].contains(&auxiliary) && at(place + 2) == "not";
+        let verb = if short { place + 2 } else { place + 3 };
+        let object = at(verb + 1);
+        (short || long)
+            && ["complete", "completed", "finish", "finished"].contains(&at(verb))
+            && (object.is_empty() || has("the this it step all everything my our yet part any", object))
+    });
+    // "the tests are still failing", and not "it still fails closed"
+    let still_fails = (0..words.len()).any(|place| {
+        at(place) == "still"
+            && has("fail fails failing broken missing", at(place + 1))
+            && !has("closed fast safely loudly early gracefully as if when for without", at(place + 2))
+    }) || sentence.trim() == "nothing works yet";
+    // "I will say the word below", "I was told to end with"
+    let only_says = words.windows(3).any(|three| {
+        (three[0] == "will" && has("say print write output", three[1]) && has("the it this that", three[2]))
+            || (has("told asked instructed required", three[0])
+                && three[1] == "to"
+                && has("say print write output end finish", three[2]))
+    });
+    not_done || i_did_not || still_fails || only_says
+}

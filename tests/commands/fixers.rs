@@ -1,0 +1,62 @@
+//! Commands that repair files: they run in a copy, and what they would change becomes edits.
+
+use super::stage::{Bed, levels};
+use gatehost::commands::Ran;
+use std::fs;
+
+/// A bed whose command repairs files.
+fn bed(level: gatehost::config::Sandbox) -> Bed {
+    Bed::new(level).with(|command| command.fixes = true)
+}
+
+fn rewritten(ran: &Ran) -> Vec<&str> {
+    ran.rewrites.iter().map(|rewrite| rewrite.path.as_str()).collect()
+}
+
+#[test]
+fn the_work_stays_as_it_is_and_the_changes_become_edits() {
+    for &level in levels() {
+        let bed = bed(level).file("a.txt", "one\ntwo\nthree").file("deep/b.txt", "x\n").file("c.txt", "same\n");
+        let ran = bed.sh("echo 2 > new; sed -i s/two/2/ a.txt; : > deep/b.txt; cp c.txt d; mv d c.txt; rm -f none");
+        assert_eq!(rewritten(&ran), ["a.txt", "deep/b.txt", "new"], "{level}");
+        let edit = &ran.rewrites[0].edits[0];
+        assert_eq!((edit.start_line, edit.end_line, &*edit.replacement), (2, 3, "2\n"), "{level}");
+        assert_eq!(fs::read_to_string(bed.root().join("a.txt")).expect("there"), "one\ntwo\nthree", "{level}");
+        assert!(!bed.root().join("new").exists(), "{level}");
+    }
+}
+
+#[test]
+fn what_is_deleted_or_no_text_is_told_without_edits() {
+    let level = levels()[0];
+    let bed = bed(level).file("a.txt", "one\n").file("b.txt", "two\n");
+    let ran = bed.sh("rm a.txt; printf '\\377' > b.txt");
+    assert_eq!(rewritten(&ran), ["a.txt", "b.txt"]);
+    assert!(ran.rewrites.iter().all(|rewrite| rewrite.edits.is_empty()));
+    assert!(bed.root().join("a.txt").exists());
+}
+
+#[test]
+fn caches_are_no_changes_and_what_git_ignores_is_seen() {
+    let level = levels()[0];
+    let bed = bed(level).file(".gitignore", "node_modules\n").file("node_modules/tool/run", "#!/bin/sh\necho ran\n");
+    let bed = bed.file("a.txt", "one\n");
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(bed.root()).status();
+    assert!(git.expect("git runs").success());
+    let ran =
+        bed.sh("sh node_modules/tool/run; mkdir -p .cache __pycache__; echo x > .cache/y; echo x > __pycache__/z");
+    assert_eq!((rewritten(&ran), &*ran.stdout.head), (vec![], &b"ran\n"[..]));
+}
+
+#[test]
+fn what_git_ignores_is_not_written() {
+    let level = levels()[0];
+    if level == gatehost::config::Sandbox::None {
+        return;
+    }
+    let bed = bed(level).file(".gitignore", "out\n").file("out/built", "old\n").file("a.txt", "one\n");
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(bed.root()).status();
+    assert!(git.expect("git runs").success());
+    bed.sh("echo new > out/built; true");
+    assert_eq!(fs::read_to_string(bed.root().join("out/built")).expect("there"), "old\n");
+}

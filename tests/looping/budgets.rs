@@ -1,0 +1,94 @@
+//! Budgets: of time, tokens and money. The first that is used up ends the loop, and the record says which.
+
+use super::{GATE, Home};
+use std::fs;
+
+/// What an agent prints that took so many tokens, and so much money.
+fn agent(tokens: u32, dollars: &str) -> String {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
+    let result = format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"result":"done","total_cost_usd":{dollars},"usage":{{"input_tokens":{tokens},"output_tokens":0}}}}"#
+    );
+    format!("echo \"[$GATE_ATTEMPT,\" > a$GATE_ATTEMPT.json; echo '{init}'; echo '{result}'")
+}
+
+#[test]
+fn tokens_and_money_are_budgets() {
+    for (settings, flags, attempts, state) in [
+        ("max_tokens = 250\n", &[][..], 3, "verification_failed max_tokens"),
+        ("max_tokens = 100\n", &[], 1, "verification_failed max_tokens"),
+        ("max_cost = 0.5\n", &[], 2, "verification_failed max_cost"),
+        ("max_cost = 9\n", &["--max-cost", "0.25"], 1, "verification_failed max_cost"),
+        ("max_tokens = 100\n", &["--max-tokens", "1000000"], 10, "verification_failed max_bounces"),
+    ] {
+        let home = Home::new(&format!("{GATE}[loop]\nmax_bounces = 9\n{settings}"));
+        let ran = home.script(flags, &agent(100, "0.25"));
+        let (told, exit, all) = ran.told();
+        assert_eq!((told.as_str(), exit, all.len()), (state, 1, attempts), "{settings}: {}", ran.stderr);
+        assert_eq!(ran.record()["attempts"][0]["tokens"], 100);
+    }
+    let home = Home::new(GATE);
+    assert_eq!(home.run(&["--max-cost", "much"], &["true"]).exit, 2);
+}
+
+/// The next attempt has more time, and finds what the one before it finished.
+#[test]
+fn a_retry_after_a_timeout_has_more_time_and_keeps_what_was_finished() {
+    let gate = format!(
+        "{GATE}[loop]\nexecutor_timeout = \"1s\"\n[retry]\ntimeout = {{ times = 3, after = \"1ms\" }}\n[escalation]\ntimeouts = 0\n"
+    );
+    let home = Home::new(&gate);
+    // Slow enough to be stopped once: it goes on where it was.
+    let script = "[ -e part ] && { echo '[1, 2]' > a.json; rm part; exit; }; echo done > part; sleep 100000";
+    let ran = home.run(&["--format", "json", "--events", "../events"], &["sh", "-c", script]);
+    let attempts = vec!["timeout timeout retry".to_owned(), "success pass done".to_owned()];
+    assert_eq!(ran.told(), ("completed".to_owned(), 0, attempts), "{}", ran.stderr);
+    let events = fs::read_to_string(home.path().join("events")).expect("events");
+    let limits: Vec<f64> = events
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("an event"))
+        .filter(|event| event["event"] == "executor.started")
+        .map(|event| event["timeout_ms"].as_f64().expect("a time"))
+        .collect();
+    assert_eq!(limits, [1_000.0, 2_000.0]);
+}
+
+/// What failed before runs first; the rest runs only once that passes, and all of it before the loop completes.
+#[test]
+fn what_failed_before_runs_first() {
+    let check = |name: &str| {
+        format!(
+            "[check.{name}]\nverifier = \"command\"\ngrants = [\"command:{name}\"]\n[command.{name}]\nrun = [\"sh\", \"-c\", \"test -e {name}\"]\n"
+        )
+    };
+    let gate = format!(
+        "[loop]\nstop_when_unchanged = false\n[gate.main]\nall = [\"one\", \"two\"]\n{}{}",
+        check("one"),
+        check("two")
+    );
+    let home = Home::new(&gate);
+    // The first attempt lacks both, the second has one of them, the third both.
+    let script =
+        "case $GATE_ATTEMPT in 1) echo > x;; 2) echo > one; echo \"$GATE_FEEDBACK\" > ../said;; 3) echo > two;; esac";
+    let ran = home.run(&["--format", "json", "--events", "../events"], &["sh", "-c", script]);
+    assert_eq!(ran.told().0, "completed", "{}", ran.stderr);
+    let home2 = Home::new(&gate);
+    let script = "case $GATE_ATTEMPT in 1) echo > one;; 2) echo > x; rm one;; 3) echo > one; echo > two;; esac";
+    let ran = home2.run(&["--format", "json", "--events", "../events"], &["sh", "-c", script]);
+    assert_eq!(ran.told().0, "completed", "{}", ran.stderr);
+    let events = fs::read_to_string(home2.path().join("events")).expect("events");
+    let verified: Vec<String> = events
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("an event"))
+        .filter(|event| event["event"] == "verification")
+        .map(|event| {
+            format!("{} {} {}", event["attempt"], event["check"].as_str().unwrap(), event["outcome"].as_str().unwrap())
+        })
+        .collect();
+    // In the second attempt `two` fails again, and so nobody looks at `one`, which is broken by then.
+    let of = |attempt: &str| verified.iter().filter(|line| line.starts_with(attempt)).cloned().collect::<Vec<_>>();
+    assert_eq!(of("2"), ["2 two fail", "2 one not-reached"]);
+    let mut last = of("3");
+    last.sort();
+    assert_eq!(last, ["3 one pass", "3 two pass"]);
+}

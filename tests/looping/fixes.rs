@@ -1,0 +1,73 @@
+//! Repairs that verifiers offer: by hand, and before work is sent back.
+
+use super::Home;
+use std::fs;
+
+const GATE: &str = "[gate.main]\nall = [\"tidy\", \"json\"]\n[check.tidy]\nverifier = \"hygiene\"\n[check.json]\nverifier = \"json-syntax\"\n";
+
+#[test]
+fn repairs_are_shown_and_written_on_demand() {
+    let home = Home::new(GATE);
+    home.write("a.txt", "one  \ntwo");
+    let shown = home.gate(&["fix"]);
+    assert_eq!(shown.exit, 1, "{}{}", shown.stdout, shown.stderr);
+    assert!(
+        shown.stdout.contains("-one  \n")
+            && shown.stdout.contains("+one\n+two\n")
+            && shown.stdout.contains("fix: 1 file; gate fail -> pass\n"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stderr.contains("`--yes` writes without asking"), "{}", shown.stderr);
+    assert_eq!(home.read("a.txt"), "one  \ntwo", "nothing is written unasked");
+    let written = home.gate(&["fix", "--yes"]);
+    assert_eq!(written.exit, 0, "{}{}", written.stdout, written.stderr);
+    assert_eq!(home.read("a.txt"), "one\ntwo\n");
+    assert_eq!(home.sh("git worktree list").lines().count(), 1, "the copy is gone");
+    let nothing = home.gate(&["fix", "--yes"]);
+    assert_eq!(
+        (nothing.exit, nothing.stdout.as_str()),
+        (0, "fix: nothing to write: no finding comes with a repair; gate pass\n")
+    );
+}
+
+/// What cannot be repaired stays, and is no reason to leave the rest.
+#[test]
+fn what_cannot_be_repaired_stays() {
+    let home = Home::new(GATE);
+    home.write("a.txt", "one  \n");
+    home.write("b.json", "[");
+    let written = home.gate(&["fix", "--yes"]);
+    assert_eq!(written.exit, 1, "{}{}", written.stdout, written.stderr);
+    assert_eq!((home.read("a.txt").as_str(), home.read("b.json").as_str()), ("one\n", "["));
+}
+
+/// A blank at the end of a line never costs a bounce.
+#[test]
+fn a_loop_repairs_before_it_sends_back() {
+    for (settings, flags, fixed) in [("[loop]\nfix = true\n", &[][..], true), ("", &["--fix"], true), ("", &[], false)]
+    {
+        let home = Home::new(&format!("{GATE}{settings}"));
+        let script = "echo \"$GATE_ATTEMPT\" >> ../attempts; printf 'one  \\n' > a.txt";
+        let ran = home.script(flags, script);
+        let attempts = fs::read_to_string(home.path().join("attempts")).expect("attempts");
+        if fixed {
+            assert_eq!(ran.told(), ("completed".to_owned(), 0, vec!["success pass done".to_owned()]), "{}", ran.stderr);
+            assert_eq!(ran.record()["attempts"][0]["fixed"], serde_json::json!(["a.txt"]));
+            assert_eq!((home.read("a.txt").as_str(), attempts.as_str()), ("one\n", "1\n"));
+            assert!(ran.stderr.contains("[loop] fixed a.txt\n"), "{}", ran.stderr);
+        } else {
+            assert_eq!(ran.told().0, "verification_failed stop_when_unchanged", "{}", ran.stderr);
+        }
+    }
+}
+
+/// The exact repair is in the feedback, too.
+#[test]
+fn a_repair_is_told() {
+    let home = Home::new(GATE);
+    let script = "echo \"$GATE_FEEDBACK\" > ../said; printf 'one  \\n' > a.txt";
+    home.script(&[], script);
+    let said = fs::read_to_string(home.path().join("said")).expect("said");
+    assert!(said.contains("    fix: «") && said.chars().count() <= 2_000, "{said}");
+}
