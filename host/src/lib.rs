@@ -48,7 +48,8 @@ pub mod environment;
 mod random;
 mod regular_file;
 mod run_id;
-mod search_path;
+#[doc(hidden)]
+pub mod search_path;
 mod temporary;
 pub mod cache_store;
 pub mod verdict;

@@ -30,13 +30,13 @@ use crate::cache_store::CacheStore;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Sight, Workspace};
 pub(crate) use copy::Copy;
 use objects::Objects;
 use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(super) struct Repository {
     pub(super) root: PathBuf,
     /// Asked only when there is a question: files that are named need no git.
     git: OnceCell<Git>,
-    environment: Environment,
+    pub(super) environment: Environment,
 }
 
 /// Changes, and the commit that they are relative to.
@@ -58,6 +58,8 @@ pub(super) struct Found {
     pub(super) changes: Vec<Change>,
     pub(super) base: Option<String>,
     pub(super) snapshot: Option<Snapshot>,
+    /// What some files of the working tree look like.
+    pub(super) looks: HashMap<String, Sight>,
 }
 
 impl From<Vec<Change>> for Found {
@@ -67,12 +69,16 @@ impl From<Vec<Change>> for Found {
 }
 
 impl Repository {
+    /// The repository with this root.
+    pub(super) fn at(root: &Path, environment: &Environment) -> Self {
+        Self { root: root.to_owned(), git: OnceCell::new(), environment: environment.clone() }
+    }
+
     /// The repository that `folder` is in, if there is one.
     pub(super) fn find(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
-        let at = |root: PathBuf| Self { root, git: OnceCell::new(), environment: environment.clone() };
         let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         if let Some(root) = root {
-            return Ok(Some(at(root.to_owned())));
+            return Ok(Some(Self::at(root, environment)));
         }
         // Told by the environment, as git does for its hooks: then only git knows.
         if environment.get("GIT_DIR").is_none() {
@@ -80,7 +86,7 @@ impl Repository {
         }
         let top = Git::top(folder, environment)?;
         match top.canonicalize() {
-            Ok(root) if folder.starts_with(&root) => Ok(Some(at(root))),
+            Ok(root) if folder.starts_with(&root) => Ok(Some(Self::at(&root, environment))),
             _ => Err(Error::Elsewhere { found: folder.to_owned(), top }),
         }
     }
@@ -91,6 +97,16 @@ impl Repository {
         }
         let git = Git::open(&self.root, &self.environment)?;
         Ok(self.git.get_or_init(|| git))
+    }
+
+    /// Whether the last commit has a folder of files at this place, and not another repository.
+    pub(super) fn has_folder(&self, place: &Path) -> Result<bool, Error> {
+        let Some(git) = Git::open_other(&self.root, &self.environment)? else { return Ok(false) };
+        let mut objects = Objects::new(&git);
+        let Some((_, commit)) = commits::head(&mut objects)? else { return Ok(false) };
+        let inside = place.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let names = inside.iter().map(|name| name.as_encoded_bytes());
+        tree::has_folder(&mut objects, commit.tree, names)
     }
 
     /// What differs from the last commit, untracked files included.
@@ -120,7 +136,7 @@ impl Repository {
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Vec<Change>, Error> {
+    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Found, Error> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
     }

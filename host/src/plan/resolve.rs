@@ -1,6 +1,6 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
-use super::{Check, FORMAT, Gate, Node, Plan, Resolved, Resolver, Rule, Shape, What, voices};
+use super::{Check, FORMAT, Gate, Node, Plan, Reads, Resolved, Resolver, Rule, Shape, What, voices};
 use crate::config::{
     self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern,
 };
@@ -232,6 +232,7 @@ impl Resolving<'_> {
             on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
             working_tree: verifier.working_tree,
             red_green: check.red_green,
+            reads: if shape == Shape::Submission { verifier.reads } else { Reads::NONE },
         })
     }
 

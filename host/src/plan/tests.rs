@@ -15,6 +15,7 @@ impl Resolver for Letters {
             shape,
             files: files.iter().map(|text| (*text).to_owned()).collect(),
             working_tree: false,
+            reads: Reads::ALL,
         };
         let refusal = |at: &str, message: &str| Refusal { at: at.to_owned(), message: message.to_owned(), hint: None };
         match name.as_bytes().first() {

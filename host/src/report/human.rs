@@ -171,7 +171,7 @@ impl Lines<'_> {
         }
         for (mark, text) in [
             (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
-            (Mark::AuthorsWord, "rests on the author's word: a check was skipped because the submission says so"),
+            (Mark::AuthorsWord, "a check was skipped or satisfied because the submission says so"),
         ] {
             if record.marks.contains(&mark) {
                 self.text(2, text)?;

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::report::Format;
+use gatehost::search_path;
 use gatehost::session::{LedgerUse, Request, Unread, configured};
 use gatehost::submission::{Claim, Submission};
 use std::fs::File;
@@ -140,8 +141,10 @@ fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<Str
 
 /// What git says; `None` where it fails.
 fn git(global: &Global, arguments: &[&str]) -> Option<String> {
-    let mut git = Command::new("git");
+    let path = std::env::var_os("PATH")?;
+    let mut git = Command::new(search_path::find_program("git", &path, &global.directory)?);
     git.arg("-C").arg(&global.directory).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    git.env("PATH", search_path::outside(&path, &global.directory));
     let output = git.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
 }

@@ -12,7 +12,7 @@ use gatehost::environment::Environment;
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
 use gatehost::report::Format as ReportFormat;
-use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
+use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request, Unread};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -82,6 +82,9 @@ fn request(global: &Global, command: &Run) -> Result<Request, Error> {
     };
     request.gate.clone_from(&command.gate);
     request.submission = submission_args::submission(global, command)?;
+    if command.claim.is_some() {
+        request.unread = Unread::RefuseClaim;
+    }
     request.selection = submission_args::selection(command).1;
     request.models = model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
     request.checks = match (command.only.is_empty(), command.skip.is_empty()) {

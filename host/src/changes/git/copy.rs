@@ -49,8 +49,10 @@ impl Repository {
         git.run(&["worktree", "prune"])?;
         git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
         let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
-        Git::open(&copy.root, &copy.environment)?.run(&["read-tree", base])?;
-        for file in self.files("", work)? {
+        // The environment may speak of the original.
+        let missing = || Error::Snapshot("git does not see the linked worktree".to_owned());
+        Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
+        for file in self.files("", work)?.changes {
             let file = path(file.path.as_bytes())?;
             let (from, to) = (self.root.join(&file), copy.root.join(&file));
             let Ok(about) = from.symlink_metadata() else { continue };

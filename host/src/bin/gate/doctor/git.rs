@@ -87,6 +87,5 @@ fn said(output: &Output) -> String {
 }
 
 fn which(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+    gatehost::search_path::find_program(name, &std::env::var_os("PATH")?, &std::env::current_dir().ok()?)
 }
