@@ -2,6 +2,8 @@
 
 mod clean;
 mod hiding;
+mod matrix;
+mod planted;
 mod since;
 
 use crate::support::isolate;

@@ -11,8 +11,8 @@ mod git;
 use crate::cache_store::CacheStore;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
-use crate::workspace::{self, Kind, Workspace};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::workspace::{self, Kind, Sight, Workspace};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,6 +92,14 @@ pub enum Error {
         /// Where git looks.
         top: PathBuf,
     },
+    /// A repository was made inside another, around files that belong to the outer one.
+    #[error("`{}` has a `.git` of its own, and its files belong to the repository `{}`", shown(.inner), shown(.outer))]
+    Planted {
+        /// The root of the inner one.
+        inner: PathBuf,
+        /// The root of the outer one.
+        outer: PathBuf,
+    },
     /// No commit has that name.
     #[error("`{name}` is not a commit of this repository")]
     UnknownCommit {
@@ -112,6 +120,14 @@ pub enum Error {
         to: String,
         /// Whether a part of the history is missing.
         is_shallow: bool,
+    },
+    /// Some commits between two are missing, so that nobody can tell where they parted.
+    #[error("`{from}` and `{to}` parted in a part of the history that is not here")]
+    Incomplete {
+        /// The first.
+        from: String,
+        /// The second.
+        to: String,
     },
     /// The index has several contents for one file.
     #[error("`{}` has merge conflicts, so there is no staged content to check", shown_text(.0))]
@@ -199,11 +215,12 @@ impl Error {
             Self::Elsewhere { .. } => {
                 "check `core.worktree`, `GIT_DIR` and `GIT_WORK_TREE`, and that `.git` is a repository"
             }
-            Self::UnknownCommit { is_shallow: true, .. } | Self::NoCommonAncestor { is_shallow: true, .. } => {
-                "fetch the whole history with `git fetch --unshallow`"
-            }
-            Self::Ambiguous(_) => "use the full name: `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
-            Self::LeftOut(_) => "use `--from-ref` or `--staged`, or check the file out",
+            Self::UnknownCommit { is_shallow: true, .. }
+            | Self::NoCommonAncestor { is_shallow: true, .. }
+            | Self::Incomplete { .. } => "fetch the whole history with `git fetch --unshallow`",
+            Self::Planted { .. } => "remove that `.git`, or choose the outer repository with `-C`",
+            Self::Ambiguous(_) => "write the whole name, as `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
+            Self::LeftOut(_) => "judge what is stored with `--from-ref` or `--staged`, or check it out",
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
             _ => return None,
@@ -231,11 +248,18 @@ pub struct Changes {
     pub base: Option<String>,
     /// Whether they are those of a repository, and not merely what is in a folder.
     pub from_git: bool,
+    /// What those that are regular files looked like.
+    pub(crate) looks: HashMap<String, Sight>,
     /// Holds the bytes that are not in the working tree, for as long as they are read.
-    _snapshot: Option<git::Snapshot>,
+    snapshot: Option<git::Snapshot>,
 }
 
 impl Changes {
+    /// Whether the files are a copy that nobody else knows.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.snapshot.is_some()
+    }
+
     /// Changes that were found before, in a folder that holds the files.
     pub(crate) fn again(
         folder: &Path,
@@ -244,7 +268,7 @@ impl Changes {
         from_git: bool,
     ) -> Result<Self, Error> {
         let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-        Ok(Self { changes, workspace: open(&folder)?, base, from_git, _snapshot: None })
+        Ok(Self { changes, workspace: open(&folder)?, base, from_git, looks: HashMap::new(), snapshot: None })
     }
 
     /// The paths of the files that are there to be judged.
@@ -364,11 +388,27 @@ pub fn same_files(root: &Path, selection: &Selection, paths: &BTreeSet<String>) 
     git::Repository::find(root)?.ok_or_else(missing)?.same_files(selection, paths)
 }
 
-/// The root of the repository around the repository with the root `inner`, a real path.
+/// The root of the outermost repository around the repository with the root `inner`, a real path. Those between may have
+/// been made by the author of the change.
 pub fn enclosing(inner: &Path) -> Option<PathBuf> {
+    around(inner).last()
+}
+
+/// The roots of the repositories around the one with the root `inner`, the nearest first.
+fn around(inner: &Path) -> impl Iterator<Item = PathBuf> {
     let above = inner.parent().into_iter().flat_map(Path::ancestors);
-    let mut roots = above.filter(|folder| folder.join(".git").symlink_metadata().is_ok());
-    roots.next().map(Path::to_owned)
+    above.filter(|folder| folder.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
+}
+
+/// Refuses a repository around files that another one has in its last commit. Git never makes one: whoever did chose what
+/// they are compared with.
+fn refuse_planted(inner: &Path) -> Result<(), Error> {
+    for outer in around(inner) {
+        if git::Repository::at(&outer).has_folder(inner)? {
+            return Err(Error::Planted { inner: inner.to_owned(), outer });
+        }
+    }
+    Ok(())
 }
 
 fn open(root: &Path) -> Result<Arc<Workspace>, Error> {
@@ -390,7 +430,9 @@ fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
             return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }
     };
-    Ok(Changes { changes: sized(changes, &workspace), workspace, base: None, from_git: false, _snapshot: None })
+    let mut looks = HashMap::new();
+    let changes = sized(changes, &workspace, &mut looks);
+    Ok(Changes { changes, workspace, base: None, from_git: false, looks, snapshot: None })
 }
 
 fn in_repository(
@@ -401,14 +443,15 @@ fn in_repository(
     store: Option<&Arc<CacheStore>>,
 ) -> Result<Changes, Error> {
     let root = &repository.root;
+    refuse_planted(root)?;
     let mut workspace = open(root)?;
     let found = match selection {
         Selection::Changed => repository.changed(&workspace, needs.hunks, store)?,
-        Selection::All => repository.files("", &workspace)?.into(),
+        Selection::All => repository.files("", &workspace)?,
         Selection::Files(paths) => {
             let below = |inside: &str| match is_of_another(root, inside) {
                 true => folder::files(root, inside),
-                false => repository.files(inside, &workspace),
+                false => repository.files(inside, &workspace).map(|found| found.changes),
             };
             named(folder, root, &workspace, paths, &below)?.into()
         }
@@ -420,8 +463,9 @@ fn in_repository(
     if let Some(snapshot) = &found.snapshot {
         workspace = open(snapshot.path())?;
     }
-    let changes = sized(found.changes, &workspace);
-    Ok(Changes { changes, workspace, base: found.base, from_git: true, _snapshot: found.snapshot })
+    let mut looks = found.looks;
+    let changes = sized(found.changes, &workspace, &mut looks);
+    Ok(Changes { changes, workspace, base: found.base, from_git: true, looks, snapshot: found.snapshot })
 }
 
 /// Whether a folder belongs to a repository inside this one, of whose files this one knows nothing.
@@ -473,13 +517,15 @@ fn whole_file(path: String, state: ChangeState) -> Change {
     }
 }
 
-/// In order, each once, with their sizes.
-fn sized(mut changes: Vec<Change>, workspace: &Workspace) -> Vec<Change> {
+/// In order, each once, with their sizes. What is looked at for that is noted.
+fn sized(mut changes: Vec<Change>, workspace: &Workspace, looks: &mut HashMap<String, Sight>) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
     for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {
-        change.size =
-            workspace.stat(&change.path).ok().filter(|entry| entry.kind == Kind::File).map(|entry| entry.size);
+        if let Some(sight) = workspace.sight(&change.path) {
+            change.size = Some(sight.mark.size());
+            looks.insert(change.path.clone(), sight);
+        }
     }
     changes
 }

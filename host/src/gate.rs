@@ -132,12 +132,17 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
         node.reason = "nothing changed, and `on_nothing = \"pass\"` is not set".to_owned();
         classify::classify(&mut node);
     }
-    let by_author = |node: &Node| node.skipped.is_some_and(SkipReason::is_authors_word);
-    if plan.require_trusted && node.outcome == Outcome::Pass && node.walk().any(by_author) {
+    let by_author = node.walk().find(|node| node.rests_on_author()).map(|node| node.skipped.is_some());
+    if let (true, Outcome::Pass, Some(is_skip)) = (plan.require_trusted, node.outcome, by_author) {
         node.outcome = Outcome::Abstain;
-        node.reason =
-            "a check was skipped because the author of the change said so; `require_trusted` does not allow that"
-                .to_owned();
+        node.nothing_to_check = false;
+        node.reason = match is_skip {
+            true => {
+                "a check was skipped because the author of the change said so; `require_trusted` does not allow that"
+            }
+            false => "an evaluator's answer comes from the author of the change; `require_trusted` does not allow that",
+        }
+        .to_owned();
         classify::classify(&mut node);
     }
     if node.outcome == Outcome::Pass

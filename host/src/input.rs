@@ -8,8 +8,8 @@ use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace;
 
-/// A document that is longer is not read.
-pub const MAX_BYTES: usize = 64 << 20;
+/// A document that is longer is not read: what it says takes many times as much memory, for each check that judges it.
+pub const MAX_BYTES: usize = 16 << 20;
 
 /// Why a document is not a submission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -125,6 +125,9 @@ mod tests {
             let error = parse(document).expect_err("refused").to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+        assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]), Err(Error::TooLarge));
+        let vouched = br#"{"evaluator": {"completed": true, "text": "", "source": "caller"}}"#;
+        assert!(parse(vouched).is_err_and(|error| error.to_string().contains("`source` is for gate to say")));
     }
 
     #[test]

@@ -299,6 +299,9 @@ pub struct Node {
     /// Whether its runs disagreed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub flaky: bool,
+    /// Whether it was decided by an evaluator's answer for which only the author of the change vouches.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_authors_word: bool,
     /// What a pass of it rests on, besides passes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relaxed: Vec<Relaxation>,
@@ -363,6 +366,7 @@ impl Node {
             shadow: false,
             escalated: false,
             flaky: false,
+            by_authors_word: false,
             relaxed: Vec::new(),
             attempts: 0,
             verifier: None,
@@ -376,6 +380,11 @@ impl Node {
             duration: Duration::ZERO,
             children: Vec::new(),
         }
+    }
+
+    /// Whether the author of the change had a part in it: by a word that skipped it, or by an evaluator's answer.
+    pub fn rests_on_author(&self) -> bool {
+        !self.shadow && (self.by_authors_word || self.skipped.is_some_and(SkipReason::is_authors_word))
     }
 
     /// How many of the judged files were not judged again, since the same verifier passed the same bytes before.

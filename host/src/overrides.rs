@@ -164,12 +164,20 @@ pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
         && faults(record).iter().all(|fault| granted.fingerprints.contains(fault))
 }
 
-/// Checks a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
-pub fn check_signature(granted: &Override, signature: &Path, policy: &Overrides) -> Result<String, Refused> {
+/// Check a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
+/// `ssh_keygen` is the path of that program: whoever can choose it can forge a signature.
+pub fn check_signature(
+    granted: &Override,
+    signature: &Path,
+    policy: &Overrides,
+    ssh_keygen: Option<&Path>,
+) -> Result<String, Refused> {
     if policy.signers.is_empty() {
         return Err(Refused::NoSigners);
     }
     let bad = |why: String| Refused::BadSignature(crate::text::clean_line(&why, 300));
+    let missing = || bad("there is no `ssh-keygen` in PATH that is outside the work to check it".to_owned());
+    let ssh_keygen = ssh_keygen.ok_or_else(missing)?;
     let allowed = || -> std::io::Result<tempfile::NamedTempFile> {
         let mut file = tempfile::NamedTempFile::new()?;
         for signer in &policy.signers {
@@ -181,10 +189,8 @@ pub fn check_signature(granted: &Override, signature: &Path, policy: &Overrides)
     let allowed = allowed().map_err(|error| bad(error.to_string()))?;
     for signer in &policy.signers {
         let Some(name) = signer.split_ascii_whitespace().next() else { continue };
-        let verified = verify(granted, signature, allowed.path(), name).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => bad("there is no `ssh-keygen` in PATH to check it".to_owned()),
-            _ => bad(error.to_string()),
-        })?;
+        let verified = verify(ssh_keygen, granted, signature, allowed.path(), name);
+        let verified = verified.map_err(|error| bad(error.to_string()))?;
         if verified {
             return Ok(name.to_owned());
         }
@@ -192,8 +198,14 @@ pub fn check_signature(granted: &Override, signature: &Path, policy: &Overrides)
     Err(bad("no listed key made this signature".to_owned()))
 }
 
-fn verify(granted: &Override, signature: &Path, allowed: &Path, name: &str) -> std::io::Result<bool> {
-    let mut child = Command::new("ssh-keygen")
+fn verify(
+    ssh_keygen: &Path,
+    granted: &Override,
+    signature: &Path,
+    allowed: &Path,
+    name: &str,
+) -> std::io::Result<bool> {
+    let mut child = Command::new(ssh_keygen)
         .args(["-Y", "verify", "-n", NAMESPACE, "-I", name, "-f"])
         .arg(allowed)
         .arg("-s")

@@ -221,6 +221,9 @@ pub struct Check {
     /// Whether its commands must fail on the base.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub red_green: bool,
+    /// Which parts of a submission it may look at. Follows from the digest.
+    #[serde(skip)]
+    pub reads: Reads,
 }
 
 impl Check {
@@ -254,6 +257,33 @@ impl Shape {
     }
 }
 
+/// Which parts of a submission a verifier may look at. Of one that is not bundled nobody knows, so it may look at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads(u8);
+
+impl Reads {
+    /// What the executor says that it did.
+    pub const CLAIM: Self = Self(1);
+    /// What a separate evaluator said.
+    pub const EVALUATOR: Self = Self(2);
+    /// The tools that were called.
+    pub const TOOL_CALLS: Self = Self(4);
+    /// None of these.
+    pub const NONE: Self = Self(0);
+    /// Everything.
+    pub const ALL: Self = Self(7);
+
+    /// These and those.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether these are among them.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
 /// Where verifiers come from.
 pub trait Resolver {
     /// Finds the verifier of a check, and holds the check's settings and grants against it. Asked once for each check
@@ -270,6 +300,8 @@ pub struct Resolved {
     pub shape: Option<Shape>,
     /// The files that it judges if the check does not say.
     pub files: Vec<String>,
+    /// Which parts of a submission it may look at.
+    pub reads: Reads,
 }
 
 /// Why a check cannot have its verifier.

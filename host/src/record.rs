@@ -267,7 +267,6 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
     let unsure = gate.confidence.is_some_and(|confidence| confidence < 1.0);
     let shadowed =
         |node: &Node| node.shadow && matches!(node.outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
-    let by_author = |node: &Node| node.skipped.is_some_and(SkipReason::is_authors_word);
     let left_out = |node: &Node| node.skipped == Some(SkipReason::LeftOut);
     let replayed = gate.walk().any(|node| {
         node.models.iter().any(|model| model.replayed) || node.commands.iter().any(|command| command.replayed)
@@ -279,7 +278,7 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
         (Mark::Flaky, gate.walk().any(|node| node.flaky)),
         (Mark::Replayed, replayed),
         (Mark::NothingToCheck, gate.nothing_to_check),
-        (Mark::AuthorsWord, gate.walk().any(by_author)),
+        (Mark::AuthorsWord, gate.outcome != Outcome::Fail && gate.walk().any(Node::rests_on_author)),
         (Mark::LeftOut, gate.walk().any(left_out)),
         (Mark::NeedsPerson, gate.escalated),
     ];

@@ -1,7 +1,7 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Refusal, Resolved, Resolver};
+use crate::plan::{Reads, Refusal, Resolved, Resolver};
 use crate::runtime::{ComponentType, Description, Grants, Runtime, Source};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
@@ -93,7 +93,8 @@ impl Verifiers {
         let Known { source, component_type, about } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
-        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone() })
+        let reads = source.as_bundled().map_or(Reads::ALL, |bundled| reads(bundled.name));
+        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone(), reads })
     }
 
     fn validate(check: &config::Check, about: &Description) -> Result<(), Vec<Refusal>> {
@@ -126,10 +127,47 @@ impl Resolver for Verifiers {
     }
 }
 
+/// Which parts of a submission the bundled verifier of this name looks at.
+fn reads(name: &str) -> Reads {
+    match name {
+        "completion-signal" | "contradiction" | "executor-report" => Reads::CLAIM,
+        "evaluator-response" => Reads::EVALUATOR,
+        "expected-files" | "files-in-scope" | "tool-calls" => Reads::TOOL_CALLS,
+        "patterns" | "review-criteria" | "review-signal" | "review-verdict" => Reads::CLAIM.and(Reads::TOOL_CALLS),
+        "checklist" | "clean-tree" | "command" | "test-report" => Reads::NONE,
+        _ => Reads::ALL,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Shape;
     use crate::runtime::BUNDLED;
+
+    #[test]
+    fn what_bundled_verifiers_look_at_is_what_their_sources_name() {
+        let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+        let source = |name: &str| -> String {
+            let files = std::fs::read_dir(plugins.join(name).join("src")).expect("a folder").flatten();
+            let files = files.filter(|file| file.file_name() != "tests.rs");
+            files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
+        };
+        for bundled in BUNDLED.iter().filter(|bundled| bundled.component_type().shape() == Ok(Shape::Submission)) {
+            let mut text = source(bundled.name);
+            if std::fs::read_to_string(plugins.join(bundled.name).join("Cargo.toml"))
+                .expect("text")
+                .contains("gatehost-review")
+            {
+                text += &source("review");
+            }
+            let named = |(field, part): (&str, Reads)| if text.contains(field) { part } else { Reads::NONE };
+            let parts =
+                [(".claim", Reads::CLAIM), (".evaluator", Reads::EVALUATOR), (".tool_calls", Reads::TOOL_CALLS)];
+            let named = parts.map(named).into_iter().fold(Reads::NONE, Reads::and);
+            assert_eq!(reads(bundled.name), named, "{}", bundled.name);
+        }
+    }
 
     #[test]
     fn many_checks_of_one_verifier_read_it_once() {

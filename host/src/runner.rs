@@ -1,5 +1,7 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
+mod contents;
+mod digests;
 mod files;
 mod reads;
 mod red_green;
@@ -14,15 +16,19 @@ use crate::gate::{self, GateEvent, RunCheck};
 use crate::models::{Models, Tape};
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
-use crate::runtime::{AskModels, CallResult, Capabilities, Granted, Grants, LogLine, ReadFiles, RunCommands, Runtime};
+use crate::runtime::{
+    AskModels, CallResult, Capabilities, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands, Runtime,
+};
 use crate::submission::{ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
-use crate::workspace::Workspace;
+use crate::workspace::{Sight, Workspace};
+use contents::Contents;
+use digests::Digests;
 use files::{FilesResult, Work, files};
 use parking_lot::Mutex;
 use reads::{Reads, TracedReads};
 pub use red_green::Base;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -41,7 +47,21 @@ pub struct Subject {
     pub workspace: Arc<Workspace>,
     /// The files that are there to be judged, ordered by path.
     pub paths: Vec<String>,
+    /// What some of them looked like when they were found.
+    pub(crate) looks: HashMap<String, Sight>,
+    /// Whether the files are a copy that nobody else knows.
+    pub(crate) is_copy: bool,
 }
+
+/// The files that a check is for.
+struct Matching {
+    set: FileSet,
+    /// The places of their paths.
+    places: Vec<usize>,
+}
+
+/// The files and the patterns of those that are left out.
+type Patterns = (Vec<String>, Vec<String>);
 
 /// Told of a check how many of how many of its files are done.
 pub type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
@@ -52,17 +72,24 @@ pub struct CheckRunner<'a> {
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
     services: Services,
-    /// The files that were judged.
-    unchanged: Arc<Unchanged>,
+    /// The files that are judged, and which checks are for which of them.
+    contents: Arc<Contents>,
+    matching: BTreeMap<Patterns, Matching>,
+    /// The digests of files, for later runs.
+    digests: Option<Digests>,
+    /// The submission as the last check was told it.
+    prepared: Mutex<Option<Told>>,
     /// What verifiers read through `workspace`.
     reads: Arc<Reads>,
     /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
     shown: Unchanged,
     shown_was_judged: AtomicBool,
     /// What the checks of files that were asked are for.
-    asked: Mutex<Vec<FileSet>>,
+    asked: Mutex<Vec<Patterns>>,
+    /// Whether somebody besides this program can change the files.
+    is_shared: bool,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
-    forgetful: bool,
+    use_cache: bool,
     /// The identifier of the run.
     run: String,
     /// What the work is relative to.
@@ -71,6 +98,13 @@ pub struct CheckRunner<'a> {
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
+}
+
+/// A submission with what earlier checks established, as verifiers are given it.
+#[derive(Clone)]
+struct Told {
+    evidence: Vec<Evidence>,
+    submission: Arc<Prepared>,
 }
 
 /// What verifiers can be granted by name.
@@ -116,14 +150,37 @@ pub struct Logged {
 }
 
 impl<'a> CheckRunner<'a> {
-    /// A bench for this subject. `observer` is told of progress.
+    /// A runner of the checks of `plan` for this subject. Unless `use_cache`, every verifier is called, whatever it passed
+    /// before. `observer` is told of progress.
     pub fn new(
         runtime: Arc<Runtime>,
         verifiers: &'a Verifiers,
-        subject: Subject,
+        plan: &Plan,
+        subject: Arc<Subject>,
         services: Services,
+        use_cache: bool,
         observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
     ) -> Self {
+        let mut matching = BTreeMap::new();
+        let mut wanted = vec![0; subject.paths.len()];
+        for check in plan.checks().filter(|check| check.shape == Shape::File) {
+            let patterns = (check.files.clone(), check.exclude.clone());
+            // The configuration has refused patterns that cannot be read.
+            let Ok(set) = FileSet::new(&check.files, &check.exclude) else { continue };
+            let matching = matching.entry(patterns).or_insert_with(|| {
+                let paths = subject.paths.iter().enumerate();
+                let places = paths.filter(|(_, path)| set.contains(path)).map(|(place, _)| place).collect();
+                Matching { set, places }
+            });
+            matching.places.iter().for_each(|place| wanted[*place] += 1);
+        }
+        // What a command changes is judged as it is then, and not as it was when it was found.
+        let has_commands = !plan.commands.is_empty();
+        let store = runtime.cache_store().filter(|_| use_cache && !subject.is_copy && !has_commands);
+        let root = subject.workspace.root();
+        let digests = store.and_then(|store| Digests::open(store, root, &subject.paths, &subject.looks));
+        let contents = Arc::new(Contents::new(&subject.workspace, &subject.paths, &wanted, digests.as_ref()));
+        let is_shared = !subject.is_copy || has_commands;
         let shown = Unchanged::default();
         let changes = subject.submission.changes.iter();
         for change in changes.filter(|change| change.hunks.is_some() && change.kind != ChangeKind::Deleted) {
@@ -132,15 +189,19 @@ impl<'a> CheckRunner<'a> {
         Self {
             runtime,
             verifiers,
-            subject: Arc::new(subject),
+            subject,
             services,
-            unchanged: Arc::default(),
+            contents,
+            matching,
+            digests,
+            prepared: Mutex::default(),
             reads: Arc::default(),
             shown,
             shown_was_judged: AtomicBool::new(false),
             asked: Mutex::default(),
+            is_shared,
             added: None,
-            forgetful: false,
+            use_cache,
             run: String::new(),
             base: None,
             done: Arc::new(|_, _, _| {}),
@@ -152,11 +213,6 @@ impl<'a> CheckRunner<'a> {
     /// Tells how many of how many files of a check are done.
     pub fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
-    }
-
-    /// Asks every verifier again, whatever it passed before.
-    pub fn forgetful(self, forgetful: bool) -> Self {
-        Self { forgetful, ..self }
     }
 
     /// Passes that are established now are those of this run.
@@ -180,13 +236,18 @@ impl<'a> CheckRunner<'a> {
         let added = added()?;
         let asked = self.asked.lock();
         let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
-        let unjudged = unjudged.filter(|path| asked.iter().any(|files| files.contains(path)));
+        let is_for =
+            |patterns: &Patterns, path: &str| self.matching.get(patterns).is_some_and(|it| it.set.contains(path));
+        let unjudged = unjudged.filter(|path| asked.iter().any(|patterns| is_for(patterns, path)));
         let unjudged: Vec<&str> = unjudged.map(String::as_str).collect();
         if unjudged.is_empty() { Ok(()) } else { Err(unchanged::failure("changed while the gate ran", &unjudged)) }
     }
 
-    /// What was logged, in the order of the checks' names.
+    /// Ends the run: keeps what was learned of the files, and returns what was logged, in the order of the checks' names.
     pub fn into_log(self) -> Vec<Logged> {
+        if let Some(digests) = &self.digests {
+            digests.keep(&self.subject.paths, &self.contents.marks());
+        }
         let mut log = self.log.into_inner();
         log.sort_by(|a, b| a.check.cmp(&b.check));
         log
@@ -206,7 +267,18 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Gives the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
+    /// The submission with what earlier checks established. Converted once for all checks that are told the same.
+    fn told(&self, evidence: &[Evidence]) -> Result<Arc<Prepared>, Failure> {
+        let mut told = self.prepared.lock();
+        if let Some(told) = told.as_ref().filter(|told| told.evidence == evidence) {
+            return Ok(Arc::clone(&told.submission));
+        }
+        let submission = Arc::new(Prepared::new(self.subject.submission.clone(), evidence)?);
+        *told = Some(Told { evidence: evidence.to_vec(), submission: Arc::clone(&submission) });
+        Ok(submission)
+    }
+
+    /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
         let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {
@@ -220,19 +292,18 @@ impl<'a> CheckRunner<'a> {
     }
 
     async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
-        let paths = match check.shape {
+        let places = match check.shape {
             Shape::Submission => Vec::new(),
             Shape::File => {
-                let files = FileSet::new(&check.files, &check.exclude)
-                    .map_err(|error| Failure::new(ErrorKind::HostFailed, error.to_string()))?;
-                let paths = self.subject.paths.iter().filter(|path| files.contains(path));
-                let paths: Vec<String> = paths.cloned().collect();
-                self.asked.lock().push(files);
+                let patterns = (check.files.clone(), check.exclude.clone());
+                let unknown = || Failure::new(ErrorKind::HostFailed, "the check is not one of the plan");
+                let places = self.matching.get(&patterns).ok_or_else(unknown)?.places.clone();
+                self.asked.lock().push(patterns);
                 // Before anything is loaded: most checks of a default gate have no file.
-                if paths.is_empty() {
+                if places.is_empty() {
                     return Ok(gate::Checked::NoFiles);
                 }
-                paths
+                places
             }
         };
         let grants: Grants = check.grants.iter().cloned().collect();
@@ -242,7 +313,7 @@ impl<'a> CheckRunner<'a> {
         let settings = plan::canonical(&check.settings);
         // What it is granted can change by itself, and what is flaky is asked to be run again.
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
-        let store = self.runtime.cache_store().filter(|_| pure && !self.forgetful);
+        let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
         let work = Arc::new(Work {
             cached: store.map(|store| CachedPasses::of(store, &check.digest, &settings, &check.limits, &self.run)),
             source,
@@ -250,11 +321,11 @@ impl<'a> CheckRunner<'a> {
             grants,
             verifier: OnceLock::new(),
             runtime: Arc::clone(&self.runtime),
-            subject: Arc::clone(&self.subject),
-            unchanged: Arc::clone(&self.unchanged),
+            contents: Arc::clone(&self.contents),
             settings,
             limits: check.limits.clone(),
-            paths,
+            paths: places.iter().map(|place| self.subject.paths[*place].clone()).collect(),
+            places,
             check: check.check.clone(),
             on_not_applicable: check.on_not_applicable,
             member: check.member.clone(),
@@ -268,9 +339,9 @@ impl<'a> CheckRunner<'a> {
                 if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
-                let mut submission = self.subject.submission.clone();
-                submission.evidence.extend_from_slice(evidence);
-                let answer = self.runtime.check_submission(work.verifier()?, &work.terms(), submission).await;
+                let told = self.told(evidence)?;
+                let verifier = work.verifier()?;
+                let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
                 let CallResult { mut verdict, log, log_dropped, mut ran, asked, .. } = answer;
                 if check.red_green && verdict.status == Status::Pass {
                     let (commands, base) = (&self.services.commands, self.base.as_ref());
@@ -313,7 +384,9 @@ impl RunCheck for CheckRunner<'_> {
     }
 
     fn confirm(&self) -> Result<(), Failure> {
-        self.unchanged.confirm(&self.subject.workspace)?;
+        if self.is_shared {
+            self.contents.confirm(&self.subject.paths)?;
+        }
         self.reads.confirm(&self.subject.workspace)?;
         if self.shown_was_judged.load(Ordering::Relaxed) {
             self.shown.confirm(&self.subject.workspace)?;

@@ -20,6 +20,7 @@ mod engine;
 mod load;
 mod log;
 mod contract_diff;
+mod prepared;
 mod program;
 mod sandbox;
 mod scan;
@@ -34,6 +35,7 @@ pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
 pub use log::{LogLine, Severity};
+pub use prepared::Prepared;
 pub use program::{ProgramFile, ProgramInput, ProgramOutput};
 pub use source::Source;
 

@@ -6,42 +6,73 @@
 use rustix::process::geteuid;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the absolute path of the first program `name` in the search path `path` that is outside `work`.
+/// Returns the absolute path of the first program `name` in the search path `path` that is outside the work that the
+/// folder `work` belongs to.
 ///
 /// An entry of the search path is skipped where it is relative, where it or the program (its symlinks resolved) is
-/// inside `work`, or where another user than root and the caller owns or may replace the program.
+/// inside that work, or where another user than root and the caller owns or may replace the program.
 pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
-    folders(path, work).find_map(|folder| {
+    let theirs = folders_of_author(work);
+    folders(path, &theirs).find_map(|folder| {
         let program = folder.join(name);
         let real = program.canonicalize().ok()?;
         let about = real.metadata().ok()?;
         let is_program = about.is_file() && about.mode() & 0o111 != 0;
         let home = real.parent()?.metadata().ok()?;
-        let is_safe = is_outside(&real, work) && is_ours(&about) && is_ours(&home);
+        let is_safe = is_outside(&real, &theirs) && is_ours(&about) && is_ours(&home);
         // By the name that it was found under: some programs go by that.
         (is_program && is_safe).then_some(program)
     })
 }
 
-/// Returns the search path without the entries that are relative or inside `work`.
+/// Returns the search path without the entries that are relative or inside the work that `work` belongs to.
 pub fn outside(path: &OsStr, work: &Path) -> OsString {
-    env::join_paths(folders(path, work)).unwrap_or_default()
+    env::join_paths(folders(path, &folders_of_author(work))).unwrap_or_default()
 }
 
-fn folders(path: &OsStr, work: &Path) -> impl Iterator<Item = PathBuf> {
+fn folders(path: &OsStr, theirs: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     let is_safe = |folder: &PathBuf| {
         let real = folder.canonicalize();
-        folder.is_absolute() && real.is_ok_and(|real| is_outside(&real, work))
+        folder.is_absolute() && real.is_ok_and(|real| is_outside(&real, theirs))
     };
     env::split_paths(path).filter(is_safe)
 }
 
-fn is_outside(path: &Path, work: &Path) -> bool {
-    !path.starts_with(work)
+fn is_outside(path: &Path, theirs: &[PathBuf]) -> bool {
+    !theirs.iter().any(|folder| path.starts_with(folder))
+}
+
+/// The folders that the author of a change writes: the work, every repository around it, since one inside another is
+/// made with one command, and the main working tree of a linked one.
+fn folders_of_author(work: &Path) -> Vec<PathBuf> {
+    let work = work.canonicalize().unwrap_or_else(|_| work.to_owned());
+    let roots = |folder: &Path| -> Vec<PathBuf> {
+        let around = folder.ancestors().filter(|folder| folder.parent().is_some());
+        around.filter(|folder| folder.join(".git").symlink_metadata().is_ok()).map(Path::to_owned).collect()
+    };
+    let mut theirs = roots(&work);
+    for root in theirs.clone() {
+        // A file where a repository is elsewhere: `gitdir: ../main/.git/worktrees/this`.
+        let Some(text) = text(&root.join(".git")) else { continue };
+        let Some(folder) = text.strip_prefix("gitdir:").map(|folder| root.join(folder.trim())) else { continue };
+        theirs.extend(folder.canonicalize().iter().flat_map(|folder| roots(folder)));
+    }
+    theirs.push(work);
+    theirs
+}
+
+/// What a little file says.
+fn text(path: &Path) -> Option<String> {
+    // Not a pipe, which would be waited for.
+    path.symlink_metadata().ok().filter(Metadata::is_file)?;
+    let mut text = String::new();
+    File::open(path).ok()?.take(16 << 10).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Whether nobody but root and the caller may write it. In a user namespace, root's files belong to whom `/` belongs to.
@@ -89,5 +120,20 @@ mod tests {
         assert_eq!(find(&all), Some(good.join("tool")));
         let kept = outside(&env::join_paths([work.join("bin"), good.clone()]).expect("a search path"), &work);
         assert_eq!(kept, good.as_os_str());
+    }
+
+    #[test]
+    fn the_work_is_all_that_its_author_writes() {
+        let top = tempfile::tempdir().expect("a folder");
+        let top = top.path().canonicalize().expect("a folder");
+        for folder in ["main/.git/worktrees/linked", "main/packages/api/.git", "linked", "plain"] {
+            fs::create_dir_all(top.join(folder)).expect("a folder");
+        }
+        fs::write(top.join("linked/.git"), "gitdir: ../main/.git/worktrees/linked\n").expect("a file");
+        program(&top.join("main/bin"), 0o755);
+        let path = top.join("main/bin");
+        for (work, is_found) in [("main", false), ("main/packages/api", false), ("linked", false), ("plain", true)] {
+            assert_eq!(find_program("tool", path.as_os_str(), &top.join(work)).is_some(), is_found, "{work}");
+        }
     }
 }

@@ -49,14 +49,14 @@ use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::outcome::{Node, NodeKind, Outcome};
-use crate::plan::{self, Plan, Shape};
+use crate::plan::{self, Plan, Reads, Shape};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
 use crate::resolver::Verifiers;
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runner::{Base, CheckRunner, Logged, Services};
 use crate::runtime::{CONTRACT, Runtime, Source};
-use crate::submission::{Change, Submission};
+use crate::submission::{Change, Evaluator, Submission, TaskSource};
 use crate::text;
 use crate::verdict::{ErrorKind, Failure, Status};
 use crate::workspace::Workspace;
@@ -231,9 +231,11 @@ impl Checks {
 /// What becomes of a claim or of tool calls that no check of the gate reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unread {
-    /// The request is refused: what was handed over would look as if it had been judged.
+    /// The request is refused where no check reads submissions: what was handed over would look as if it had been judged.
     #[default]
     Refuse,
+    /// The same, and where no check reads claims: the caller handed one over by itself.
+    RefuseClaim,
     /// Nothing: they come with every request, whether they are wanted or not.
     Ignore,
 }
@@ -557,7 +559,7 @@ impl Session {
         emitter.run_started(plan, &digest, files);
         let environment = &self.request.environment;
         let services = Services::new(plan, &subject, tape, commands, found.path.clone(), environment);
-        let told = subject.clone();
+        let told = Arc::new(subject);
         let observe = |event: gate::GateEvent<'_>| {
             if let Some(recorder) = &recorder {
                 recorder.observe(event);
@@ -571,8 +573,9 @@ impl Session {
             }
         };
         let added = || added(&self.request.folder, &self.request.selection, &changes, store.as_ref());
-        let bench = CheckRunner::new(Arc::clone(&self.runtime), verifiers, subject, services, &observe);
-        let mut bench = bench.forgetful(!self.request.use_cache).telling(Arc::new(done)).in_run(emitter.run());
+        let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
+        let bench = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
+        let mut bench = bench.telling(Arc::new(done)).in_run(emitter.run());
         if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), changes::root(&self.request.folder)) {
             bench = bench.relative_to(Some(Base { repository, commit }));
         }
@@ -658,18 +661,31 @@ impl Session {
             return Ok(());
         }
         let said = &self.request.submission;
+        let is_any = |reads: fn(&plan::Check) -> bool| plan.checks().any(reads);
+        let reads_any = is_any(|check| check.shape == Shape::Submission);
+        // A document may say more than one gate reads; what the caller hands over by itself is meant to be read.
+        let by_caller = |evaluator: &Evaluator| evaluator.source == TaskSource::Caller;
+        let reads_claim = if self.request.unread == Unread::RefuseClaim {
+            is_any(|check| check.reads.has(Reads::CLAIM))
+        } else {
+            reads_any
+        };
+        let reads_evaluator = match said.evaluator.as_ref().is_some_and(by_caller) {
+            true => is_any(|check| check.reads.has(Reads::EVALUATOR)),
+            false => reads_any,
+        };
         let what = [
-            ("a claim", said.claim.is_some()),
-            ("an evaluator's answer", said.evaluator.is_some()),
-            ("tool calls", !said.tool_calls.is_empty()),
+            ("a claim", said.claim.is_some() && !reads_claim, "claims"),
+            ("an evaluator's answer", said.evaluator.is_some() && !reads_evaluator, "evaluators' answers"),
+            ("tool calls", !said.tool_calls.is_empty() && !reads_any, "submissions"),
         ];
-        let what = what.iter().find(|(_, is_there)| *is_there);
-        match what.filter(|_| plan.checks().all(|check| check.shape == Shape::File)) {
+        match what.iter().find(|(_, is_unread, _)| *is_unread) {
             None => Ok(()),
-            Some((what, _)) => {
+            Some((what, _, all)) => {
                 let gate = &plan.root.name;
-                let message = format!("the submission has {what}, but no check of the gate `{gate}` reads submissions");
-                let hint = "use another gate, or add a check that reads submissions; `gate inspect` lists the bundled verifiers";
+                let all = if reads_any { *all } else { "submissions" };
+                let message = format!("{what} was handed over, and no check of the gate `{gate}` reads {all}");
+                let hint = "name a gate that does, or add such a check; `gate inspect` lists the bundled verifiers";
                 Err(Error::usage(message).hint(hint.to_owned()))
             }
         }

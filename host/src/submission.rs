@@ -59,7 +59,7 @@ pub struct ReviewRound {
     pub allowed: u32,
 }
 
-/// Where a task comes from, and so who vouches for it.
+/// Where a task or an evaluator's answer comes from, and so who vouches for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSource {
@@ -446,4 +446,8 @@ pub struct Evaluator {
     /// The session in which it worked.
     #[serde(default)]
     pub session: Option<String>,
+    /// Where it comes from. Said by the host, and refused in a document.
+    #[serde(default, deserialize_with = "author_only", skip_serializing)]
+    #[schemars(skip)]
+    pub source: TaskSource,
 }

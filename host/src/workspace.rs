@@ -10,7 +10,7 @@ mod mark;
 
 pub use links::Astray;
 pub use mark::Mark;
-pub(crate) use mark::{Looker, MARK_BYTES};
+pub(crate) use mark::{Looker, MARK_BYTES, Sight, keeps_time};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -138,8 +138,14 @@ impl Workspace {
 
     /// Reads a file whole, if it has at most `max` bytes; and whether its owner may execute it.
     pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), Error> {
-        let (mut file, size) = self.open_file(path)?;
-        let executable = file.metadata()?.mode() & 0o100 != 0;
+        self.read_sighted(path, max).map(|(bytes, sight)| (bytes, sight.executable))
+    }
+
+    /// Read a file whole, if it has at most `max` bytes; and what it looked like before.
+    pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, Sight), Error> {
+        let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
+        let sight = Sight::of(&stat).ok_or(Error::WrongKind(Kind::Other))?;
+        let size = sight.mark.size();
         if size > max {
             return Err(Error::TooLarge(size));
         }
@@ -159,7 +165,7 @@ impl Workspace {
             return Err(Error::Changed);
         }
         bytes.truncate(length);
-        Ok((bytes, executable))
+        Ok((bytes, sight))
     }
 
     /// Whether the owner of a file may execute it.

@@ -353,9 +353,9 @@ fn a_planted_repository_does_not_hide_the_gate() {
     let home = base();
     fs::write(home.work().join("gate.toml"), "[gate.main]\nall = [\"a\"]\n[check.a]\nverifier = \"json-syntax\"\n")
         .expect("written");
-    home.sh("git add -A; git commit -qm gate; git init -q dir; echo nothing > dir/x.txt");
-    let (exit, text) = home.gate(&home.work(), &["-q", "-C", "dir", "run"], &[]);
+    home.sh("git add -A; git commit -qm gate; git init -q new; echo nothing > new/x.txt");
+    let (exit, text) = home.gate(&home.work(), &["-q", "-C", "new", "run"], &[]);
     assert!(exit == 2 && text.contains("gate.toml") && text.contains("-c"), "{text}");
-    let (exit, text) = home.gate(&home.work(), &["-C", "dir", "run", "-c", "../gate.toml", "--all-files"], &[]);
+    let (exit, text) = home.gate(&home.work(), &["-C", "new", "run", "-c", "../gate.toml", "--all-files"], &[]);
     assert_eq!(exit, 0, "{text}");
 }

@@ -28,12 +28,12 @@ use super::{Error, Needs, SameFiles, Selection, shown_text};
 use crate::cache_store::CacheStore;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Sight, Workspace};
 use objects::Objects;
 use program::Git;
 pub(super) use snapshot::Snapshot;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::env;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,8 @@ pub(super) struct Found {
     pub(super) changes: Vec<Change>,
     pub(super) base: Option<String>,
     pub(super) snapshot: Option<Snapshot>,
+    /// What some files of the working tree look like.
+    pub(super) looks: HashMap<String, Sight>,
 }
 
 impl From<Vec<Change>> for Found {
@@ -64,12 +66,16 @@ impl From<Vec<Change>> for Found {
 }
 
 impl Repository {
+    /// The repository with this root.
+    pub(super) fn at(root: &Path) -> Self {
+        Self { root: root.to_owned(), git: OnceCell::new() }
+    }
+
     /// The repository that `folder` is in, if there is one.
     pub(super) fn find(folder: &Path) -> Result<Option<Self>, Error> {
-        let at = |root: PathBuf| Self { root, git: OnceCell::new() };
         let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         if let Some(root) = root {
-            return Ok(Some(at(root.to_owned())));
+            return Ok(Some(Self::at(root)));
         }
         // Told by the environment, as git does for its hooks: then only git knows.
         if env::var_os("GIT_DIR").is_none() {
@@ -77,7 +83,7 @@ impl Repository {
         }
         let top = Git::top(folder)?;
         match top.canonicalize() {
-            Ok(root) if folder.starts_with(&root) => Ok(Some(at(root))),
+            Ok(root) if folder.starts_with(&root) => Ok(Some(Self::at(&root))),
             _ => Err(Error::Elsewhere { found: folder.to_owned(), top }),
         }
     }
@@ -88,6 +94,16 @@ impl Repository {
         }
         let git = Git::open(&self.root)?;
         Ok(self.git.get_or_init(|| git))
+    }
+
+    /// Whether the last commit has a folder of files at this place, and not another repository.
+    pub(super) fn has_folder(&self, place: &Path) -> Result<bool, Error> {
+        let Some(git) = Git::open_other(&self.root)? else { return Ok(false) };
+        let mut objects = Objects::new(&git);
+        let Some((_, commit)) = commits::head(&mut objects)? else { return Ok(false) };
+        let inside = place.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let names = inside.iter().map(|name| name.as_encoded_bytes());
+        tree::has_folder(&mut objects, commit.tree, names)
     }
 
     /// What differs from the last commit, untracked files included.
@@ -117,7 +133,7 @@ impl Repository {
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Vec<Change>, Error> {
+    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Found, Error> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
     }

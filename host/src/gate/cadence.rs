@@ -56,6 +56,8 @@ pub struct Circumstances {
     pub left_out: BTreeSet<String>,
     /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
     pub nothing_done: bool,
+    /// Whether there is an evaluator's answer that nobody but the author of the change vouches for.
+    pub evaluator_by_author: bool,
 }
 
 impl Circumstances {
@@ -69,6 +71,7 @@ impl Circumstances {
             fail_fast: false,
             left_out: BTreeSet::new(),
             nothing_done: false,
+            evaluator_by_author: submission.evaluator.as_ref().is_some_and(|said| said.source == TaskSource::Author),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::join::caught;
 use super::{CheckAnswer, Checked, RunCheck, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};
-use crate::plan::Check;
+use crate::plan::{Check, Reads};
 use crate::submission::Evidence;
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use tokio::time::{Instant, timeout_at};
@@ -74,6 +74,9 @@ impl<R: RunCheck> Evaluation<'_, R> {
                 models: models.iter().map(Into::into).collect(),
             };
             node.files = files;
+            let is_judgement = matches!(verdict.status, Status::Pass | Status::Fail);
+            node.by_authors_word =
+                is_judgement && check.reads.has(Reads::EVALUATOR) && self.circumstances.evaluator_by_author;
             let unsure = is_unsure(&verdict, check.escalate_below);
             node.escalated = status == Status::Abstain && (verdict.needs_person || unsure);
             node.verdict = Some(verdict);

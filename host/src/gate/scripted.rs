@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::{Divergence, Flaky, Inapplicable, Leniency, Mode, Threshold};
 use crate::limits::Limits;
-use crate::plan::{Check, Gate, Rule, Shape, Vote, What};
+use crate::plan::{Check, Gate, Reads, Rule, Shape, Vote, What};
 use crate::verdict::{ErrorKind, Failure, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -157,6 +157,7 @@ pub(super) fn check(name: &str) -> plan::Node {
         min_confidence: None,
         escalate_below: None,
         on_not_applicable: Inapplicable::Skip,
+        reads: Reads::ALL,
     };
     node(name, What::Check(check))
 }

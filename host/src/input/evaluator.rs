@@ -4,7 +4,7 @@
 //! (`item.completed`, `turn.completed`). The evaluator came to an end by itself only if the last event says so.
 
 use super::{Error, MAX_BYTES, invalid};
-use crate::submission::Evaluator;
+use crate::submission::{Evaluator, TaskSource};
 use serde_json::Value;
 
 /// Reads a transcript.
@@ -13,7 +13,14 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
         return Err(Error::TooLarge);
     }
     let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
-    let mut evaluator = Evaluator { completed: false, text: String::new(), name: None, model: None, session: None };
+    let mut evaluator = Evaluator {
+        completed: false,
+        text: String::new(),
+        name: None,
+        model: None,
+        session: None,
+        source: TaskSource::default(),
+    };
     let mut known = 0;
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let event: Value = serde_json::from_str(line)

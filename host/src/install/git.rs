@@ -4,6 +4,7 @@
 
 use super::{Change, quoted, store};
 use crate::error::Error;
+use crate::search_path;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,10 @@ pub fn hooks_folder(root: &Path) -> Result<PathBuf, Error> {
 }
 
 fn ask(root: &Path, arguments: &[&str]) -> Result<String, Error> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(root).args(arguments).stdin(Stdio::null());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = || Error::host("there is no `git` in PATH that is outside the work");
+    let mut git = Command::new(search_path::find_program("git", &path, root).ok_or_else(missing)?);
+    git.arg("-C").arg(root).args(arguments).stdin(Stdio::null()).env("PATH", search_path::outside(&path, root));
     let output = git.output().map_err(|error| Error::host("cannot run `git`").because(error))?;
     if !output.status.success() {
         let said = crate::text::clean_line(&String::from_utf8_lossy(&output.stderr), 300);

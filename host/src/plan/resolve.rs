@@ -1,6 +1,6 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
-use super::{Check, FORMAT, Gate, Node, Plan, Resolved, Resolver, Rule, Shape, What, voices};
+use super::{Check, FORMAT, Gate, Node, Plan, Reads, Resolved, Resolver, Rule, Shape, What, voices};
 use crate::config::{
     self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern,
 };
@@ -228,6 +228,7 @@ impl Resolving<'_> {
             escalate_below: inherited.escalate_below,
             on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
             red_green: check.red_green,
+            reads: if shape == Shape::Submission { verifier.reads } else { Reads::NONE },
         })
     }
 

@@ -14,6 +14,7 @@ impl Resolver for Letters {
             digest: format!("sha256:{}", name.split('-').next().unwrap_or_default()),
             shape,
             files: files.iter().map(|text| (*text).to_owned()).collect(),
+            reads: Reads::ALL,
         };
         let refusal = |at: &str, message: &str| Refusal { at: at.to_owned(), message: message.to_owned(), hint: None };
         match name.as_bytes().first() {

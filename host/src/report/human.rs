@@ -171,7 +171,7 @@ impl Lines<'_> {
         for (mark, text) in [
             (Mark::Replayed, "the answers of models were replayed from a recording"),
             (Mark::LeftOut, "a check was excluded by a flag"),
-            (Mark::AuthorsWord, "a check was skipped because the submission says so"),
+            (Mark::AuthorsWord, "a check was skipped or satisfied because the submission says so"),
         ] {
             if record.marks.contains(&mark) {
                 self.text(2, text)?;

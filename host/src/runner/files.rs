@@ -1,7 +1,7 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
-use super::unchanged::{Unchanged, input};
-use super::{FilesDone, Subject};
+use super::FilesDone;
+use super::contents::{Contents, Seen};
 use crate::cached_passes::CachedPasses;
 use crate::commands::Ran;
 use crate::config::Inapplicable;
@@ -11,7 +11,6 @@ use crate::runtime::{CallResult, Capabilities, FileInput, Grants, LogLine, Runti
 use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
-use sha2::{Digest, Sha256};
 use std::mem;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -78,12 +77,13 @@ pub(super) struct Work {
     /// Loaded when it is first needed: what was passed before needs none.
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
     pub(super) cached: Option<CachedPasses>,
-    pub(super) subject: Arc<Subject>,
-    pub(super) unchanged: Arc<Unchanged>,
+    pub(super) contents: Arc<Contents>,
     pub(super) settings: String,
     pub(super) limits: crate::limits::Limits,
     pub(super) capabilities: Capabilities,
     pub(super) paths: Vec<String>,
+    /// The place of each path in the subject.
+    pub(super) places: Vec<usize>,
     /// The name of the check, for fingerprints.
     pub(super) check: String,
     pub(super) on_not_applicable: Inapplicable,
@@ -108,19 +108,18 @@ impl Work {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(path) = self.paths.get(index) else { return answers };
-            // Before it is read: a later look that finds the same mark then vouches for the bytes.
-            let mark = self.subject.workspace.mark(path);
-            match input(&self.subject.workspace, path, self.limits.input) {
-                Ok(Some(file)) => {
-                    let digest: [u8; 32] = Sha256::digest(&file.content).into();
-                    let input = CachedPasses::input(&file, &digest);
-                    self.unchanged.saw(path, mark, input, file.content.len() as u64);
-                    let (answer, cached) = self.judge(file, input).await;
-                    answers.push((index, FileAnswer { answer, digest: Some(digest), cached }));
-                }
+            let place = self.places[index];
+            match self.contents.seen(place, path, self.limits.input) {
+                Ok(Some((seen, content))) => match self.judge(place, path, &seen, content).await {
+                    Ok((answer, cached)) => {
+                        answers.push((index, FileAnswer { answer, digest: Some(seen.digest), cached }));
+                    }
+                    Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
+                },
                 Ok(None) => {}
                 Err(error) => answers.push((index, CallResult::from(unreadable(&error)).into())),
             }
+            self.contents.release(place);
             self.tell();
         }
     }
@@ -136,26 +135,38 @@ impl Work {
     }
 
     /// The answer, and the run that established it where it was cached.
-    async fn judge(&self, file: FileInput, input: [u8; blake3::OUT_LEN]) -> (CallResult, Option<String>) {
-        if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&input)) {
-            return (Verdict::of(Status::Pass).into(), Some(run));
+    async fn judge(
+        &self,
+        place: usize,
+        path: &str,
+        seen: &Seen,
+        content: Option<Arc<FileInput>>,
+    ) -> Result<(CallResult, Option<String>), workspace::Error> {
+        if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&seen.input)) {
+            return Ok((Verdict::of(Status::Pass).into(), Some(run)));
         }
         let verifier = match self.verifier() {
             Ok(verifier) => verifier,
-            Err(failure) => return (failure.into(), None),
+            Err(failure) => return Ok((failure.into(), None)),
         };
-        // Kept for the lines of findings, which most files have none of.
-        let content = Arc::new(file.content);
-        let handed = FileInput { content: content.to_vec(), ..file };
-        let mut answer = self.runtime.check_file(verifier, &self.terms(), handed).await;
+        let file = match content {
+            Some(content) => content,
+            None => {
+                let read = self.contents.content(place, path, self.limits.input)?;
+                read.ok_or(workspace::Error::Changed)?
+            }
+        };
+        let file = Arc::try_unwrap(file).unwrap_or_else(|shared| FileInput::clone(&shared));
+        // The content comes back for the lines of findings, which most files have none of.
+        let (mut answer, content) = self.runtime.check_file_keeping(verifier, &self.terms(), file).await;
         fingerprint::assign(&self.check, &mut answer.verdict.findings, |_, line| line_of(&content, line));
         if let Some(cached) = &self.cached
             && answer.log.is_empty()
             && answer.log_dropped == 0
         {
-            cached.learn(input, &answer.verdict);
+            cached.learn(seen.input, &answer.verdict);
         }
-        (answer, None)
+        Ok((answer, None))
     }
 }
 

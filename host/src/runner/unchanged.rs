@@ -51,8 +51,7 @@ impl Unchanged {
 
     /// Remembers a file as it is now. What cannot be read has no content to remember.
     pub(super) fn look_at(&self, work: &Workspace, path: &str) {
-        let mark = work.mark(path);
-        if let Ok(Some(file)) = input(work, path, MAX_SHOWN) {
+        if let Ok(Some((file, mark))) = input(work, path, MAX_SHOWN) {
             let digest = CachedPasses::input(&file, &Sha256::digest(&file.content));
             self.saw(path, mark, digest, file.content.len() as u64);
         }
@@ -65,7 +64,7 @@ impl Unchanged {
         let mut same = |path: &str, seen: &Seen| {
             let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
             let equal = |file: &FileInput| CachedPasses::input(file, &Sha256::digest(&file.content)) == seen.digest;
-            unmoved || matches!(input(work, path, seen.size), Ok(Some(file)) if equal(&file))
+            unmoved || matches!(input(work, path, seen.size), Ok(Some((file, _))) if equal(&file))
         };
         let changed: Vec<&str> =
             seen.iter().filter(|(path, seen)| seen.torn || !same(path, seen)).map(|(path, _)| path.as_str()).collect();
@@ -83,28 +82,34 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         .hint("run again; put a command that changes files in a tier before the checks of these files")
 }
 
-/// A file as a verifier is given it: for a link, with the bytes of the file in the workspace that it leads to. None for a folder,
-/// and a link to one.
-pub(super) fn input(work: &Workspace, path: &str, max: u64) -> Result<Option<FileInput>, Error> {
+/// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
+/// and a link to one. With it the mark of a regular file, taken before it was read: a later look that finds the same mark
+/// then vouches for the bytes.
+pub(super) fn input(work: &Workspace, path: &str, max: u64) -> Result<Option<(FileInput, Option<Mark>)>, Error> {
     let mut file = FileInput::new(path, Vec::new());
-    let read = match work.read_with_mode(path, max) {
+    let mut is_direct = true;
+    let read = match work.read_sighted(path, max) {
         Err(Error::WrongKind(Kind::Link)) => match work.follow(path) {
             // A link in the place of one of its folders has no target of its own.
             Ok(target) => {
                 file.link_target = work.link_target(path).ok();
-                work.read_with_mode(&target, max)
+                is_direct = false;
+                work.read_sighted(&target, max)
             }
             Err(Error::Astray { how: Astray::Nowhere, .. }) if work.link_target(path).is_ok() => {
                 file.link_target = work.link_target(path).ok();
                 file.missing = true;
-                return Ok(Some(file));
+                return Ok(Some((file, None)));
             }
             Err(error) => Err(error),
         },
         other => other,
     };
     match read {
-        Ok((content, executable)) => Ok(Some(FileInput { content, executable, ..file })),
+        Ok((content, sight)) => {
+            let mark = sight.mark.proof().filter(|_| is_direct);
+            Ok(Some((FileInput { content, executable: sight.executable, ..file }, mark)))
+        }
         // A submodule, for one: what is in it has names of its own.
         Err(Error::WrongKind(Kind::Directory)) => Ok(None),
         Err(error) => Err(error),

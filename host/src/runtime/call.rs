@@ -12,7 +12,7 @@ use super::log::LogLine;
 use super::sandbox::{self, Sandbox};
 use super::source::Source;
 use super::wasi::Wasi;
-use super::{Description, Rule, Runtime, convert, program};
+use super::{Description, Prepared, Rule, Runtime, convert, program};
 use crate::commands::Ran;
 use crate::limits::Limits;
 use crate::outcome::ModelUse;
@@ -157,18 +157,29 @@ impl Runtime {
 
     /// Has one file judged.
     pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, file: FileInput) -> CallResult {
+        self.check_file_keeping(verifier, terms, file).await.0
+    }
+
+    /// Has one file judged, and return its content besides.
+    pub(crate) async fn check_file_keeping(
+        &self,
+        verifier: &Verifier,
+        terms: &Terms<'_>,
+        file: FileInput,
+    ) -> (CallResult, Vec<u8>) {
         if file.content.len() as u64 > terms.limits.input {
-            return too_large(file.content.len() as u64, terms.limits).into();
+            return (too_large(file.content.len() as u64, terms.limits).into(), file.content);
         }
         let path = &*file.path.clone();
         let indices = match &verifier.check {
             Check::File(indices) => indices,
             Check::Program(run) => {
                 let input = program::about_file(terms.settings, &file);
-                return self.run_program(verifier, run, terms, input, Some(path)).await;
+                return (self.run_program(verifier, run, terms, input, Some(path)).await, file.content);
             }
             Check::Submission(_) => {
-                return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files").into();
+                let failure = Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files");
+                return (failure.into(), file.content);
             }
         };
         let target = file.link_target.as_deref().unwrap_or_default().as_bytes();
@@ -183,15 +194,33 @@ impl Runtime {
                 indices.load(&mut *store, &instance)?.call_check(&mut *store, &file, terms.settings).await
             })
             .await;
-        answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, Some(path))))
+        let answer =
+            answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, Some(path))));
+        let content = match file.content {
+            Content::Text(text) => text.into_bytes(),
+            Content::Binary(bytes) => bytes,
+            Content::Missing => Vec::new(),
+        };
+        (answer, content)
     }
 
     /// Has a submission judged.
     pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: Submission) -> CallResult {
+        match Prepared::new(submission, &[]) {
+            Ok(prepared) => self.check_prepared(verifier, terms, &prepared).await,
+            Err(failure) => failure.into(),
+        }
+    }
+
+    /// Has a submission judged that was prepared for several checks.
+    pub async fn check_prepared(&self, verifier: &Verifier, terms: &Terms<'_>, prepared: &Prepared) -> CallResult {
+        if prepared.size > terms.limits.input {
+            return too_large(prepared.size, terms.limits).into();
+        }
         let indices = match &verifier.check {
             Check::Submission(indices) => indices,
             Check::Program(run) => {
-                let input = program::about_submission(terms.settings, &submission);
+                let input = program::about_submission(terms.settings, &prepared.submission);
                 let fits = |input: &Vec<u8>| input.len() as u64 <= terms.limits.input;
                 let input = match input {
                     Ok(input) if !fits(&input) => Err(too_large(input.len() as u64, terms.limits)),
@@ -203,19 +232,12 @@ impl Runtime {
                 return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge submissions").into();
             }
         };
-        // Written down once, for its size and as the seed of random numbers.
-        let bytes = match serde_json::to_vec(&submission) {
-            Ok(bytes) if bytes.len() as u64 <= terms.limits.input => bytes,
-            Ok(bytes) => return too_large(bytes.len() as u64, terms.limits).into(),
-            Err(error) => return Failure::new(ErrorKind::HostFailed, error.to_string()).into(),
-        };
-        let store = self.store(verifier, terms, &[&bytes]);
-        drop(bytes);
-        let submission = convert::submission(submission);
+        let store = self.store(verifier, terms, &[prepared.digest.as_bytes()]);
+        let submission = prepared.given();
         let (sandbox, answer) = self
             .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
-                indices.load(&mut *store, &instance)?.call_check(&mut *store, &submission, terms.settings).await
+                indices.load(&mut *store, &instance)?.call_check(&mut *store, submission, terms.settings).await
             })
             .await;
         answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, None)))

@@ -32,7 +32,8 @@ pub(super) fn of(found: &Changes, mut said: Submission) -> Subject {
     let besides = changes::present(&besides).filter(|path| !gone.contains(path));
     let paths: BTreeSet<&str> = changes::present(&said.changes).chain(besides).collect();
     let paths = paths.into_iter().map(str::to_owned).collect();
-    Subject { paths, submission: said, workspace: Arc::clone(&found.workspace) }
+    let (looks, is_copy) = (found.looks.clone(), found.is_copy());
+    Subject { paths, submission: said, workspace: Arc::clone(&found.workspace), looks, is_copy }
 }
 
 /// The paths that changed, if that is known: git knows it even where nothing changed.

@@ -3,6 +3,7 @@
 use super::{Error, Kind, Workspace, kind, parts};
 use rustix::fs::{AtFlags, Stat, statat};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Clocks of file systems are coarse, some to two seconds: what changed so recently can change again and not show it.
@@ -17,6 +18,25 @@ pub struct Mark {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
+}
+
+/// A file that changed more recently is read again by a later run. A page that is mapped and was written to can be written
+/// to again without a new time until the system has stored it, which it does after half a minute.
+const SETTLED: Duration = Duration::from_secs(60);
+
+/// What a look at a regular file tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    pub(crate) mark: Mark,
+    /// Whether its owner may execute it.
+    pub(crate) executable: bool,
+}
+
+impl Sight {
+    pub(crate) fn of(stat: &Stat) -> Option<Self> {
+        let executable = stat.st_mode & 0o100 != 0;
+        (kind(stat) == Kind::File).then(|| Self { mark: Mark::of(stat), executable })
+    }
 }
 
 /// The bytes of a mark that is written down.
@@ -35,8 +55,23 @@ impl Mark {
         }
     }
 
+    /// The mark, where it proves something: the file did not change just now.
+    pub(crate) fn proof(self) -> Option<Self> {
+        self.is_older_than(COARSE).then_some(self)
+    }
+
+    /// Whether a later run may take the same mark for the same bytes.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_older_than(SETTLED)
+    }
+
+    /// The size of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Whether the file has not changed for so long.
-    pub(crate) fn is_older_than(&self, age: Duration) -> bool {
+    fn is_older_than(&self, age: Duration) -> bool {
         let since = |(seconds, nanoseconds): (i64, i64)| {
             Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?))
         };
@@ -61,9 +96,27 @@ impl Workspace {
     ///
     /// A file whose mark is the same before it is read and at a later time had the same bytes all along.
     pub fn mark(&self, path: &str) -> Option<Mark> {
-        let mark = Mark::of(&self.stat_file(path).ok()?);
-        mark.is_older_than(COARSE).then_some(mark)
+        Mark::of(&self.stat_file(path).ok()?).proof()
     }
+
+    /// What a look at a regular file tells. None where there is none.
+    pub(crate) fn sight(&self, path: &str) -> Option<Sight> {
+        Sight::of(&self.stat_raw(path).ok()?)
+    }
+}
+
+/// Whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
+#[cfg(target_os = "linux")]
+pub(crate) fn keeps_time(root: &Path) -> bool {
+    // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not those in memory, of a network or of a program.
+    const KNOWN: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e, 0x2fc1_2fc1];
+    #[allow(clippy::unnecessary_cast, reason = "the type differs from system to system")]
+    rustix::fs::statfs(root).is_ok_and(|about| KNOWN.contains(&(about.f_type as i64)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn keeps_time(_: &Path) -> bool {
+    false
 }
 
 /// Looks at many files one after the other, in the order of their paths: a folder is opened once for all its files.
@@ -81,8 +134,7 @@ impl<'w> Looker<'w> {
 
     /// As [`Workspace::mark`].
     pub(crate) fn mark(&mut self, path: &str) -> Option<Mark> {
-        let mark = Mark::of(&self.stat(path).ok()?);
-        mark.is_older_than(COARSE).then_some(mark)
+        Mark::of(&self.stat(path).ok()?).proof()
     }
 
     fn stat(&mut self, path: &str) -> Result<Stat, Error> {

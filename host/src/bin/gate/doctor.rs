@@ -9,6 +9,7 @@ use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
 use gatehost::install::{self, Handler, Target, Trust, git};
 use gatehost::ledger::SqliteLedger;
+use gatehost::search_path;
 use gatehost::session::{Policy, Request};
 use gatehost::text;
 use std::fs;
@@ -304,8 +305,7 @@ fn fire_git(name: &str, script: &str) -> Result<&'static str, String> {
 }
 
 fn which(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
+    search_path::find_program(name, &std::env::var_os("PATH")?, &std::env::current_dir().ok()?)
 }
 
 fn ledger() -> Line {

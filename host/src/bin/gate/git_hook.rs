@@ -6,6 +6,7 @@ use crate::{Exit, report as reports, setup};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::report::Format;
+use gatehost::search_path;
 use gatehost::session::{LedgerUse, Request, Unread, hook_settings};
 use gatehost::submission::{Claim, Submission};
 use std::fs::File;
@@ -113,8 +114,10 @@ fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<Str
 
 /// What git says; `None` where it fails.
 fn git(global: &Global, arguments: &[&str]) -> Option<String> {
-    let mut git = Command::new("git");
+    let path = std::env::var_os("PATH")?;
+    let mut git = Command::new(search_path::find_program("git", &path, &global.directory)?);
     git.arg("-C").arg(&global.directory).args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    git.env("PATH", search_path::outside(&path, &global.directory));
     let output = git.output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
 }

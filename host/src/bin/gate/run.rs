@@ -11,7 +11,7 @@ use gatehost::config;
 use gatehost::event::{Event, Observer, What};
 use gatehost::record::PolicyRecord;
 use gatehost::report::{self, Format as ReportFormat};
-use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request};
+use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request, Unread};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -65,6 +65,9 @@ fn request(global: &Global, command: &Run) -> Result<Request, Error> {
     };
     request.gate.clone_from(&command.gate);
     request.submission = submission_args::submission(global, command)?;
+    if command.claim.is_some() {
+        request.unread = Unread::RefuseClaim;
+    }
     request.selection = submission_args::selection(command).1;
     request.models = match (&command.record_models, &command.replay_models) {
         (Some(path), _) => Recording::Record(path.clone()),

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};
 use gatehost::overrides::{self, Condition, Refused};
+use gatehost::search_path;
 use gatehost::session::Request;
 use gatehost::text::clean_line;
 use std::io::{self, Write};
@@ -136,7 +137,9 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
     (granted.by, granted.proof) = match &common.signature {
         Some(file) => {
             let file = global.directory.join(file);
-            let signer = overrides::check_signature(&granted, &file, &policy).map_err(&refused)?;
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let program = search_path::find_program("ssh-keygen", &path, &global.directory);
+            let signer = overrides::check_signature(&granted, &file, &policy, program.as_deref()).map_err(&refused)?;
             granted.signature = std::fs::read_to_string(&file).unwrap_or_default();
             (signer, "signature".to_owned())
         }

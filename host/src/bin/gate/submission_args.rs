@@ -5,7 +5,7 @@ use crate::error::{Error, Make as _};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::input;
-use gatehost::submission::{Claim, Submission, Task, TaskSource};
+use gatehost::submission::{Claim, Evaluator, Submission, Task, TaskSource};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, E
         }
         let evaluator = input::transcript(&read(global, path, "transcript")?);
         let evaluator = evaluator.with_context(|| format!("`{}` is not an evaluator's transcript", path.display()));
-        said.evaluator = Some(evaluator.map_err(Error::mistake)?);
+        said.evaluator = Some(Evaluator { source: TaskSource::Caller, ..evaluator.map_err(Error::mistake)? });
     }
     Ok(said)
 }

@@ -5,13 +5,13 @@
 
 use super::id::{Id, ObjectKind};
 use super::objects::Objects;
-use super::program::{Git, failed};
+use super::program::Git;
 use crate::changes::{Error, shown_text};
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// So many tags may point to one another.
 const MAX_TAGS: usize = 20;
-/// So many commits are looked at to confirm that one is an ancestor of another.
+/// So many commits are looked at to find where two parted.
 const MAX_COMMITS: usize = 1_000_000;
 
 /// What a commit says of itself.
@@ -45,6 +45,9 @@ pub(super) fn read(objects: &mut Objects<'_>, id: &Id) -> Result<Commit, Error> 
 
 /// The last commit; `None` before the first.
 pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Error> {
+    if let Some(head) = objects.head().filter(|head| head.kind == ObjectKind::Commit) {
+        return Ok(Some((head.id, parse(&head.id, &head.bytes)?)));
+    }
     match objects.named("HEAD")? {
         Some(found) if found.kind == ObjectKind::Commit => Ok(Some((found.id, parse(&found.id, &found.bytes)?))),
         _ => Ok(None),
@@ -122,34 +125,123 @@ fn steps(name: &str) -> (&str, Vec<usize>) {
 
 /// The merge base of two commits, each told as its name and its id.
 ///
-/// Git finds it. That it is an ancestor of the first, which the caller trusts, is confirmed here.
+/// Found here, and not by git: a list of shallow commits in `.git` is enough to make git name an older one, in which what
+/// was repaired since is still as the author of the change wants it.
 pub(super) fn merge_base(
     git: &Git,
     objects: &mut Objects<'_>,
     (from, first): (&str, &Id),
     (to, second): (&str, &Id),
 ) -> Result<Id, Error> {
-    let question = ["merge-base", &first.to_string(), &second.to_string()];
-    let answer = git.ask(&question)?;
-    let none = || {
-        let (from, to) = (shown_text(from), shown_text(to));
-        Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow }
-    };
-    if answer.status.code() == Some(1) {
-        return Err(none());
+    let (from, to) = (shown_text(from), shown_text(to));
+    let mut walk = Walk::default();
+    walk.reach(*first, FIRST, i64::MAX);
+    walk.reach(*second, SECOND, i64::MAX);
+    let common = walk.common(objects)?;
+    // Nothing is newer than the first itself, whatever is missing.
+    if common.contains(first) {
+        return Ok(*first);
     }
-    let answer = answer.succeeded(&question)?;
-    let base = Id::from_hex(answer.trim_ascii_end()).ok_or_else(|| failed(&question, "it named no commit"))?;
-    match is_ancestor(objects, &base, first)? {
-        true => Ok(base),
-        false => Err(failed(&question, &format!("`{base}` is not an ancestor of `{}`", shown_text(from)))),
+    if walk.is_incomplete {
+        return Err(Error::Incomplete { from, to });
     }
+    newest(objects, &common)?.ok_or(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow })
+}
+
+/// An ancestor of the first commit.
+const FIRST: u8 = 1;
+/// An ancestor of the second commit.
+const SECOND: u8 = 2;
+/// An ancestor of a common ancestor, of no further interest.
+const STALE: u8 = 4;
+
+/// A walk through the ancestors of two commits, the newest first, as git does it.
+#[derive(Default)]
+struct Walk {
+    /// What is known of each commit that was reached.
+    marks: HashMap<Id, u8>,
+    ahead: BinaryHeap<(i64, Id)>,
+    waiting: HashSet<Id>,
+    /// How many of those that wait are not stale.
+    interesting: usize,
+    /// Whether a commit is missing that was of interest.
+    is_incomplete: bool,
+}
+
+impl Walk {
+    /// Notes that a commit is reached from others with these marks.
+    fn reach(&mut self, id: Id, marks: u8, time: i64) {
+        let known = self.marks.entry(id).or_default();
+        let (before, after) = (*known, *known | marks);
+        *known = after;
+        if before == after {
+            return;
+        }
+        let was_waiting = !self.waiting.insert(id);
+        match (was_waiting && before & STALE == 0, after & STALE == 0) {
+            (true, false) => self.interesting -= 1,
+            (false, true) => self.interesting += 1,
+            _ => {}
+        }
+        if !was_waiting {
+            self.ahead.push((time, id));
+        }
+    }
+
+    /// The common ancestors that no other one is known to follow.
+    fn common(&mut self, objects: &mut Objects<'_>) -> Result<Vec<Id>, Error> {
+        let mut found = Vec::new();
+        while self.interesting > 0 {
+            let Some((_, id)) = self.ahead.pop() else { break };
+            self.waiting.remove(&id);
+            let mut marks = self.marks.get(&id).copied().unwrap_or_default();
+            self.interesting -= usize::from(marks & STALE == 0);
+            if self.marks.len() > MAX_COMMITS {
+                self.is_incomplete = true;
+                break;
+            }
+            // In a shallow clone, some are missing.
+            let Some(object) = objects.named(&id.to_string())?.filter(|object| object.kind == ObjectKind::Commit)
+            else {
+                self.is_incomplete |= marks & STALE == 0;
+                continue;
+            };
+            if marks == FIRST | SECOND {
+                found.push(id);
+                marks |= STALE;
+            }
+            let commit = parse(&id, &object.bytes)?;
+            for parent in commit.parents {
+                // Not older than it says, for the order: a parent comes before its child.
+                self.reach(parent, marks, commit.time);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|id| self.marks.get(id).is_some_and(|marks| marks & STALE == 0));
+        Ok(found)
+    }
+}
+
+/// Of several commits the newest that comes before no other of them.
+fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, Error> {
+    let mut best = Vec::new();
+    for id in commits {
+        let mut is_best = true;
+        for other in commits.iter().filter(|other| *other != id) {
+            is_best &= !is_ancestor(objects, id, other)?;
+        }
+        if is_best {
+            best.push((read(objects, id)?.time, *id));
+        }
+    }
+    Ok(best.into_iter().max().map(|(_, id)| id))
 }
 
 /// Whether a commit is another, or comes before it. The newest are looked at first.
 fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool, Error> {
     let mut ahead = BinaryHeap::from([(i64::MAX, *from)]);
-    let mut seen = BTreeSet::from([*from]);
+    let mut seen = HashSet::from([*from]);
     while let Some((_, id)) = ahead.pop() {
         if id == *wanted {
             return Ok(true);

@@ -11,6 +11,11 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// The hash function that an id was made with.
+    pub(super) fn of(id: &Id) -> Self {
+        if id.as_bytes().len() == Self::Sha256.length() { Self::Sha256 } else { Self::Sha1 }
+    }
+
     /// The bytes of an id.
     pub(super) fn length(self) -> usize {
         match self {

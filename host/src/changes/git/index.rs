@@ -238,17 +238,24 @@ impl File {
         }
         let count = reader.number()?;
         let mut items: Vec<Item> = Vec::new();
+        let mut places = Places { starts: Vec::new(), end: 0 };
         for _ in 0..count {
             let previous = items.last().map_or(&b""[..], |item| &item.path);
-            let item = item(&mut reader, format, version, previous)?;
+            let start = body - reader.0.len();
+            let (item, is_whole) = item(&mut reader, format, version, previous)?;
+            places.starts.push((start, is_whole));
             items.push(item);
         }
+        places.end = body - reader.0.len();
         let mut file = Self { items, cached: Vec::new(), is_split: false };
+        places.refuse_hidden_end(&bytes[..body], format)?;
         while !reader.0.is_empty() {
             let name = reader.take(4)?;
             let size = reader.number()?;
             let content = reader.take(usize::try_from(size).unwrap_or(usize::MAX))?;
             match name {
+                b"EOIE" => places.refuse_other_end(content, reader.0.is_empty())?,
+                b"IEOT" => places.refuse_other_blocks(content)?,
                 b"TREE" => {
                     let mut content = Reader(content);
                     cached(&mut content, format, &[], 0, &mut file.cached)?;
@@ -263,7 +270,66 @@ impl File {
     }
 }
 
-fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) -> Result<Item, Error> {
+/// Where the entries are.
+///
+/// With several threads, git does not read the entries from the first to the last: a part of the index says where blocks of
+/// them begin, and another where the last one ends. Both must lead git to the very entries that are read here.
+struct Places {
+    /// Where each entry begins, and whether its path is written out.
+    starts: Vec<(usize, bool)>,
+    /// Where the last entry ends.
+    end: usize,
+}
+
+impl Places {
+    /// Git looks for the place where the entries end in the last bytes, and not in the order of the parts.
+    fn refuse_hidden_end(&self, body: &[u8], format: Format) -> Result<(), Error> {
+        let start = body.len().checked_sub(8 + 4 + format.length()).filter(|start| *start >= self.end);
+        let Some(mut reader) = start.map(|start| Reader(&body[start..])) else { return Ok(()) };
+        if reader.take(4)? != b"EOIE" {
+            return Ok(());
+        }
+        reader.number()?;
+        let end = reader.number()?;
+        if usize::try_from(end) == Ok(self.end) {
+            Ok(())
+        } else {
+            Err(broken("it says that its entries end elsewhere"))
+        }
+    }
+
+    fn refuse_other_end(&self, content: &[u8], is_last: bool) -> Result<(), Error> {
+        let end = Reader(content).number()?;
+        match usize::try_from(end) == Ok(self.end) && is_last {
+            true => Ok(()),
+            false => Err(broken("it says that its entries end elsewhere")),
+        }
+    }
+
+    fn refuse_other_blocks(&self, content: &[u8]) -> Result<(), Error> {
+        let elsewhere = || broken("it says that its entries are elsewhere");
+        let mut reader = Reader(content);
+        if reader.number()? != 1 {
+            return Err(elsewhere());
+        }
+        let mut next = 0_usize;
+        while !reader.0.is_empty() {
+            let (start, count) = (reader.number()?, reader.number()?);
+            let is_there = self
+                .starts
+                .get(next)
+                .is_some_and(|(place, is_whole)| usize::try_from(start) == Ok(*place) && *is_whole);
+            if !is_there {
+                return Err(elsewhere());
+            }
+            next = next.saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+        }
+        if next == self.starts.len() { Ok(()) } else { Err(elsewhere()) }
+    }
+}
+
+/// Reads an entry, and whether its path is written out in full.
+fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) -> Result<(Item, bool), Error> {
     let start = reader.0.len();
     // The times, the device and the inode; then the mode; then the owner, the group and the size.
     reader.take(24)?;
@@ -277,8 +343,10 @@ fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) 
         true => reader.take(2).map(|more| u16::from_be_bytes([more[0], more[1]]))?,
         false => 0,
     };
+    let mut is_whole = true;
     let path = if version == 4 {
         let kept = previous.len().checked_sub(reader.variable()?).ok_or_else(|| broken("a path is not one"))?;
+        is_whole = kept == 0;
         [&previous[..kept], reader.until(0)?].concat()
     } else {
         let path = reader.until(0)?.to_vec();
@@ -291,13 +359,14 @@ fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) 
     if usize::from(flags & 0xfff) != path.len().min(0xfff) {
         return Err(broken("the length of a path is not what it says"));
     }
-    Ok(Item {
+    let item = Item {
         path,
         stage: (flags >> 12 & 3) as u8,
         entry: Entry { mode, id },
         is_skipped: more & 0x4000 != 0,
         is_intent: more & 0x2000 != 0,
-    })
+    };
+    Ok((item, is_whole))
 }
 
 /// Reads one folder of the cached ids, and those inside it.
@@ -413,6 +482,36 @@ mod tests {
         // What is marked as not valid says nothing.
         let invalid = read(&file(2, &two(), &[(b"TREE", b"\0-1 0\n".to_vec())])).expect("an index");
         assert!(invalid.refuse_forged_folders().is_ok() && invalid.cached.is_empty());
+    }
+
+    #[test]
+    fn threads_of_git_must_find_the_same_entries() {
+        let plain = file(2, &two(), &[]);
+        let end = u32::try_from(plain.len() - 20).expect("short");
+        let starts = [12, 12 + u32::try_from(two()[0].len()).expect("short")];
+        let eoie = |end: u32| [&end.to_be_bytes()[..], &[7; 20]].concat();
+        let ieot = |version: u32, blocks: &[(u32, u32)]| {
+            let blocks = blocks.iter().flat_map(|(start, count)| [start.to_be_bytes(), count.to_be_bytes()].concat());
+            version.to_be_bytes().into_iter().chain(blocks).collect::<Vec<u8>>()
+        };
+        let good = ieot(1, &[(starts[0], 1), (starts[1], 1)]);
+        let ok = |parts: &[(&[u8; 4], Vec<u8>)]| read(&file(2, &two(), parts)).is_ok();
+        assert!(ok(&[(b"IEOT", good.clone()), (b"EOIE", eoie(end))]) && ok(&[(b"IEOT", ieot(1, &[(starts[0], 2)]))]));
+        for blocks in [
+            ieot(1, &[(starts[1], 1), (starts[0], 1)]),
+            ieot(1, &[(starts[0], 1)]),
+            ieot(1, &[(starts[0], 3)]),
+            ieot(1, &[(end + 8, 2)]),
+            ieot(1, &[]),
+            ieot(2, &[(starts[0], 2)]),
+            good[..10].to_vec(),
+        ] {
+            assert!(!ok(&[(b"IEOT", blocks)]));
+        }
+        assert!(!ok(&[(b"EOIE", eoie(end + 8))]) && !ok(&[(b"EOIE", eoie(end)), (b"IEOT", good)]), "not at the end");
+        // In the last bytes of another part, where git finds it all the same.
+        let hidden = [b"EOIE\0\0\0\x18".to_vec(), eoie(end + 8)].concat();
+        assert!(!ok(&[(b"XXXX", hidden)]));
     }
 
     proptest! {

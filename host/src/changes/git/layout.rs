@@ -6,6 +6,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The most bytes of a file of patterns or settings. Git reads it whole, and some of them for every folder.
@@ -21,7 +22,11 @@ const READ_WHOLE: &[&str] = &[
     "info/grafts",
     "info/sparse-checkout",
     "objects/info/alternates",
+    "shallow",
 ];
+/// Refs in one file. Git reads it whole as well, and a large repository has many.
+const REFS: &str = "packed-refs";
+const MAX_REFS_BYTES: u64 = 256 << 20;
 
 /// The folders of a repository.
 #[derive(Debug)]
@@ -35,9 +40,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// As git finds them for the working tree `root`.
-    pub(super) fn of(root: &Path) -> Self {
-        let told = |name: &str| env::var_os(name).map(|folder| root.join(folder));
+    /// As git finds them for the working tree `root`, which the environment may speak of.
+    pub(super) fn of(root: &Path, is_told: bool) -> Self {
+        let told = |name: &str| env::var_os(name).filter(|_| is_told).map(|folder| root.join(folder));
         let folder = told("GIT_DIR").unwrap_or_else(|| {
             let entry = root.join(".git");
             // In a submodule and in a linked working tree, it is a file that says where the folder is.
@@ -58,17 +63,42 @@ impl Layout {
         for folder in folders {
             READ_WHOLE.iter().try_for_each(|name| refuse_unbounded(&folder.join(name)))?;
         }
-        Ok(())
+        refuse_longer(&self.common.join(REFS), MAX_REFS_BYTES)
+    }
+
+    /// The folder of this working tree.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether a part of the history is missing.
+    pub(super) fn is_shallow(&self) -> bool {
+        self.common.join("shallow").symlink_metadata().is_ok()
+    }
+
+    /// Whether it belongs to the caller.
+    pub(super) fn is_ours(&self) -> bool {
+        let user = rustix::process::geteuid().as_raw();
+        [&self.folder, &self.common].iter().all(|folder| folder.metadata().is_ok_and(|about| about.uid() == user))
+    }
+
+    /// Whether there is a repository, as far as can be seen without git.
+    pub(super) fn is_plausible(&self) -> bool {
+        self.folder.join("HEAD").symlink_metadata().is_ok()
     }
 }
 
 /// Refuses what is neither a regular file of at most [`MAX_BYTES`] nor a folder, symlinks resolved.
 pub(super) fn refuse_unbounded(path: &Path) -> Result<(), Error> {
+    refuse_longer(path, MAX_BYTES)
+}
+
+fn refuse_longer(path: &Path, most: u64) -> Result<(), Error> {
     let Ok(about) = path.metadata() else { return Ok(()) };
     let why = if !about.is_file() && !about.is_dir() {
         "it is not a regular file".to_owned()
-    } else if about.is_file() && about.len() > MAX_BYTES {
-        format!("it has {} bytes, and at most {MAX_BYTES} are read", about.len())
+    } else if about.is_file() && about.len() > most {
+        format!("it has {} bytes, and at most {most} are read", about.len())
     } else {
         return Ok(());
     };

@@ -66,6 +66,16 @@ impl<'g> Objects<'g> {
         Self { git, talk: git.reader.lock().take() }
     }
 
+    /// The process that reads, for whoever reads next. It has answered everything that it was asked.
+    pub(super) fn into_talk(self) -> Option<Talk> {
+        self.talk
+    }
+
+    /// The last commit, where it was read already.
+    pub(super) fn head(&self) -> Option<&'g Object> {
+        self.git.head.as_ref()
+    }
+
     pub(super) fn git_format(&self) -> Format {
         self.git.format
     }
@@ -174,7 +184,7 @@ impl<'g> Objects<'g> {
         size: u64,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let mut hasher = Hasher::new(self.git_format(), kind, size);
+        let mut hasher = Hasher::new(Format::of(id), kind, size);
         let mut left = size;
         while left > 0 {
             let Piece::Bytes(bytes) = self.next()? else {

@@ -4,6 +4,7 @@
 //! which are hashed before they are used (`objects.rs`); which commit a name stands for; and which untracked files are
 //! ignored. Git runs nothing that the repository configures, and asks nobody on the network:
 //!
+//! - git is told where the repository and its working tree are, so that no setting leads it elsewhere;
 //! - the program is the first `git` in `PATH` that is outside the workspace, found once;
 //! - nothing that is asked of git uses a filter, an attribute, a hook, an external program, a signature, an alias or a
 //!   pager. File system monitors are switched off besides;
@@ -14,9 +15,9 @@
 //! - what git would read whole before it does anything must be a regular file of a plausible size (`layout.rs`).
 
 use super::child_io::{Said, attend};
-use super::id::{Format, Id};
+use super::id::Format;
 use super::layout::Layout;
-use super::objects::Talk;
+use super::objects::{Object, Objects, Talk};
 use crate::changes::{Error, shown};
 use crate::{search_path, text};
 use parking_lot::Mutex;
@@ -81,6 +82,12 @@ pub(super) struct Git {
     program: PathBuf,
     /// The search path, without folders of the work.
     path: OsString,
+    /// Whether the environment speaks of this repository, and not of another one.
+    is_told: bool,
+    /// Whether git is told where the repository and its working tree are, and does not search for them.
+    is_pinned: bool,
+    /// The last commit, where there is one.
+    pub(super) head: Option<Object>,
     /// The hash function of the repository.
     pub(super) format: Format,
     pub(super) is_shallow: bool,
@@ -92,37 +99,80 @@ pub(super) struct Git {
 impl Git {
     /// Where git, asked in `folder`, says that the working tree begins.
     pub(super) fn top(folder: &Path) -> Result<PathBuf, Error> {
-        let answer = Self::unknowing(folder)?.run(&["rev-parse", "--show-toplevel"])?;
+        let answer = Self::unknowing(folder, true)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Git in the working tree of `root`. It is refused where git would look at another one.
     pub(super) fn open(root: &Path) -> Result<Self, Error> {
-        let mut git = Self::unknowing(root)?;
+        Self::opened(Self::unknowing(root, true)?)
+    }
+
+    /// Git in a repository inside or around the one that the environment may speak of; `None` where there is none.
+    pub(super) fn open_other(root: &Path) -> Result<Option<Self>, Error> {
+        let git = Self::unknowing(root, false)?;
+        if !git.layout.is_plausible() {
+            return Ok(None);
+        }
+        match Self::opened(git) {
+            Ok(git) => Ok(Some(git)),
+            // What git takes for a part of another repository is none by itself.
+            Err(Error::Elsewhere { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn opened(mut git: Self) -> Result<Self, Error> {
         git.layout.refuse_unbounded()?;
         let reader = Talk::start(&git)?;
         git.reader = Mutex::new(Some(reader));
+        if git.is_pinned {
+            let mut objects = Objects::new(&git);
+            let head = objects.named("HEAD")?;
+            let reader = objects.into_talk();
+            git.is_shallow = git.layout.is_shallow();
+            git.format = match &head {
+                Some(head) => Format::of(&head.id),
+                None => format_of(git.run(&["rev-parse", "--show-object-format"])?.trim_ascii_end()),
+            };
+            (git.head, git.reader) = (head, Mutex::new(reader));
+            return Ok(git);
+        }
+        let root = &git.root;
         let answer = git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"])?;
         let lines: Vec<&[u8]> = answer.split(|&byte| byte == b'\n').collect();
         let [format, shallow, top, b""] = lines[..] else {
             return Err(Error::BadPath(shown(root)));
         };
         let top = PathBuf::from(OsStr::from_bytes(top));
-        if top.canonicalize().ok().as_deref() != Some(root) {
-            return Err(Error::Elsewhere { found: root.to_owned(), top });
+        if top.canonicalize().ok().as_deref() != Some(root.as_path()) {
+            return Err(Error::Elsewhere { found: root.clone(), top });
         }
-        git.format = if format == b"sha256" { Format::Sha256 } else { Format::Sha1 };
+        git.format = format_of(format);
         git.is_shallow = shallow == b"true";
         Ok(git)
     }
 
-    fn unknowing(root: &Path) -> Result<Self, Error> {
+    fn unknowing(root: &Path, is_told: bool) -> Result<Self, Error> {
         let path = env::var_os("PATH").unwrap_or_default();
         let program = search_path::find_program("git", &path, root).ok_or(Error::NoGit)?;
         let path = search_path::outside(&path, root);
-        let layout = Layout::of(root);
-        let (root, reader) = (root.to_owned(), Mutex::new(None));
-        Ok(Self { root, program, path, format: Format::Sha1, is_shallow: false, layout, reader })
+        let layout = Layout::of(root, is_told);
+        // What the environment says, only git understands; and whom it trusts with a repository of somebody else.
+        let speaks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| env::var_os(name).is_some());
+        let is_pinned = !(is_told && speaks) && layout.is_plausible() && layout.is_ours();
+        Ok(Self {
+            root: root.to_owned(),
+            program,
+            path,
+            is_told,
+            is_pinned,
+            head: None,
+            format: Format::Sha1,
+            is_shallow: false,
+            layout,
+            reader: Mutex::new(None),
+        })
     }
 
     /// What git says, where it succeeds.
@@ -154,38 +204,26 @@ impl Git {
 
     /// Starts git, with pipes to talk through.
     pub(super) fn spawn(&self, arguments: &[&str]) -> Result<Child, Error> {
-        self.command(&self.root, arguments).spawn().map_err(|error| match error.kind() {
+        self.command(arguments).spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::NoGit,
             _ => failed(arguments, &error.to_string()),
         })
     }
 
-    /// The commit that is checked out in a repository inside this one, and where git takes it to begin; `None` where
-    /// there is no repository.
-    pub(super) fn inner(&self, folder: &Path) -> Option<(Option<Id>, PathBuf)> {
-        let mut git = self.command(folder, &["rev-parse", "--show-toplevel", "--revs-only", "HEAD"]);
-        // Those say where this repository is.
-        for name in INHERITED.iter().filter(|name| name.starts_with("GIT_")) {
-            git.env_remove(name);
-        }
-        let listen = |mut pipe: ChildStdout| {
-            let mut output = Vec::new();
-            pipe.read_to_end(&mut output).map(|_| output)
-        };
-        let said = attend(git.spawn().ok()?, PATIENCE, |_| Ok(()), listen).ok().filter(|said| said.status.success())?;
-        let mut lines = said.stdout.split(|&byte| byte == b'\n');
-        let top = PathBuf::from(OsStr::from_bytes(lines.next()?));
-        Some((lines.next().and_then(Id::from_hex), top))
-    }
-
-    fn command(&self, folder: &Path, arguments: &[&str]) -> Command {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut git = Command::new(&self.program);
-        git.arg("--no-pager").arg("-C").arg(folder);
+        git.arg("--no-pager").arg("-C").arg(&self.root);
         for setting in SETTINGS {
             git.args(["-c", setting]);
         }
         git.args(arguments).env_clear().envs(ENVIRONMENT.iter().copied());
-        git.envs(INHERITED.iter().filter_map(|name| Some((name, env::var_os(name)?))));
+        // Those of git's own variables say where another repository is.
+        let inherited =
+            INHERITED.iter().filter(|name| self.is_told || !name.starts_with("GIT_") || name.starts_with("GIT_CONFIG"));
+        git.envs(inherited.filter_map(|name| Some((name, env::var_os(name)?))));
+        if self.is_pinned {
+            git.env("GIT_DIR", self.layout.folder()).env("GIT_WORK_TREE", &self.root);
+        }
         git.env("PATH", &self.path);
         configure(&mut git);
         git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -214,6 +252,10 @@ impl<T> Said<T> {
             (false, true) => Err(failed(question, &format!("it exited without output ({})", self.status))),
         }
     }
+}
+
+fn format_of(name: &[u8]) -> Format {
+    if name == b"sha256" { Format::Sha256 } else { Format::Sha1 }
 }
 
 pub(super) fn failed(arguments: &[&str], message: &str) -> Error {

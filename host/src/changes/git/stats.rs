@@ -5,15 +5,10 @@
 
 use super::id::{Format, Id};
 use crate::cache_store::{CacheStore, Kind};
-use crate::workspace::{MARK_BYTES, Mark};
+use crate::workspace::{MARK_BYTES, Mark, keeps_time};
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// A file that changed more recently is hashed again. A page that is mapped and was written to can be written to again
-/// without a new time until the system has stored it, which it does after half a minute.
-const SETTLED: Duration = Duration::from_secs(60);
 
 /// What is known of the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +72,7 @@ impl<'p> Stats<'p> {
 
     /// Remembers the digests of a file that had this mark before and after it was read.
     pub(super) fn learn(&mut self, path: &'p [u8], mark: &Mark, digests: Digests) {
-        if self.store.is_some() && mark.is_older_than(SETTLED) {
+        if self.store.is_some() && mark.is_settled() {
             self.now.push((path, mark.to_bytes(), digests));
             self.is_new = true;
         }
@@ -126,17 +121,30 @@ fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], Digests)
     Some((path, mark, Digests { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }))
 }
 
-/// Whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
+/// Whether the file system may be one that says of every file that it may be run: one of Windows, of another machine, or
+/// of a program.
 #[cfg(target_os = "linux")]
-fn keeps_time(root: &Path) -> bool {
-    // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not those in memory, of a network or of a program.
-    const KNOWN: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e, 0x2fc1_2fc1];
+pub(super) fn may_lack_modes(root: &Path) -> bool {
+    // FAT, exFAT, NTFS (two), FUSE, 9P, SMB (two), CIFS, the shared folders of VirtualBox and VMware.
+    const FOREIGN: [u32; 11] = [
+        0x4d44,
+        0x2011_bab0,
+        0x5346_544e,
+        0x7366_746e,
+        0x6573_5546,
+        0x0102_1997,
+        0x517b,
+        0xfe53_4d42,
+        0xff53_4d42,
+        0x786f_4256,
+        0xbacb_acbc,
+    ];
     #[allow(clippy::unnecessary_cast, reason = "the type differs from system to system")]
-    rustix::fs::statfs(root).is_ok_and(|about| KNOWN.contains(&(about.f_type as i64)))
+    rustix::fs::statfs(root).is_ok_and(|about| FOREIGN.contains(&(about.f_type as u32)))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn keeps_time(_: &Path) -> bool {
+pub(super) fn may_lack_modes(_: &Path) -> bool {
     false
 }
 

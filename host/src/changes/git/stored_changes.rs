@@ -47,7 +47,7 @@ impl Stored {
             found.push(change);
         }
         let snapshot = self.snapshot(objects, new, &differences)?;
-        Ok(Found { changes: found, base: None, snapshot: Some(snapshot) })
+        Ok(Found { snapshot: Some(snapshot), ..found.into() })
     }
 
     /// The old path of each rename.

@@ -269,6 +269,23 @@ fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, Error
     Ok(entries)
 }
 
+/// Whether a tree has a folder at a path.
+pub(super) fn has_folder<'n>(
+    objects: &mut Objects<'_>,
+    tree: Id,
+    names: impl Iterator<Item = &'n [u8]>,
+) -> Result<bool, Error> {
+    let mut id = tree;
+    for name in names {
+        let bytes = objects.read(&id, ObjectKind::Tree, "a folder of the repository around this one")?;
+        match parse(Format::of(&id), &bytes)?.get(name) {
+            Some(Entry { mode: Mode::Folder, id: inner }) => id = *inner,
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
 /// Returns every file of a tree.
 pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
     let found = compare(objects, Side::Nothing, Side::Stored(tree))?;

@@ -8,7 +8,7 @@ use super::layout::MAX_BYTES;
 use super::program::Git;
 use crate::changes::{Error, folder, shown_text};
 use crate::submission::Change;
-use crate::workspace::{self, Kind, Mark, Workspace};
+use crate::workspace::{self, Kind, Mark, Sight, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,8 +24,15 @@ pub(super) struct Present {
     pub(super) mark: Mark,
 }
 
+impl Present {
+    /// What was seen of a regular file.
+    pub(super) fn sight(&self) -> Option<Sight> {
+        (self.kind == Kind::File).then_some(Sight { mark: self.mark, executable: self.is_program })
+    }
+}
+
 /// What is in the working tree.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Look {
     /// What is at each path that is known, by its number. A folder is there only where git knows another repository.
     pub(super) present: Vec<Option<Present>>,
@@ -33,6 +40,8 @@ pub(super) struct Look {
     pub(super) untracked: Vec<Vec<u8>>,
     /// Files where git expects another repository and there is none.
     pub(super) loose: Vec<Change>,
+    /// The repositories at known paths, by the number of the path.
+    pub(super) inner: BTreeMap<usize, Git>,
 }
 
 /// The paths that are known to git.
@@ -64,7 +73,7 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
         }
     }
     let found = Look { present: vec![None; known.paths.len()], ..Look::default() };
-    let mut walk = Walk { root, work, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
+    let mut walk = Walk { work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
     // The folders above count too: git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         walk.refuse_unbounded_above(&start[..end])?;
@@ -84,7 +93,7 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
             if is_ignored {
                 continue;
             }
-            if is_folder && !is_another(git, root, &path) {
+            if is_folder && another(root, &path)?.is_none() {
                 walk.ahead.push(path);
             } else {
                 walk.found.untracked.push(path);
@@ -93,20 +102,23 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
     }
 }
 
-/// Whether a folder is a repository of its own, of which git looks at nothing else. A `.git` alone does not make it one.
-fn is_another(git: &Git, root: &Path, path: &[u8]) -> bool {
+/// The repository of its own that a folder is, of which git looks at nothing else. A `.git` alone does not make it one.
+fn another(root: &Path, path: &[u8]) -> Result<Option<Git>, Error> {
     use std::os::unix::ffi::OsStrExt;
     let folder = root.join(Path::new(std::ffi::OsStr::from_bytes(path)));
     if folder.join(".git").symlink_metadata().is_err() {
-        return false;
+        return Ok(None);
     }
-    let top = git.inner(&folder).map(|(_, top)| top);
-    top.is_some_and(|top| top.canonicalize().is_ok_and(|top| top == folder))
+    match Git::open_other(&folder) {
+        // Git does not take it for one.
+        Err(Error::Git { .. } | Error::BadPath(_)) => Ok(None),
+        opened => opened,
+    }
 }
 
 struct Walk<'a> {
-    root: &'a Path,
     work: &'a Workspace,
+    root: &'a Path,
     known: &'a Known<'a>,
     /// The folders that hold something known.
     folders: HashSet<&'a [u8]>,
@@ -159,7 +171,7 @@ impl Walk<'_> {
                     && (kind != FileType::Directory || self.known.is_repository[number])
                 {
                     if kind == FileType::Directory {
-                        self.repository(&path)?;
+                        self.repository(&path, number)?;
                     }
                     let is_program = stat.st_mode & 0o100 != 0;
                     let present = Present { kind: workspace::kind(&stat), is_program, size, mark: Mark::of(&stat) };
@@ -179,10 +191,11 @@ impl Walk<'_> {
     }
 
     /// A folder where git knows another repository. Where there is none, its files belong to nobody else.
-    fn repository(&mut self, path: &[u8]) -> Result<(), Error> {
+    fn repository(&mut self, path: &[u8], number: usize) -> Result<(), Error> {
         let name = str::from_utf8(path).map_err(|_| Error::BadPath(shown(path)))?;
-        if self.root.join(name).join(".git").symlink_metadata().is_err() {
-            self.found.loose.extend(folder::files(self.root, name)?);
+        match another(self.root, path)? {
+            Some(git) => drop(self.found.inner.insert(number, git)),
+            None => self.found.loose.extend(folder::files(self.root, name)?),
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::id::{Id, ObjectKind};
 use super::index::{Index, Known};
 use super::objects::Objects;
 use super::program::Git;
-use super::stats::{Digests, Stats};
+use super::stats::{self, Digests, Stats};
 use super::tree::{self, Difference, Entry, Mode, Side};
 use super::walk::{self, Look, Present};
 use super::{Found, path};
@@ -16,7 +16,7 @@ use crate::cache_store::CacheStore;
 use crate::changes::{Error, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{Kind, Workspace};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,6 +52,23 @@ struct Places {
     is_left_out: bool,
 }
 
+/// What is at a path of the working tree.
+struct There<'a> {
+    present: Option<&'a Present>,
+    digests: Option<&'a Digests>,
+    /// Where a repository is there, the commit that it has checked out.
+    inner: Option<Option<Id>>,
+}
+
+/// What is in the repositories inside this one.
+#[derive(Default)]
+struct Inner {
+    /// The commit that each has checked out, by the number of its path.
+    heads: BTreeMap<usize, Option<Id>>,
+    /// What differs from it.
+    changes: Vec<Change>,
+}
+
 impl Live<'_> {
     /// What differs from the last commit or from another one.
     pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<Found, Error> {
@@ -80,6 +97,7 @@ impl Live<'_> {
         };
         let known = known(&index, [&since_head, &since_base]);
         let look = walk::walk(self.git, self.root, self.work, &known, "")?;
+        let inner = self.inner(&known, &look, with_hunks)?;
         let mut stats = Stats::open(self.store, self.root, self.git.format);
         let digests = content::digests(self.work, self.git.format, &mut stats, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
@@ -91,10 +109,11 @@ impl Live<'_> {
             work: self.work,
             stats: &mut stats,
             attributes: Attributes::new(&base_of),
-            has_modes: has_modes(&known, &look, &base_of),
+            has_modes: has_modes(self.root, &known, &look, &base_of),
             converts: None,
         };
         let mut changes = Vec::new();
+        let mut looks = HashMap::new();
         let mut bases = BTreeMap::new();
         for (number, name) in known.paths.iter().enumerate() {
             let known = index.paths.get(*name).copied();
@@ -107,9 +126,14 @@ impl Live<'_> {
                 known.is_none() && (is_staged(&since_base) || is_staged(&since_head)) && index.leaves_out(name);
             let (base, head) = (stored(&since_base), stored(&since_head));
             let places = Places { base, head, index: known, is_left_out };
-            let there = (look.present[number].as_ref(), digests[number].as_ref());
-            if let Some(change) = self.compare(&mut objects, &mut comparison, name, &places, there)? {
+            let there = There {
+                present: look.present[number].as_ref(),
+                digests: digests[number].as_ref(),
+                inner: inner.heads.get(&number).copied(),
+            };
+            if let Some(change) = self.compare(&mut objects, &mut comparison, name, &places, &there)? {
                 bases.insert(change.path.clone(), places.base);
+                looks.extend(there.present.and_then(Present::sight).map(|sight| (change.path.clone(), sight)));
                 changes.push(change);
             }
         }
@@ -120,13 +144,14 @@ impl Live<'_> {
         if with_hunks {
             self.add_hunks(&mut objects, &mut comparison.attributes, &mut changes, &bases)?;
         }
+        changes.extend(inner.changes);
         drop(comparison);
         stats.keep();
-        Ok(Found { base: base.map(|id| id.to_string()), ..changes.into() })
+        Ok(Found { base: base.map(|id| id.to_string()), looks, ..changes.into() })
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str) -> Result<Vec<Change>, Error> {
+    pub(super) fn files(&self, folder: &str) -> Result<Found, Error> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?.map(|(_, commit)| commit.tree);
@@ -134,20 +159,42 @@ impl Live<'_> {
         let since_head = self.against_index(&mut objects, &mut index, head)?;
         let known = known(&index, [&since_head, &since_head]);
         let look = walk::walk(self.git, self.root, self.work, &known, folder)?;
-        let mut changes = look.loose;
+        let mut changes = self.inner(&known, &look, false)?.changes;
+        changes.retain(|change| change.kind != ChangeKind::Deleted);
+        changes.extend(look.loose);
         for name in &look.untracked {
             changes.push(whole_file(path(name)?, ChangeState::Untracked));
         }
+        let mut looks = HashMap::new();
         let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         for (number, name) in known.paths.iter().enumerate() {
             let present = look.present[number].as_ref();
             let is_below = name.starts_with(start.as_bytes()) || *name == folder.as_bytes();
             let is_behind_link = |name| self.is_behind_link(name, known.is_repository[number]);
             if present.is_some() || is_below && str::from_utf8(name).is_ok_and(is_behind_link) {
+                looks.extend(present.and_then(Present::sight).map(|sight| Ok((path(name)?, sight))).transpose()?);
                 changes.push(Change { size: size_of(present), ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
-        Ok(changes)
+        Ok(Found { looks, ..changes.into() })
+    }
+
+    /// What differs in the repositories inside this one from the commits that they have checked out.
+    fn inner(&self, known: &walk::Known<'_>, look: &Look, with_hunks: bool) -> Result<Inner, Error> {
+        let mut inner = Inner::default();
+        for (number, git) in &look.inner {
+            let name = path(known.paths[*number])?;
+            let failed = |source| Error::Folder { path: git.root.clone(), source };
+            let work = Workspace::open(&git.root).map_err(failed)?;
+            let found = Live { git, root: &git.root, work: &work, store: self.store }.changes(None, with_hunks)?;
+            inner.heads.insert(*number, found.base.as_ref().and_then(|id| Id::from_hex(id.as_bytes())));
+            inner.changes.extend(found.changes.into_iter().map(|change| Change {
+                path: format!("{name}/{}", change.path),
+                old_path: change.old_path.map(|old| format!("{name}/{old}")),
+                ..change
+            }));
+        }
+        Ok(inner)
     }
 
     /// Whether a path leads to a file through a link in the place of one of its folders.
@@ -184,14 +231,16 @@ impl Live<'_> {
         comparison: &mut Comparison<'_, 'p>,
         name: &'p [u8],
         places: &Places,
-        (present, digests): (Option<&Present>, Option<&Digests>),
+        there: &There<'_>,
     ) -> Result<Option<Change>, Error> {
         let Places { base, head, index, is_left_out } = *places;
+        let There { present, digests, inner } = *there;
         let staged = index.and_then(|known| known.entry);
         let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
         let mut is = |stored: Option<Entry>| match (stored, present) {
             (Some(stored), Some(present)) if stored.mode == Mode::Repository => {
-                Ok(present.kind == Kind::Directory && self.has_checked_out(name, &stored.id))
+                // Where there is no repository, nothing is said of it: its files are judged one by one.
+                Ok(present.kind == Kind::Directory && inner.is_none_or(|head| head == Some(stored.id)))
             }
             (Some(stored), Some(present)) => comparison.is_stored(objects, name, present, digests, &stored),
             (None, None) => Ok(true),
@@ -228,17 +277,6 @@ impl Live<'_> {
             Some(_) => ChangeState::Committed,
         };
         Ok(Some(Change { kind, size: size_of(present), ..whole_file(path(name)?, state) }))
-    }
-
-    /// Whether the repository at a path has this commit checked out. Where there is no repository, nothing is said of
-    /// it: its files are judged one by one.
-    fn has_checked_out(&self, name: &[u8], commit: &Id) -> bool {
-        use std::os::unix::ffi::OsStrExt;
-        let folder = self.root.join(Path::new(std::ffi::OsStr::from_bytes(name)));
-        if folder.join(".git").symlink_metadata().is_err() {
-            return true;
-        }
-        self.git.inner(&folder).is_some_and(|(head, _)| head == Some(*commit))
     }
 
     /// What changed in each file, from the bytes that are stored and the bytes that are there.
@@ -317,10 +355,13 @@ fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::Known
     walk::Known::new(known)
 }
 
-/// Whether the file system tells which files may be run. It does not where every file may be run, and there are many
-/// that are stored as ones that may not.
-fn has_modes(known: &walk::Known<'_>, look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
+/// Whether the file system tells which files may be run. Some say so of every file; one that can tell is believed even if
+/// all may be run.
+fn has_modes(root: &Path, known: &walk::Known<'_>, look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
     const MANY: usize = 8;
+    if !stats::may_lack_modes(root) {
+        return true;
+    }
     let plain = |(path, present): (&&[u8], &Option<Present>)| {
         let present = present.filter(|present| present.kind == Kind::File)?;
         base(path).filter(|entry| entry.mode == Mode::File).map(|_| present)

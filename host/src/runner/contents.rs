@@ -1,0 +1,193 @@
+//! The files that are judged: each is read once for all checks that want it, and looked at again before a pass.
+//!
+//! A file whose digest is known from an earlier run, and that has not changed since, is not even opened unless a verifier
+//! has to be called. A command may write the work after a file of it was judged, and so may anybody else: before a pass,
+//! every file must have the mark that it had, or else the same bytes.
+
+use super::digests::Digests;
+use super::unchanged::{self, input};
+use crate::cached_passes::CachedPasses;
+use crate::runtime::FileInput;
+use crate::verdict::Failure;
+use crate::workspace::{Error, Looker, Mark, Workspace};
+use parking_lot::{Mutex, MutexGuard};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that are kept for checks that will want them later. More are read again.
+const MOST_KEPT: u64 = 32 << 20;
+
+/// What is known of the bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Taken before it was read; none where it would prove nothing.
+    mark: Option<Mark>,
+    /// SHA-256 of its bytes.
+    pub(super) digest: [u8; 32],
+    /// The digest of its path, its bytes and its mode.
+    pub(super) input: [u8; blake3::OUT_LEN],
+    size: u64,
+}
+
+/// What is known of a file, and its bytes.
+type Found = (Seen, Option<Arc<FileInput>>);
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// How many checks have not had it yet.
+    wanted: u32,
+    seen: Option<Seen>,
+    content: Option<Arc<FileInput>>,
+    /// Whether a check asked for it.
+    is_judged: bool,
+    /// It was read twice, with other bytes each time: whatever is there now, one of the two was of something else.
+    is_torn: bool,
+}
+
+/// The files of a subject, by the place of their path.
+#[derive(Debug)]
+pub(super) struct Contents {
+    work: Arc<Workspace>,
+    slots: Vec<Mutex<Slot>>,
+    kept: AtomicU64,
+}
+
+impl Contents {
+    /// Nothing is read yet. `wanted` says how many checks want each file, `known` what the digests of some are.
+    pub(super) fn new(work: &Arc<Workspace>, paths: &[String], wanted: &[u32], known: Option<&Digests>) -> Self {
+        let slot = |(place, path): (usize, &String)| {
+            let known = known.and_then(|known| known.of(place));
+            let seen = known.map(|(mark, digest, executable)| {
+                let file = FileInput { executable, ..FileInput::new(path, Vec::new()) };
+                Seen { mark: Some(mark), digest, input: CachedPasses::input(&file, &digest), size: mark.size() }
+            });
+            Mutex::new(Slot { wanted: wanted.get(place).copied().unwrap_or(0), seen, ..Slot::default() })
+        };
+        let slots = paths.iter().enumerate().map(slot).collect();
+        Self { work: Arc::clone(work), slots, kept: AtomicU64::new(0) }
+    }
+
+    fn slot(&self, place: usize) -> MutexGuard<'_, Slot> {
+        self.slots[place].lock()
+    }
+
+    /// What is known of a file, with its bytes where they are at hand; it is read if nothing is known. None for a folder.
+    pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<Found>, Error> {
+        let mut slot = self.slot(place);
+        slot.is_judged = true;
+        match slot.seen {
+            Some(seen) if seen.size > max => Err(Error::TooLarge(seen.size)),
+            Some(seen) => Ok(Some((seen, slot.content.clone()))),
+            None => Ok(self.read(&mut slot, path, max)?.map(|(seen, content)| (seen, Some(content)))),
+        }
+    }
+
+    /// The bytes of a file. None for a folder.
+    pub(super) fn content(&self, place: usize, path: &str, max: u64) -> Result<Option<Arc<FileInput>>, Error> {
+        let mut slot = self.slot(place);
+        slot.is_judged = true;
+        match &slot.content {
+            Some(content) => Ok(Some(Arc::clone(content))),
+            None => Ok(self.read(&mut slot, path, max)?.map(|(_, content)| content)),
+        }
+    }
+
+    /// A check has had a file.
+    pub(super) fn release(&self, place: usize) {
+        let mut slot = self.slot(place);
+        slot.wanted = slot.wanted.saturating_sub(1);
+        if slot.wanted == 0
+            && let Some(content) = slot.content.take()
+        {
+            self.kept.fetch_sub(content.content.len() as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self, slot: &mut Slot, path: &str, max: u64) -> Result<Option<(Seen, Arc<FileInput>)>, Error> {
+        let Some((file, mark)) = input(&self.work, path, max)? else { return Ok(None) };
+        let digest = Sha256::digest(&file.content).into();
+        let size = file.content.len() as u64;
+        let seen = Seen { mark, digest, input: CachedPasses::input(&file, &digest), size };
+        match slot.seen {
+            Some(before) => slot.is_torn |= before.input != seen.input,
+            None => slot.seen = Some(seen),
+        }
+        let content = Arc::new(file);
+        if slot.wanted > 1 && self.kept.fetch_add(size, Ordering::Relaxed) + size <= MOST_KEPT {
+            slot.content = Some(Arc::clone(&content));
+        } else if slot.wanted > 1 {
+            self.kept.fetch_sub(size, Ordering::Relaxed);
+        }
+        Ok(Some((seen, content)))
+    }
+
+    /// `Err` where a file is not what it was when it was judged.
+    pub(super) fn confirm(&self, paths: &[String]) -> Result<(), Failure> {
+        let mut looker = Looker::new(&self.work);
+        let mut changed = Vec::new();
+        for (place, path) in paths.iter().enumerate() {
+            let slot = self.slot(place);
+            let Some(seen) = slot.seen.filter(|_| slot.is_judged) else { continue };
+            let mut unmoved = || seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
+            let equal = |file: &FileInput| CachedPasses::input(file, &Sha256::digest(&file.content)) == seen.input;
+            let again = || matches!(input(&self.work, path, seen.size), Ok(Some((file, _))) if equal(&file));
+            if slot.is_torn || !(unmoved() || again()) {
+                changed.push(path.as_str());
+            }
+        }
+        if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was judged", &changed)) }
+    }
+
+    /// What was seen of each file, for later runs.
+    pub(super) fn marks(&self) -> Vec<Option<(Mark, [u8; 32])>> {
+        (0..self.slots.len())
+            .map(|place| {
+                let slot = self.slot(place);
+                slot.seen.filter(|_| !slot.is_torn).and_then(|seen| Some((seen.mark?, seen.digest)))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn three() -> (tempfile::TempDir, Vec<String>, Arc<Workspace>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = ["a", "b", "c"].map(str::to_owned).to_vec();
+        paths.iter().for_each(|path| fs::write(folder.path().join(path), path).expect("a file"));
+        let work = Arc::new(Workspace::open(folder.path()).expect("a workspace"));
+        (folder, paths, work)
+    }
+
+    #[test]
+    fn a_file_is_kept_while_somebody_wants_it() {
+        let (folder, paths, work) = three();
+        let contents = Contents::new(&work, &paths, &[2, 1, 0], None);
+        let bytes = |place: usize| contents.content(place, &paths[place], 9).expect("readable").expect("a file");
+        assert_eq!(bytes(0).content, b"a");
+        fs::write(folder.path().join("a"), "x").expect("written");
+        assert_eq!(bytes(0).content, b"a", "read once");
+        contents.release(0);
+        assert_eq!(bytes(0).content, b"a");
+        contents.release(0);
+        assert_eq!(contents.kept.load(Ordering::Relaxed), 0);
+        assert!(contents.confirm(&paths).is_err_and(|failure| failure.message.ends_with(": `a`")));
+    }
+
+    #[test]
+    fn what_is_read_again_must_be_the_same() {
+        let (folder, paths, work) = three();
+        let contents = Contents::new(&work, &paths, &[1, 1, 1], None);
+        for text in ["1", "2", "1"] {
+            fs::write(folder.path().join("b"), text).expect("written");
+            contents.content(1, "b", 9).expect("readable");
+        }
+        assert!(contents.confirm(&paths).is_err());
+        assert!(matches!(contents.seen(1, "b", 0), Err(Error::TooLarge(1))));
+        assert_eq!(contents.marks(), [None; 3], "torn, or too new to prove anything");
+    }
+}
