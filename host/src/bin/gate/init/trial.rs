@@ -163,7 +163,16 @@ impl<'a> Trial<'a> {
             let printed = node.commands.iter().flat_map(|command| command.output.lines());
             let advice = printed.rev().find_map(|line| line.strip_prefix("[gate] "));
             match (node.outcome, error) {
-                (Outcome::Pass | Outcome::Fail, _) if advice.is_none() => {
+                // Some tests use the network, and the others said enough to be a verdict.
+                (Outcome::Fail, _)
+                    if !tried.network && advice.is_some_and(|advice| advice.contains("network = true")) =>
+                {
+                    given.push(format!("{name}: gets `network = true`, since some tests fail without"));
+                    tried.network = true;
+                }
+                (Outcome::Pass | Outcome::Fail, _)
+                    if !advice.is_some_and(|advice| advice.contains("is not installed")) =>
+                {
                     let said = match node.outcome {
                         Outcome::Pass => format!("passes, in {} s", node.duration.as_secs()),
                         _ if node.commands.iter().any(|command| command.timed_out) => {
