@@ -418,7 +418,8 @@ pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Resu
     let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
     let missing = || Error::NoRepository { path: folder.clone(), asked: "a copy of the work" };
     let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?;
-    repository.copy(base, &open(&repository.root)?)
+    let work = open(&repository.root)?;
+    repository.copy(base, &work)
 }
 
 /// The root of the outermost repository around the repository with the root `inner`, a real path. Those between may have

@@ -310,7 +310,9 @@ impl Driver<'_> {
 
     /// Finishes what the loop was cut off in.
     fn go_on(&self, record: &mut LoopRecord, course: &mut Course, reached: Reached) -> Result<Option<Ended>, Error> {
-        let tree = session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment).ok().and_then(|(tree, _)| tree);
+        let tree = session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment)
+            .ok()
+            .and_then(|(tree, _)| tree);
         let is_same = |judged: &Record| tree.is_some() && judged.tree == tree;
         if let Some(Open { number, executor, record: judged }) = reached.open {
             self.emitter.attempt(number);

@@ -258,9 +258,7 @@ impl<'a> CheckRunner<'a> {
         let added = added()?;
         let asked = self.asked.lock();
         let unjudged = added.iter().filter(|path| !self.subject.paths.contains(path));
-        let is_for =
-            |patterns: &Patterns, path: &str| self.matching.get(patterns).is_some_and(|it| it.set.contains(path));
-        let unjudged = unjudged.filter(|path| asked.iter().any(|patterns| is_for(patterns, path)));
+        let unjudged = unjudged.filter(|path| asked.iter().any(|set| set.contains(path)));
         let unjudged: Vec<&str> = unjudged.map(String::as_str).collect();
         if unjudged.is_empty() { Ok(()) } else { Err(unchanged::failure("changed while the gate ran", &unjudged)) }
     }
@@ -454,7 +452,14 @@ impl<'a> CheckRunner<'a> {
 
 /// A file that a command was handed.
 fn handed_over(path: &str, status: Status) -> JudgedFile {
-    JudgedFile { path: path.to_owned(), digest: String::new(), status, cached: false, established: None, reason: String::new() }
+    JudgedFile {
+        path: path.to_owned(),
+        digest: String::new(),
+        status,
+        cached: false,
+        established: None,
+        reason: String::new(),
+    }
 }
 
 /// Where a command failed for its confinement, or for what is not installed, that is no judgement of the work; unless more

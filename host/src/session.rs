@@ -700,6 +700,8 @@ impl Session {
         record.files = files;
         record.warnings = verifiers.unused_grants(plan);
         record.feedback = feedback;
+        let root = told.workspace.root().to_owned();
+        let reviews = told.submission.review.as_ref().map_or(1, |review| review.number);
         let mut record = blocking(move || {
             record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
             record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
@@ -709,7 +711,6 @@ impl Session {
         record.duration = start.elapsed();
         if let Some(mut recorder) = recorder {
             let (found, environment) = (Arc::clone(found), self.request.environment.clone());
-            let root = told.workspace.root().to_owned();
             let end = move || {
                 let asked = recorder.end(&mut record, &found.config)?;
                 Ok((record, recorder.ledger(), asked))
@@ -721,7 +722,6 @@ impl Session {
             }
         }
         if let Some(file) = found.progress_file() {
-            let reviews = told.submission.review.map_or(1, |review| review.number);
             if let Err(error) = progress::append(&file, plan, &record, reviews) {
                 let message = format!("cannot append to the progress file `{}`: {error}", file.display());
                 emitter.emit(What::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });

@@ -4,8 +4,8 @@
 //! a link to the original, which the command sees and cannot change. What the command made of the copied files becomes edits.
 
 use super::{NoResult, Rewrite};
-use crate::environment::Environment;
 use crate::changes::{self, Needs, Selection};
+use crate::environment::Environment;
 use crate::temporary::{Purpose, Temporary};
 use crate::verdict::Edit;
 use std::collections::{BTreeMap, BTreeSet};

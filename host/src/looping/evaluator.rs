@@ -12,7 +12,7 @@ use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::error::Error;
 use crate::event::What;
 use crate::random::random;
-use crate::submission::{Evaluator, ExecutorEnd, Task};
+use crate::submission::{Evaluator, ExecutorEnd, Task, TaskSource};
 use crate::text::{clean, clean_line, hex};
 use crate::transcript::{Transcript, TranscriptReader};
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ impl Evaluated {
 fn understood(ran: Result<Ran, NoResult>, nonce: &str) -> Evaluated {
     let nothing = |outcome: &str, text: String| Evaluated {
         run: EvaluatorRun { outcome: outcome.to_owned(), ..EvaluatorRun::default() },
-        part: Evaluator { completed: false, text, name: None, model: None, session: None },
+        part: Evaluator { completed: false, text, name: None, model: None, session: None, source: TaskSource::Caller },
         refused: None,
     };
     let ran = match ran {

@@ -1,7 +1,7 @@
 //! Whether something was done, and whether an attempt failed exactly as the one before it.
 
-use crate::environment::Environment;
 use crate::changes::{self, Needs, Selection};
+use crate::environment::Environment;
 use crate::ledger::history::failure_digest;
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Record;

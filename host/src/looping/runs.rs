@@ -3,8 +3,8 @@
 use super::entries::LoopEntries;
 use super::record::{Ended, IndependentRun, LoopRecord, State};
 use super::{Emitter, LoopRequest, base, repeated, wait};
-use crate::environment::Environment;
 use crate::changes::{self, Needs, Selection};
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
 use crate::record::TaskRecord;

@@ -76,11 +76,8 @@ impl Driver<'_> {
         let weak = if judged.is_some_and(|record| !record.marks.is_empty()) { "Gate-Marks: weak\n" } else { "" };
         let message = format!("{}\n\nGate-Run: {run}\n{weak}", message.trim());
         // What is there must still be what was judged, but for what the loop wrote since.
-        let there = crate::session::digest_of(
-            &self.request.folder,
-            &self.request.selection,
-            &self.request.environment,
-        )?.0;
+        let there =
+            crate::session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment)?.0;
         let own = self.own_files();
         if own.is_empty() && there != judged.and_then(|record| record.tree.clone()) {
             return Err(Error::host("the work changed after it was judged, and was not committed"));

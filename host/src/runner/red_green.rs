@@ -8,7 +8,6 @@ use crate::changes::{self, Stored};
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::Command;
 use crate::environment::Environment;
-use crate::environment::Environment;
 use crate::plan;
 use crate::submission::Submission;
 use crate::verdict::{Class, Failure, Finding, Level, Status, Verdict};
