@@ -118,6 +118,9 @@ fn shape(schema: &Value) -> String {
     if let Some(values) = schema["enum"].as_array() {
         return values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(" or ");
     }
+    if let Some(ways) = alternatives(schema) {
+        return ways.iter().map(shape).filter(|shape| shape != "null").collect::<Vec<_>>().join(" or ");
+    }
     let word = |name: &str| match name {
         "null" => "null",
         "boolean" => "`true` or `false`",
@@ -159,8 +162,8 @@ mod tests {
             kind[0].starts_with("`changes[0].kind`: expected `\"") && kind[0].ends_with("found `\"mod\"`"),
             "{kind:?}"
         );
-        let missing = told(json!({"claim": {}}));
-        assert_eq!(missing, ["`claim.text` is missing: expected a text"]);
+        let missing = told(json!({"changes": [{"path": "a", "state": "staged"}]}));
+        assert!(missing[0].starts_with("`changes[0].kind` is missing: expected `\""), "{missing:?}");
     }
 
     #[test]
