@@ -94,8 +94,6 @@ pub struct Config {
     pub looping: Loop,
     /// `[plan] file`: the plan of tasks, relative to the file.
     pub plan_file: Option<String>,
-    /// `[progress] file`: where reviews are told, relative to the file.
-    pub progress_file: Option<String>,
     /// `[evaluator]`: the command that evaluates the work in a loop.
     pub evaluator: Option<Command>,
     pub(crate) places: Places,
@@ -148,8 +146,6 @@ fn read(mut root: Table<'_>) -> Config {
     let looping = root.get("loop").and_then(|value| value.table("a table `[loop]`")).map(looping::read);
     let looping = looping.unwrap_or_default();
     let plan_file = root.get("plan").and_then(|value| value.table("a table `[plan]`")).and_then(tasks::plan);
-    let progress_file =
-        root.get("progress").and_then(|value| value.table("a table `[progress]`")).and_then(tasks::progress);
     let evaluator = root.get("evaluator").and_then(|value| value.table("a table `[evaluator]`")).map(tasks::evaluator);
     let longest = commands.values().map(|command| command.timeout + BESIDE_COMMANDS).max();
     let deadline = deadline.unwrap_or_else(|| longest.map_or(DEADLINE, |longest| longest.max(DEADLINE)));
@@ -180,7 +176,6 @@ fn read(mut root: Table<'_>) -> Config {
         hook,
         looping,
         plan_file,
-        progress_file,
         evaluator,
         places,
     };

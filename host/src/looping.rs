@@ -257,7 +257,7 @@ impl Driver<'_> {
 
     /// The file in which reviews are told.
     fn progress_file(&self) -> Option<PathBuf> {
-        let file = self.pinned.config().progress_file.as_ref()?;
+        let file = self.pinned.config().progress.as_ref()?;
         let folder = self.pinned.configuration().and_then(|path| path.parent().map(Path::to_owned));
         Some(folder.unwrap_or_else(|| self.request.folder.clone()).join(file))
     }

@@ -56,7 +56,7 @@ impl Verifiers {
     }
 
     /// The grants of a plan that their verifiers never use: each is a right for nothing.
-    pub fn unused_grants(&self, plan: &Plan) -> Vec<String> {
+    pub(crate) fn unused_grants(&self, plan: &Plan) -> Vec<String> {
         let mut warnings = BTreeSet::new();
         for check in plan.checks() {
             let known = self.known();

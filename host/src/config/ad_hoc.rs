@@ -51,7 +51,6 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         hook: Hook::default(),
         looping: Loop::default(),
         plan_file: None,
-        progress_file: None,
         evaluator: None,
         places: Places::default(),
     }

@@ -1,5 +1,4 @@
-//! `[plan]`, `[progress]`, `[evaluator]`: where tasks come from, where their reviews are told, and who evaluates the work in
-//! a loop.
+//! `[plan]`, `[evaluator]`: where tasks come from, and who evaluates the work in a loop.
 
 use super::command::{self, Command, Sandbox};
 use super::read::Table;
@@ -12,11 +11,6 @@ const EVALUATOR_TIMEOUT: (Duration, Duration) = (Duration::from_secs(3 * 60), Du
 /// `[plan]`: the file that holds the tasks, relative to gate.toml.
 pub(super) fn plan(table: Table<'_>) -> Option<String> {
     file(table, "the plan of tasks, such as `\"tasks.md\"`")
-}
-
-/// `[progress]`: the file to which reviews are appended, relative to gate.toml.
-pub(super) fn progress(table: Table<'_>) -> Option<String> {
-    file(table, "where reviews are told, such as `\".progress.md\"`")
 }
 
 fn file(mut table: Table<'_>, what: &str) -> Option<String> {

@@ -39,7 +39,7 @@ impl Round {
     }
 
     /// The attempt with this number, of which nothing is compared.
-    pub fn only(attempt: u32, allowed: u32) -> Self {
+    pub(crate) fn only(attempt: u32, allowed: u32) -> Self {
         Self { attempt, allowed, ..Self::default() }
     }
 

@@ -143,6 +143,7 @@ mod tests {
             digest: String::new(),
             status: *status,
             cached: false,
+            established: None,
             reason: (*reason).to_owned(),
         };
         let mut node = Node::new(name, NodeKind::Check, Outcome::Pass);

@@ -125,7 +125,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
 /// What the configuration means, and where it is.
 fn plan(global: &Global, root: &Path) -> Result<(Plan, String), Error> {
     let host = setup::host(global, &Environment::of_process())?;
-    let planned = setup::wait(host.plan(Request::new(root), ()))?;
+    let planned = setup::wait(host.plan(Request::new(root, Environment::of_process()), ()))?;
     Ok((planned.plan, planned.policy.name))
 }
 

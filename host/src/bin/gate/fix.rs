@@ -6,6 +6,7 @@ use crate::run::Watcher;
 use crate::terminal::say;
 use crate::{Exit, person, setup, terminal};
 use gatehost::changes::Selection;
+use gatehost::environment::Environment;
 use gatehost::fix::{self, FileFix};
 use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;

@@ -5,13 +5,14 @@ use crate::args::{Format, Global, List};
 use crate::error::Error;
 use crate::run::announce;
 use gatehost::config::{Config, Member, Rule, Target};
+use gatehost::environment::Environment;
 use gatehost::session::{self, Policy, Request};
 use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::Write;
 
 pub(crate) fn run(global: &Global, command: &List) -> Result<Exit, Error> {
-    let mut request = Request::new(&global.directory);
+    let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
     let (config, policy) = session::configuration(&request)?;
     let mut out = std::io::stdout().lock();

@@ -57,7 +57,7 @@ pub(crate) fn jobs(
         return Ok((vec![Job { task, resume: id }], false));
     }
     let ledger = request.ledger.open(&request.environment)?;
-    let project = Project::of(&request.folder)?;
+    let project = Project::of(&request.folder, &request.environment)?;
     let open = looping::open_tasks(ledger.as_deref(), &project, &planned)?;
     if let Some(ids) = &command.batch {
         let members: Vec<&PlannedTask> = match (ids.as_slice(), resume) {

@@ -11,6 +11,7 @@ use crate::terminal::count;
 use anyhow::Context;
 use gatehost::changes::Selection;
 use gatehost::config::FileSet;
+use gatehost::environment::Environment;
 use gatehost::outcome::{Node, NodeKind, Outcome};
 use gatehost::record::Record;
 use gatehost::session::{Checks, Host, Policy, Request};
@@ -39,7 +40,7 @@ pub(super) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     pub(super) fn new(global: &'a Global, root: &'a Path) -> Result<Self, Error> {
-        let host = setup::host(global, &Request::new(root).environment)?;
+        let host = setup::host(global, &Environment::of_process())?;
         let folder = tempfile::tempdir().context("cannot make a temporary folder").map_err(Error::broken)?;
         Ok(Self { global, root, host, folder, told: Vec::new() })
     }
@@ -62,7 +63,7 @@ impl<'a> Trial<'a> {
     fn record(&self, draft: &Draft, gate: &str, checks: Checks) -> Result<Record, Error> {
         let path = self.folder.path().join("gate.toml");
         fs::write(&path, draft.text(Some(PATIENCE))).context("cannot write a temporary file").map_err(Error::broken)?;
-        let mut request = Request::new(self.root);
+        let mut request = Request::new(self.root, Environment::of_process());
         request.selection = Selection::All;
         request.policy = Policy::File(path);
         request.gate = Some(gate.to_owned());

@@ -143,7 +143,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
 }
 
 fn run(server: &Server<'_>, subject: Subject, cancelled: oneshot::Receiver<()>) -> Result<Record, String> {
-    let mut request = Request::new(&server.global.directory);
+    let mut request = Request::new(&server.global.directory, Environment::of_process());
     request.gate = subject.gate;
     request.selection = match (subject.files, subject.since) {
         (Some(_), Some(_)) => return Err("`files` and `since` exclude each other".to_owned()),
