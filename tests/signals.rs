@@ -8,14 +8,15 @@ pub(crate) fn send(pid: u32, name: &str) {
     assert!(status.success());
 }
 
-/// Resets SIGINT to its default for this process and all that it starts from now on.
+/// Resets SIGINT and SIGHUP to their defaults for this process and all that it starts from now on.
 ///
-/// A shell starts background jobs with SIGINT ignored, and ignored signals are inherited: without this, the tests of
-/// interruptions would fail when the whole suite runs in the background.
+/// A shell starts background jobs with SIGINT ignored, `nohup` does the same with SIGHUP, and ignored signals are inherited:
+/// without this, the tests of interruptions would fail when the whole suite runs in the background.
 #[expect(unsafe_code, reason = "std cannot change signal handlers")]
 pub(crate) fn heed_interrupts() {
-    // SAFETY: the default action replaces no handler of this program's.
+    // SAFETY: the default action replaces no handlers of this program's.
     unsafe {
         libc::signal(libc::SIGINT, libc::SIG_DFL);
+        libc::signal(libc::SIGHUP, libc::SIG_DFL);
     }
 }

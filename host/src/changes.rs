@@ -231,7 +231,7 @@ impl Error {
             | Self::NoCommonAncestor { is_shallow: true, .. }
             | Self::Incomplete { .. } => "fetch the whole history with `git fetch --unshallow`",
             Self::Planted { .. } => "remove that `.git`, or choose the outer repository with `-C`",
-            Self::Ambiguous(_) => "write the whole name, as `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
+            Self::Ambiguous(_) => "use the full name: `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
             Self::LeftOut(_) => "judge what is stored with `--from-ref` or `--staged`, or check it out",
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",

@@ -127,7 +127,7 @@ mod tests {
         }
         assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]), Err(Error::TooLarge));
         let vouched = br#"{"evaluator": {"completed": true, "text": "", "source": "caller"}}"#;
-        assert!(parse(vouched).is_err_and(|error| error.to_string().contains("`source` is for gate to say")));
+        assert!(parse(vouched).is_err_and(|error| error.to_string().contains("`source` is set by `gate`")));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub use hosts::{
 pub use settings::value as settings_value;
 pub use trust::{Trust, trust_of, trusted_line};
 
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::hook::Host;
 use std::fs;
@@ -95,7 +96,7 @@ pub enum Change {
 }
 
 /// Installs a gate. `gate` is the absolute path of the program.
-pub fn install(target: Target, root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
+pub fn install(target: Target, root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
     if !gate.is_absolute() {
         return Err(Error::host(format_args!("expected an absolute path, found `{}`", gate.display())));
     }
@@ -110,14 +111,14 @@ pub fn install(target: Target, root: &Path, gate: &Path) -> Result<Vec<Change>, 
             changes.extend(hosts::notes(host, root).into_iter().map(Change::Note));
             Ok(changes)
         }
-        Target::Git => git::install(root, gate),
+        Target::Git => git::install(root, gate, environment),
         Target::Github => ci::install(root, ci::GITHUB),
         Target::Gitlab => ci::install(root, ci::GITLAB),
     }
 }
 
 /// Takes a gate out again. What others put there stays.
-pub fn uninstall(target: Target, root: &Path) -> Result<Vec<Change>, Error> {
+pub fn uninstall(target: Target, root: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
     match target {
         Target::Host(host) => {
             let path = root.join(settings_file(host));
@@ -129,7 +130,7 @@ pub fn uninstall(target: Target, root: &Path) -> Result<Vec<Change>, Error> {
                 None => remove(&path),
             }
         }
-        Target::Git => git::uninstall(root),
+        Target::Git => git::uninstall(root, environment),
         Target::Github => ci::uninstall(root, ci::GITHUB),
         Target::Gitlab => ci::uninstall(root, ci::GITLAB),
     }

@@ -165,7 +165,7 @@ fn reads(name: &str) -> Reads {
         "evaluator-response" => Reads::EVALUATOR,
         "expected-files" | "files-in-scope" | "tool-calls" => Reads::TOOL_CALLS,
         "patterns" | "review-criteria" | "review-signal" | "review-verdict" => Reads::CLAIM.and(Reads::TOOL_CALLS),
-        "checklist" | "clean-tree" | "command" | "test-report" => Reads::NONE,
+        "case-conflicts" | "checklist" | "clean-tree" | "command" | "test-report" => Reads::NONE,
         _ => Reads::ALL,
     }
 }

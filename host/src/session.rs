@@ -777,8 +777,8 @@ impl Session {
             Some((what, _, all)) => {
                 let gate = &plan.root.name;
                 let all = if reads_any { *all } else { "submissions" };
-                let message = format!("{what} was handed over, and no check of the gate `{gate}` reads {all}");
-                let hint = "name a gate that does, or add such a check; `gate inspect` lists the bundled verifiers";
+                let message = format!("the submission has {what}, but no check of the gate `{gate}` reads {all}");
+                let hint = "use another gate, or add a check that reads it; `gate inspect` lists the bundled verifiers";
                 Err(Error::usage(message).hint(hint.to_owned()))
             }
         }

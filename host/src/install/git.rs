@@ -3,6 +3,7 @@
 //! A missing `gate` makes the script fail, and git then refuses. `--no-verify` skips every hook, so what counts is CI.
 
 use super::{Change, quoted, store};
+use crate::environment::Environment;
 use crate::error::Error;
 use crate::search_path;
 use std::fs;
@@ -18,16 +19,16 @@ const MARK: &str = "# Written by `gate install git`";
 const BEFORE: &str = ".before-gate";
 
 /// The folder of the hooks of the repository that `root` is in.
-pub fn hooks_folder(root: &Path) -> Result<PathBuf, Error> {
-    let said = ask(root, &["rev-parse", "--git-path", "hooks"])?;
+pub fn hooks_folder(root: &Path, environment: &Environment) -> Result<PathBuf, Error> {
+    let said = ask(root, environment, &["rev-parse", "--git-path", "hooks"])?;
     Ok(root.join(said))
 }
 
-fn ask(root: &Path, arguments: &[&str]) -> Result<String, Error> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+fn ask(root: &Path, environment: &Environment, arguments: &[&str]) -> Result<String, Error> {
+    let path = environment.get("PATH").unwrap_or_default();
     let missing = || Error::host("there is no `git` in PATH that is outside the work");
-    let mut git = Command::new(search_path::find_program("git", &path, root).ok_or_else(missing)?);
-    git.arg("-C").arg(root).args(arguments).stdin(Stdio::null()).env("PATH", search_path::outside(&path, root));
+    let mut git = Command::new(search_path::find_program("git", path, root).ok_or_else(missing)?);
+    git.arg("-C").arg(root).args(arguments).stdin(Stdio::null()).env("PATH", search_path::outside(path, root));
     let output = git.output().map_err(|error| Error::host("cannot run `git`").because(error))?;
     if !output.status.success() {
         let said = crate::text::clean_line(&String::from_utf8_lossy(&output.stderr), 300);
@@ -59,17 +60,17 @@ fn is_ours(text: &str) -> bool {
 }
 
 /// Whether our script is there and can be run, with the command that it runs.
-pub fn installed(root: &Path, name: &str) -> Result<Option<String>, Error> {
-    let path = hooks_folder(root)?.join(name);
+pub fn installed(root: &Path, name: &str, environment: &Environment) -> Result<Option<String>, Error> {
+    let path = hooks_folder(root, environment)?.join(name);
     let text = fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let executable = fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
     Ok(Some(text).filter(|text| executable && is_ours(text)))
 }
 
 /// Installs every hook.
-pub(super) fn install(root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
-    let folder = hooks_folder(root)?;
-    refuse_shared(root, &folder)?;
+pub(super) fn install(root: &Path, gate: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+    let folder = hooks_folder(root, environment)?;
+    refuse_shared(root, &folder, environment)?;
     let mut changes = Vec::new();
     for name in HOOKS {
         let path = folder.join(name);
@@ -95,9 +96,9 @@ pub(super) fn install(root: &Path, gate: &Path) -> Result<Vec<Change>, Error> {
 }
 
 /// A folder of hooks outside of the repository serves others too.
-fn refuse_shared(root: &Path, folder: &Path) -> Result<(), Error> {
-    let common = root.join(ask(root, &["rev-parse", "--git-common-dir"])?);
-    let top = PathBuf::from(ask(root, &["rev-parse", "--show-toplevel"])?);
+fn refuse_shared(root: &Path, folder: &Path, environment: &Environment) -> Result<(), Error> {
+    let common = root.join(ask(root, environment, &["rev-parse", "--git-common-dir"])?);
+    let top = PathBuf::from(ask(root, environment, &["rev-parse", "--show-toplevel"])?);
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (folder, common, top) = (real(folder), real(&common), real(&top));
     if folder.starts_with(&common) || folder.starts_with(&top) {
@@ -108,8 +109,8 @@ fn refuse_shared(root: &Path, folder: &Path) -> Result<(), Error> {
 }
 
 /// Removes every hook of ours, and restores what was there before.
-pub(super) fn uninstall(root: &Path) -> Result<Vec<Change>, Error> {
-    let folder = hooks_folder(root)?;
+pub(super) fn uninstall(root: &Path, environment: &Environment) -> Result<Vec<Change>, Error> {
+    let folder = hooks_folder(root, environment)?;
     let mut changes = Vec::new();
     for name in HOOKS {
         let path = folder.join(name);

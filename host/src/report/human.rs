@@ -170,7 +170,7 @@ impl Lines<'_> {
             self.text(2, "needs human review")?;
         }
         for (mark, text) in [
-            (Mark::Replayed, "the models' answers are not of this run: they were recorded before"),
+            (Mark::Replayed, "the answers of models were replayed from a recording"),
             (Mark::AuthorsWord, "a check was skipped or satisfied because the submission says so"),
         ] {
             if record.marks.contains(&mark) {

@@ -136,7 +136,7 @@ impl Contents {
                 changed.push(path.as_str());
             }
         }
-        if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was judged", &changed)) }
+        if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was checked", &changed)) }
     }
 
     /// What was seen of each file, for later runs.

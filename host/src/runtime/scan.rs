@@ -286,7 +286,7 @@ mod tests {
                 ("items", parts.items, MAX_ITEMS, 100),
                 ("expanded items", parts.largest, MAX_EXPANDED_ITEMS, 1_000),
                 ("functions", parts.functions, MAX_FUNCTIONS, 50),
-                ("work", parts.work.micros + adapters, work::MAX_WORK, 15),
+                ("work", parts.work.micros + adapters, work::MAX_WORK, 10),
                 ("work of a function", parts.work.largest, work::MAX_FUNCTION_WORK, 8),
                 ("adapters", adapters, work::MAX_WORK, 1_000),
                 ("spread of locals", parts.work.spread, work::MAX_SPREAD, 30),

@@ -60,7 +60,7 @@ pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
         broken.sort();
         broken.dedup();
         for target in &broken {
-            install::install(*target, &root, &program()?)?;
+            install::install(*target, &root, &program()?, &Environment::of_process())?;
         }
         if !broken.is_empty() {
             lines = examine(global, &root)?;

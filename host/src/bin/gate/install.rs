@@ -16,7 +16,7 @@ pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Error>
     let targets = if command.targets.is_empty() { asked(&root)? } else { command.targets.clone() };
     let gate = program()?;
     for target in &targets {
-        show(global, &root, *target, install::install(*target, &root, &gate)?);
+        show(global, &root, *target, install::install(*target, &root, &gate, &Environment::of_process())?);
     }
     if !targets.is_empty() && !global.quiet {
         if root.join("gate.toml").symlink_metadata().is_err() {
@@ -38,7 +38,7 @@ pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Er
         if all && *target == Target::Git && !target.is_used(&root) {
             continue;
         }
-        show(global, &root, *target, install::uninstall(*target, &root)?);
+        show(global, &root, *target, install::uninstall(*target, &root, &Environment::of_process())?);
     }
     Ok(Exit::Pass)
 }

@@ -61,6 +61,7 @@ fn main() -> ExitCode {
                 let color = terminal::color_of_help(std::env::args_os());
                 let stderr = std::io::IsTerminal::is_terminal(&std::io::stderr());
                 error.print(color == clap::ColorChoice::Always || color == clap::ColorChoice::Auto && stderr);
+                document(&error);
                 return ExitCode::from(Exit::Mistake.code());
             }
             // Help, or a mistake. Where it cannot be written, there is nobody to tell.

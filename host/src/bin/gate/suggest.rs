@@ -17,7 +17,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["verifiers", "plugins"], "`gate inspect` lists the bundled verifiers"),
     (&["create", "generate"], "`gate init` writes a gate.toml; `gate new` starts a verifier"),
     (&["history", "runs"], "`gate log` shows the entries of the ledger"),
-    (&["autofix", "format", "fmt"], "`gate run` shows the repairs that verifiers offer"),
+    (&["autofix", "format", "fmt"], "`gate fix` applies the repairs that verifiers offer"),
 ];
 
 /// Flags of other programs, and what does the same here.

@@ -2,6 +2,7 @@
 
 use super::Line;
 use super::fire::finish;
+use gatehost::environment::Environment;
 use gatehost::hook::sample;
 use gatehost::install::{Target, git};
 use std::fs;
@@ -16,7 +17,7 @@ pub(super) fn lines(root: &Path) -> Vec<Line> {
     let mut lines = Vec::new();
     let again = "`gate install git`, or `gate doctor --fix`";
     for name in git::HOOKS {
-        match git::installed(root, name) {
+        match git::installed(root, name, &Environment::of_process()) {
             Err(error) => return vec![Line::bad("git", error.to_string(), "repair the repository")],
             Ok(None) => {}
             Ok(Some(script)) => lines.push(match fire(name, &script) {

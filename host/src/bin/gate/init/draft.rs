@@ -72,7 +72,7 @@ impl Draft {
     /// The file. While it is tried, tests have less time.
     pub(super) fn text(&self, timeout: Option<&str>) -> String {
         let mut text = String::from(
-            "# What must hold before work passes. `gate plan` shows what this means, `gate schema gate` what it may say.\n",
+            "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n",
         );
         if !self.exclude.is_empty() {
             let _ = write!(text, "\n# No check looks at these.\n{}", excludes(&self.exclude));
