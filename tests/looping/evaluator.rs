@@ -106,7 +106,7 @@ fn the_session_of_the_executor_is_refused() {
 #[test]
 fn the_evaluator_is_told_the_task_and_not_the_claim() {
     let home = Home::new(&gate(
-        "echo \"$prompt\" > /tmp/x 2>/dev/null; echo \"$prompt\" | sed \"s/$nonce/N/g\" | tr \"\\n\" \"~\" | cut -c1-3000; echo; echo \"$nonce PASS\"",
+        "echo \"$prompt\" > /tmp/x 2>/dev/null; echo \"$prompt\" | sed \"s/$nonce/N/g\" | tr \"\\n\" \"~\" | cut -c1-3000 >&2; echo; echo \"$nonce PASS\"",
     ));
     let tape = home.path().join("tape");
     let task = "Add a list. Criteria: it has a 2.";

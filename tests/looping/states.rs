@@ -141,7 +141,7 @@ fn an_executor_that_fails_is_sent_back_whatever_it_left() {
     assert!(
         said.starts_with("Attempt 1 of 3 (execution-failure). PREVIOUS ATTEMPT FAILED: ")
             && said.contains(
-                "\nThe executor ended with exit code 3, so its work was not judged.\nIt printed: «cannot 1»\n"
+                "\nThe executor ended with exit code 3, so its work was not checked.\nIt printed: «cannot 1»\n"
             ),
         "{said}"
     );

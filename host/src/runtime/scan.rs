@@ -287,7 +287,7 @@ mod tests {
                 ("expanded items", parts.largest, MAX_EXPANDED_ITEMS, 1_000),
                 ("functions", parts.functions, MAX_FUNCTIONS, 50),
                 ("work", parts.work.micros + adapters, work::MAX_WORK, 10),
-                ("work of a function", parts.work.largest, work::MAX_FUNCTION_WORK, 8),
+                ("work of a function", parts.work.largest, work::MAX_FUNCTION_WORK, 2),
                 ("adapters", adapters, work::MAX_WORK, 1_000),
                 ("spread of locals", parts.work.spread, work::MAX_SPREAD, 30),
                 ("chains of locals", parts.work.chained, work::MAX_CHAINED, 10),
