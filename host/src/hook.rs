@@ -1,7 +1,7 @@
 //! `gate hook`: what a coding agent's host calls when the agent wants to stop.
 //!
 //! Each host has one small file: what it sends is read into a [`Call`], and what was decided becomes an [`Answer`] in its
-//! dialect. Everything else is common: which host calls ([`detect`]), how often an agent is sent back ([`budget`]), what the
+//! dialect. Everything else is common: which host calls (`detect`), how often an agent is sent back ([`budget`]), what the
 //! child process does ([`job`]) and how it is watched ([`supervise`]).
 //!
 //! Every agent takes a hook that crashes, hangs or is missing for leave to stop. So the run happens in a child process, and

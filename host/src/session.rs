@@ -722,11 +722,11 @@ impl Session {
             }
         }
         // A loop tells of its reviews itself, with what follows from them.
-        if let Some(file) = found.progress_file().filter(|_| self.request.pinned.is_none()) {
-            if let Err(error) = progress::append(&file, plan, &record, reviews) {
-                let message = format!("cannot append to the progress file `{}`: {error}", file.display());
-                emitter.emit(What::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
-            }
+        if let Some(file) = found.progress_file().filter(|_| self.request.pinned.is_none())
+            && let Err(error) = progress::append(&file, plan, &record, reviews)
+        {
+            let message = format!("cannot append to the progress file `{}`: {error}", file.display());
+            emitter.emit(What::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
         }
         emitter.run_ended(record.status);
         Ok(record)

@@ -82,7 +82,12 @@ fn what_failed_before_runs_first() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("an event"))
         .filter(|event| event["event"] == "verification")
         .map(|event| {
-            format!("{} {} {}", event["attempt"], event["check"].as_str().unwrap(), event["outcome"].as_str().unwrap())
+            format!(
+                "{} {} {}",
+                event["attempt"],
+                event["check"].as_str().expect("said"),
+                event["outcome"].as_str().expect("said")
+            )
         })
         .collect();
     // In the second attempt `two` fails again, and so nobody looks at `one`, which is broken by then.

@@ -17,7 +17,7 @@ fn an_unmarked_pass_is_committed_as_it_was_judged() {
     assert_eq!(home.sh("git log -1 --format=%s").trim(), "feat(data): add a list");
     assert!(
         home.sh("git log -1 --format=%B")
-            .contains(&format!("Gate-Run: {}", ran.record()["record"]["run"].as_str().unwrap()))
+            .contains(&format!("Gate-Run: {}", ran.record()["record"]["run"].as_str().expect("a line")))
     );
     assert_eq!(home.sh("git show --no-renames --name-status --format= HEAD"), "D\ta.json\nA\tb.json\n");
     assert_eq!(home.sh("git status --porcelain"), "");

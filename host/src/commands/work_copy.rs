@@ -135,7 +135,7 @@ impl WorkCopy {
             // What is not UTF-8 cannot be named in a finding, and no tool makes such names by itself.
             let Some(name) = name.to_str() else { continue };
             let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
-            let is_new = !self.root.join(&path).symlink_metadata().is_ok();
+            let is_new = self.root.join(&path).symlink_metadata().is_err();
             let is_cache = is_new && (name.starts_with('.') || CACHES.contains(&name));
             match entry.file_type()? {
                 _ if is_cache => {}

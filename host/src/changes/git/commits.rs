@@ -60,7 +60,7 @@ fn names(git: &Git) -> Vec<String> {
     let refs = ["for-each-ref", "--count=500", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"];
     let answer = git.ask(&refs).ok().filter(|answer| answer.status.success());
     let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default();
-    text.lines().take(MOST).map(|name| shown_text(name)).collect()
+    text.lines().take(MOST).map(shown_text).collect()
 }
 
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
