@@ -8,6 +8,7 @@ mod diff;
 mod folder;
 mod git;
 
+#[cfg(all(feature = "commands", target_os = "linux"))]
 pub(crate) use diff::edits;
 
 use crate::cache_store::CacheStore;

@@ -216,7 +216,7 @@ impl Commands {
     }
 
     /// The folders that no command may see.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "commands", target_os = "linux"))]
     fn private(&self) -> Vec<mounts::Private> {
         let folders =
             [(&self.cache, "cache", "GATE_CACHE_DIR"), (&self.state, "state folder", "GATE_STATE_DIR")].into_iter();

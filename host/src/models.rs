@@ -41,6 +41,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Whether a model that is asked over HTTP can be reached, and takes its key. Nothing is asked of it. Blocks.
+#[cfg(feature = "models")]
 pub fn reach(model: &Model, environment: &Environment, within: Duration) -> Result<(), NoAnswer> {
     transport::reach(environment, model, within)
 }

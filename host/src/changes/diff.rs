@@ -35,6 +35,10 @@ pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
 }
 
 /// The edits that make `new` from `old`, by lines.
+#[cfg_attr(
+    not(all(feature = "commands", target_os = "linux")),
+    allow(dead_code, reason = "only commands repair files")
+)]
 pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
     let (before, after) = (lines(old.as_bytes()), lines(new.as_bytes()));
     // Late is not wrong here: there are more edits than there need be.
