@@ -1,7 +1,7 @@
 //! Core modules become components that reach nothing, whatever their language's runtime asks WASI for.
 
 use crate::asking::{Host, Question};
-use gatehost::component::{Bindings, Contract, Error};
+use gatehost::component::{Bindings, ComponentError, Contract};
 use gatehost::plan::Shape;
 use gatehost::runtime::{CONTRACT, ComponentType};
 use gatehost::verdict::Status;
@@ -73,10 +73,10 @@ fn what_is_not_used_is_not_imported() {
 #[test]
 fn a_module_that_is_no_verifier_is_refused() {
     let refused = |text: &str| contract().component(&wat::parse_str(text).expect("a module")).expect_err("refused");
-    assert!(matches!(refused("(module)"), Error::NoVerifier { .. }));
+    assert!(matches!(refused("(module)"), ComponentError::NoVerifier { .. }));
     let wrong = r#"(module (func (export "gatehost:verifier/file-verifier@0.1.0#check")))"#;
-    assert!(matches!(refused(wrong), Error::DoesNotFit(_)));
-    assert!(matches!(contract().component(b"no module"), Err(Error::NotAModule(_))));
+    assert!(matches!(refused(wrong), ComponentError::DoesNotFit(_)));
+    assert!(matches!(contract().component(b"no module"), Err(ComponentError::NotAModule(_))));
 }
 
 #[test]

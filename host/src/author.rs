@@ -38,7 +38,7 @@ impl Mistake {
 impl From<Vec<Mistake>> for crate::error::Error {
     fn from(mistakes: Vec<Mistake>) -> Self {
         let problems = mistakes.into_iter().map(|mistake| (mistake.message, mistake.hint));
-        Self::several(crate::error::Kind::Input, problems)
+        Self::several(crate::error::ErrorCategory::Input, problems)
     }
 }
 

@@ -211,7 +211,7 @@ fn files(workspace: &Workspace, paths: impl Iterator<Item = String>) -> Result<B
             Err(_) => match workspace.read_with_mode(&path, left) {
                 Ok((bytes, executable)) => (if executable { "program" } else { "file" }, bytes),
                 // A folder, such as another repository, has no bytes here.
-                Err(crate::workspace::Error::WrongKind(_)) => continue,
+                Err(crate::workspace::WorkspaceError::WrongKind(_)) => continue,
                 Err(error) => {
                     let what = format!("`{}` cannot be bundled", clean_line(&path, 200));
                     return Err(Error::input(what).because(std::io::Error::other(error.to_string())));

@@ -67,7 +67,7 @@ impl Selection {
 /// Why the changes cannot be told.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ChangesError {
     /// The folder cannot be used.
     #[error("cannot open the folder `{}`: {source}", shown(.path))]
     Folder {
@@ -206,7 +206,7 @@ pub enum Error {
     BadPath(String),
 }
 
-impl Error {
+impl ChangesError {
     /// Whether the machine is at fault, and not the caller: there is no space, or git did not answer in time.
     pub fn is_of_the_machine(&self) -> bool {
         matches!(self, Self::Snapshot(_) | Self::Git { .. })
@@ -281,8 +281,9 @@ impl Changes {
         changes: Vec<Change>,
         base: Option<String>,
         from_git: bool,
-    ) -> Result<Self, Error> {
-        let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+    ) -> Result<Self, ChangesError> {
+        let folder =
+            folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
         Ok(Self { changes, workspace: open(&folder)?, base, from_git, looks: HashMap::new(), snapshot: None })
     }
 
@@ -312,7 +313,7 @@ pub fn collect(
     selection: &Selection,
     needs: Needs,
     environment: &Environment,
-) -> Result<Changes, Error> {
+) -> Result<Changes, ChangesError> {
     collect_with(folder, selection, needs, environment, None)
 }
 
@@ -323,8 +324,8 @@ pub fn collect_with(
     needs: Needs,
     environment: &Environment,
     store: Option<&Arc<CacheStore>>,
-) -> Result<Changes, Error> {
-    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+) -> Result<Changes, ChangesError> {
+    let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
     match git::Repository::find(&folder, environment)? {
         Some(repository) => in_repository(&folder, &repository, selection, needs, store),
         None => in_folder(&folder, selection),
@@ -332,18 +333,18 @@ pub fn collect_with(
 }
 
 /// The root of the repository that `folder`, a real path, is in.
-pub fn repository(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, Error> {
+pub fn repository(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, ChangesError> {
     Ok(git::Repository::find(folder, environment)?.map(|repository| repository.root))
 }
 
 /// The paths of all files below a folder.
-pub fn below(folder: &Path) -> Result<Vec<String>, Error> {
+pub fn below(folder: &Path) -> Result<Vec<String>, ChangesError> {
     Ok(folder::files(folder, "")?.into_iter().map(|change| change.path).collect())
 }
 
 /// The root of the repository that `folder` is in.
-pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, Error> {
-    let real = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>, ChangesError> {
+    let real = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
     repository(&real, environment)
 }
 
@@ -368,16 +369,21 @@ impl Stored {
 
 /// These files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
 /// repository.
-pub fn stored(root: &Path, commit: &str, paths: &BTreeSet<&str>, environment: &Environment) -> Result<Stored, Error> {
-    let missing = || Error::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
+pub fn stored(
+    root: &Path,
+    commit: &str,
+    paths: &BTreeSet<&str>,
+    environment: &Environment,
+) -> Result<Stored, ChangesError> {
+    let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
     let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.stored(commit, paths)?;
     Ok(Stored { snapshot, commit })
 }
 
 /// All files of a commit.
-pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<Stored, Error> {
-    let missing = || Error::NoRepository { path: root.to_owned(), asked: "`red_green`" };
+pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<Stored, ChangesError> {
+    let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "`red_green`" };
     let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.checkout(commit)?;
     Ok(Stored { snapshot, commit })
@@ -385,8 +391,8 @@ pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<
 
 /// The commit that a selection is relative to, where `folder` is in a repository that has one; the last one where the selection
 /// compares nothing.
-pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> Result<Option<String>, Error> {
-    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
+pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> Result<Option<String>, ChangesError> {
+    let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
     match git::Repository::find(&folder, environment)? {
         Some(repository) => repository.base(selection),
         None => Ok(None),
@@ -409,15 +415,15 @@ pub fn same_files(
     selection: &Selection,
     paths: &BTreeSet<String>,
     environment: &Environment,
-) -> Result<Option<SameFiles>, Error> {
-    let missing = || Error::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
+) -> Result<Option<SameFiles>, ChangesError> {
+    let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "a trusted configuration" };
     git::Repository::find(root, environment)?.ok_or_else(missing)?.same_files(selection, paths)
 }
 
 /// A copy of the work that `folder` is in, at this commit, to be changed without changing the work.
-pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Result<git::Copy, Error> {
-    let folder = folder.canonicalize().map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
-    let missing = || Error::NoRepository { path: folder.clone(), asked: "a copy of the work" };
+pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Result<git::Copy, ChangesError> {
+    let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
+    let missing = || ChangesError::NoRepository { path: folder.clone(), asked: "a copy of the work" };
     let repository = git::Repository::find(&folder, environment)?.ok_or_else(missing)?;
     let work = open(&repository.root)?;
     repository.copy(base, &work)
@@ -437,32 +443,32 @@ fn around(inner: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Refuses a repository around files that another one has in its last commit. Git never makes one: whoever did chose what
 /// they are compared with.
-fn refuse_planted(inner: &Path, environment: &Environment) -> Result<(), Error> {
+fn refuse_planted(inner: &Path, environment: &Environment) -> Result<(), ChangesError> {
     for outer in around(inner) {
         if git::Repository::at(&outer, environment).has_folder(inner)? {
-            return Err(Error::Planted { inner: inner.to_owned(), outer });
+            return Err(ChangesError::Planted { inner: inner.to_owned(), outer });
         }
     }
     Ok(())
 }
 
-fn open(root: &Path) -> Result<Arc<Workspace>, Error> {
-    Workspace::open(root).map(Arc::new).map_err(|source| Error::Folder { path: root.to_owned(), source })
+fn open(root: &Path) -> Result<Arc<Workspace>, ChangesError> {
+    Workspace::open(root).map(Arc::new).map_err(|source| ChangesError::Folder { path: root.to_owned(), source })
 }
 
-fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, Error> {
+fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, ChangesError> {
     let workspace = open(folder)?;
     let changes = match selection {
         Selection::Changed | Selection::All => folder::files(folder, "")?,
         Selection::Files(paths) => {
             named(folder, folder, &workspace, paths, &|inside: &str| folder::files(folder, inside))?
         }
-        Selection::Staged => return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
+        Selection::Staged => return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "`--staged`" }),
         Selection::Since(_) | Selection::Base(_) => {
-            return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--since`" });
+            return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "`--since`" });
         }
         Selection::Between { .. } => {
-            return Err(Error::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
+            return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }
     };
     let mut looks = HashMap::new();
@@ -476,7 +482,7 @@ fn in_repository(
     selection: &Selection,
     needs: Needs,
     store: Option<&Arc<CacheStore>>,
-) -> Result<Changes, Error> {
+) -> Result<Changes, ChangesError> {
     let root = &repository.root;
     refuse_planted(root, &repository.environment)?;
     let mut workspace = open(root)?;
@@ -515,12 +521,12 @@ fn named(
     root: &Path,
     workspace: &Workspace,
     paths: &[PathBuf],
-    below: &dyn Fn(&str) -> Result<Vec<Change>, Error>,
-) -> Result<Vec<Change>, Error> {
+    below: &dyn Fn(&str) -> Result<Vec<Change>, ChangesError>,
+) -> Result<Vec<Change>, ChangesError> {
     let mut changes = Vec::new();
     for path in paths {
-        let outside = || Error::Outside { path: path.clone(), root: root.to_owned() };
-        let not_found = |error: std::io::Error| Error::Unreadable { path: shown(path), why: error.to_string() };
+        let outside = || ChangesError::Outside { path: path.clone(), root: root.to_owned() };
+        let not_found = |error: std::io::Error| ChangesError::Unreadable { path: shown(path), why: error.to_string() };
         let joined = folder.join(path);
         // Only the folder is made real: the last part may be a link, and who judges it says what becomes of one.
         let absolute = match (joined.parent(), joined.file_name()) {
@@ -528,8 +534,11 @@ fn named(
             _ => joined.canonicalize().map_err(not_found)?,
         };
         let inside = absolute.strip_prefix(root).map_err(|_| outside())?;
-        let inside = inside.to_str().ok_or_else(|| Error::BadPath(shown(inside)))?;
-        let unreadable = |why: workspace::Error| Error::Unreadable { path: shown_text(inside), why: why.to_string() };
+        let inside = inside.to_str().ok_or_else(|| ChangesError::BadPath(shown(inside)))?;
+        let unreadable = |why: workspace::WorkspaceError| ChangesError::Unreadable {
+            path: shown_text(inside),
+            why: why.to_string(),
+        };
         match workspace.stat(inside).map_err(unreadable)?.kind {
             Kind::Directory => changes.extend(below(inside)?),
             Kind::File | Kind::Link | Kind::Other => changes.push(whole_file(inside.to_owned(), ChangeState::Unstaged)),

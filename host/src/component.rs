@@ -20,7 +20,7 @@ const PREVIEW_1: &str = "wasi_snapshot_preview1";
 /// Why there are no bindings, or no component.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ComponentError {
     /// The WIT files cannot be read.
     #[error("cannot read the contract: {0}")]
     Contract(String),
@@ -59,19 +59,19 @@ pub struct Contract {
 
 impl Contract {
     /// The contract of this host.
-    pub fn of_this_host() -> Result<Self, Error> {
+    pub fn of_this_host() -> Result<Self, ComponentError> {
         let mut sources = SourceMap::new();
         for (name, text) in WIT {
             sources.push_str(name, *text);
         }
-        let group = sources.parse().map_err(|(_, error)| Error::Contract(error.to_string()))?;
+        let group = sources.parse().map_err(|(_, error)| ComponentError::Contract(error.to_string()))?;
         let mut resolve = Resolve::default();
-        let package = resolve.push_group(group).map_err(|error| Error::Contract(error.to_string()))?;
+        let package = resolve.push_group(group).map_err(|error| ComponentError::Contract(error.to_string()))?;
         Ok(Self::new(resolve, package))
     }
 
     /// The contract that the files of this folder state.
-    pub fn read(folder: &Path) -> Result<Self, Error> {
+    pub fn read(folder: &Path) -> Result<Self, ComponentError> {
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(folder).map_err(unreadable)?;
         Ok(Self::new(resolve, package))
@@ -83,7 +83,7 @@ impl Contract {
     }
 
     /// A verifier of this shape that imports whatever it likes: what it does not use is left out of the component.
-    fn world(&self, shape: Shape) -> Result<(Resolve, WorldId), Error> {
+    fn world(&self, shape: Shape) -> Result<(Resolve, WorldId), ComponentError> {
         let (imports, export) = match shape {
             Shape::File => (&["log"][..], "file-verifier"),
             Shape::Submission => (&["log", "workspace", "commands", "models"][..], "submission-verifier"),
@@ -96,7 +96,7 @@ impl Contract {
         &self,
         package: &str,
         items: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> Result<(Resolve, WorldId), Error> {
+    ) -> Result<(Resolve, WorldId), ComponentError> {
         let items: String =
             items.map(|(way, name)| format!("{way} gatehost:verifier/{name}@{};\n", self.version)).collect();
         let mut resolve = self.resolve.clone();
@@ -107,7 +107,7 @@ impl Contract {
     }
 
     /// The bindings of a verifier of this shape: the files, each with its path.
-    pub fn bindings(&self, language: Bindings, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    pub fn bindings(&self, language: Bindings, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, ComponentError> {
         let (mut resolve, world) = self.world(shape)?;
         let mut generator: Box<dyn WorldGenerator> = match language {
             Bindings::C => wit_bindgen_c::Opts::default().build(),
@@ -122,10 +122,10 @@ impl Contract {
     ///
     /// Where the module wants WASI preview 1, it gets a stand-in that reaches nothing: the component imports nothing
     /// but what it uses of the contract.
-    pub fn component(&self, module: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn component(&self, module: &[u8]) -> Result<Vec<u8>, ComponentError> {
         let names = Names::read(module)?;
         let (resolve, world) =
-            self.world(names.shape.ok_or_else(|| Error::NoVerifier { version: self.version.clone() })?)?;
+            self.world(names.shape.ok_or_else(|| ComponentError::NoVerifier { version: self.version.clone() })?)?;
         let mut module = module.to_vec();
         if !names.describes_itself {
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;
@@ -137,21 +137,21 @@ impl Contract {
         encoder.encode().map_err(misfit)
     }
 
-    fn null_adapter(&self) -> Result<Vec<u8>, Error> {
+    fn null_adapter(&self) -> Result<Vec<u8>, ComponentError> {
         let (resolve, world) = self.world_of("adapter", [("import", "log")].into_iter())?;
         let text = NULL_ADAPTER.replace("VERSION", &self.version);
-        let mut adapter = wat::parse_str(text).map_err(|error| Error::DoesNotFit(error.to_string()))?;
+        let mut adapter = wat::parse_str(text).map_err(|error| ComponentError::DoesNotFit(error.to_string()))?;
         embed_component_metadata(&mut adapter, &resolve, world, StringEncoding::UTF8).map_err(misfit)?;
         Ok(adapter)
     }
 }
 
-fn unreadable(error: anyhow::Error) -> Error {
-    Error::Contract(format!("{error:#}"))
+fn unreadable(error: anyhow::Error) -> ComponentError {
+    ComponentError::Contract(format!("{error:#}"))
 }
 
-fn misfit(error: anyhow::Error) -> Error {
-    Error::DoesNotFit(format!("{error:#}"))
+fn misfit(error: anyhow::Error) -> ComponentError {
+    ComponentError::DoesNotFit(format!("{error:#}"))
 }
 
 /// What the names in a core module tell.
@@ -164,7 +164,7 @@ struct Names {
 }
 
 impl Names {
-    fn read(module: &[u8]) -> Result<Self, Error> {
+    fn read(module: &[u8]) -> Result<Self, ComponentError> {
         let mut names = Self::default();
         for payload in Parser::new(0).parse_all(module) {
             match payload? {

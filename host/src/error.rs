@@ -59,7 +59,7 @@ pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorCategory {
     /// How the program or the library was called.
     Usage,
     /// A configuration.
@@ -72,7 +72,7 @@ pub enum Kind {
     Host,
 }
 
-impl Kind {
+impl ErrorCategory {
     /// The exit code that follows.
     pub fn exit(self) -> Exit {
         match self {
@@ -84,7 +84,7 @@ impl Kind {
 
 /// One thing that is wrong.
 #[derive(Debug)]
-struct Problem {
+struct Message {
     message: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
     hint: Option<String>,
@@ -93,50 +93,50 @@ struct Problem {
 /// An error for a caller; several where several things must be changed.
 #[derive(Debug)]
 pub struct Error {
-    kind: Kind,
-    problems: Vec<Problem>,
+    kind: ErrorCategory,
+    problems: Vec<Message>,
 }
 
 impl Error {
     /// An error of this kind.
-    pub fn new(kind: Kind, message: impl fmt::Display) -> Self {
-        Self { kind, problems: vec![Problem { message: message.to_string(), source: None, hint: None }] }
+    pub fn new(kind: ErrorCategory, message: impl fmt::Display) -> Self {
+        Self { kind, problems: vec![Message { message: message.to_string(), source: None, hint: None }] }
     }
 
     /// The caller must call differently.
     pub fn usage(message: impl fmt::Display) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(ErrorCategory::Usage, message)
     }
 
     /// What was handed over must be changed.
     pub fn input(message: impl fmt::Display) -> Self {
-        Self::new(Kind::Input, message)
+        Self::new(ErrorCategory::Input, message)
     }
 
     /// The machine could not do it.
     pub fn host(message: impl fmt::Display) -> Self {
-        Self::new(Kind::Host, message)
+        Self::new(ErrorCategory::Host, message)
     }
 
     /// Nothing that could be told to anybody: whoever would read it has gone.
     pub fn untold() -> Self {
-        Self { kind: Kind::Host, problems: Vec::new() }
+        Self { kind: ErrorCategory::Host, problems: Vec::new() }
     }
 
     /// The configuration must be changed. `file` is its name in messages.
     pub fn configuration(file: &str, problems: &Problems) -> Self {
         let problem = |problem: &crate::config::Problem| {
             let place = if problem.position.is_some() { format!("{file}:") } else { format!("{file}: ") };
-            Problem { message: format!("{place}{problem}"), source: None, hint: problem.hint.clone() }
+            Message { message: format!("{place}{problem}"), source: None, hint: problem.hint.clone() }
         };
-        Self { kind: Kind::Configuration, problems: problems.iter().map(problem).collect() }
+        Self { kind: ErrorCategory::Configuration, problems: problems.iter().map(problem).collect() }
     }
 
     /// Adds what caused it. If the machine did, it is the machine's error.
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let source = source.into();
         if is_of_the_machine(&*source) {
-            self.kind = Kind::Host;
+            self.kind = ErrorCategory::Host;
         }
         if let Some(last) = self.problems.last_mut() {
             last.source = Some(source);
@@ -163,13 +163,13 @@ impl Error {
     }
 
     /// Several errors of one kind: each a message and what to do about it.
-    pub fn several(kind: Kind, problems: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
-        let problem = |(message, hint)| Problem { message, source: None, hint };
+    pub fn several(kind: ErrorCategory, problems: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
+        let problem = |(message, hint)| Message { message, source: None, hint };
         Self { kind, problems: problems.into_iter().map(problem).collect() }
     }
 
     /// What kind of error it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorCategory {
         self.kind
     }
 
@@ -228,16 +228,20 @@ impl StdError for Cause {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         let kind = match failure.kind {
-            ErrorKind::HostFailed => Kind::Host,
-            _ => Kind::Component,
+            ErrorKind::HostFailed => ErrorCategory::Host,
+            _ => ErrorCategory::Component,
         };
         Self::new(kind, format_args!("{} ({})", failure.message, failure.kind)).hint(failure.hint)
     }
 }
 
-impl From<changes::Error> for Error {
-    fn from(error: changes::Error) -> Self {
-        let kind = if error.is_of_the_machine() || is_of_the_machine(&error) { Kind::Host } else { Kind::Input };
+impl From<changes::ChangesError> for Error {
+    fn from(error: changes::ChangesError) -> Self {
+        let kind = if error.is_of_the_machine() || is_of_the_machine(&error) {
+            ErrorCategory::Host
+        } else {
+            ErrorCategory::Input
+        };
         let hint = error.hint();
         let source = StdError::source(&error).map(ToString::to_string);
         let made = Self::new(kind, &error).hint(hint);
@@ -266,11 +270,11 @@ mod tests {
     #[test]
     fn only_the_machine_takes_the_blame_from_the_caller() {
         for (kind, exit) in [
-            (Kind::Usage, Exit::Mistake),
-            (Kind::Configuration, Exit::Mistake),
-            (Kind::Input, Exit::Mistake),
-            (Kind::Component, Exit::Mistake),
-            (Kind::Host, Exit::NoVerdict),
+            (ErrorCategory::Usage, Exit::Mistake),
+            (ErrorCategory::Configuration, Exit::Mistake),
+            (ErrorCategory::Input, Exit::Mistake),
+            (ErrorCategory::Component, Exit::Mistake),
+            (ErrorCategory::Host, Exit::NoVerdict),
         ] {
             assert_eq!(Error::new(kind, "x").exit(), exit, "{kind:?}");
         }
@@ -291,7 +295,7 @@ mod tests {
         for kind in [libc::EIO, libc::EMFILE, libc::ENFILE, libc::EDQUOT, libc::ENOMEM] {
             assert!(is_of_the_machine(&std::io::Error::from_raw_os_error(kind)), "{kind}");
         }
-        let folder = |source| changes::Error::Folder { path: "x".into(), source };
+        let folder = |source| changes::ChangesError::Folder { path: "x".into(), source };
         assert_eq!(Error::from(folder(full())).exit(), Exit::NoVerdict);
         assert_eq!(Error::from(folder(missing())).exit(), Exit::Mistake);
     }

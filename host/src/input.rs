@@ -14,7 +14,7 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// Why a document is not a submission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum InputError {
     /// It says nothing.
     #[error("the document is empty; expected a submission in JSON or YAML")]
     Empty,
@@ -48,14 +48,14 @@ pub enum Error {
 }
 
 /// Reads a document. One whose first character is `{` is JSON, any other is YAML.
-pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
+pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
     if bytes.len() > MAX_BYTES {
-        return Err(Error::TooLarge);
+        return Err(InputError::TooLarge);
     }
-    let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
+    let text = str::from_utf8(bytes).map_err(|error| InputError::NotUtf8(error.valid_up_to()))?;
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let submission: Submission = match text.trim_start().chars().next() {
-        None => Err(Error::Empty),
+        None => Err(InputError::Empty),
         Some('{') => serde_json::from_str(text).map_err(|error| {
             let (line, column) = (error.line() as u64, error.column() as u64);
             let suffix = format!(" at line {line} column {column}");
@@ -74,7 +74,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, Error> {
 }
 
 /// Every path at which something is said to have changed, or to have been found, is one in the workspace.
-fn inside(submission: &Submission) -> Result<(), Error> {
+fn inside(submission: &Submission) -> Result<(), InputError> {
     let changes = submission.changes.iter().enumerate().flat_map(|(index, change)| {
         let path = (format!("changes[{index}].path"), &change.path);
         let old = change.old_path.as_ref().map(|old| (format!("changes[{index}].old_path"), old));
@@ -85,13 +85,13 @@ fn inside(submission: &Submission) -> Result<(), Error> {
         Some((format!("prior_findings[{index}].finding.place.path"), &place.path))
     });
     match changes.chain(findings).find(|(_, path)| !workspace::is_inside(path)) {
-        Some((place, path)) => Err(Error::Outside { place, path: clean_line(path, 200) }),
+        Some((place, path)) => Err(InputError::Outside { place, path: clean_line(path, 200) }),
         None => Ok(()),
     }
 }
 
-fn invalid(line: u64, column: u64, message: &str) -> Error {
-    Error::Invalid { line: line.max(1), column: column.max(1), message: clean_line(message, 500) }
+fn invalid(line: u64, column: u64, message: &str) -> InputError {
+    InputError::Invalid { line: line.max(1), column: column.max(1), message: clean_line(message, 500) }
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
             let error = parse(document).expect_err("refused").to_string();
             assert!(error.starts_with(expected), "{error}");
         }
-        assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]), Err(Error::TooLarge));
+        assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]), Err(InputError::TooLarge));
         let vouched = br#"{"evaluator": {"completed": true, "text": "", "source": "caller"}}"#;
         assert!(parse(vouched).is_err_and(|error| error.to_string().contains("`source` is set by `gate`")));
     }
@@ -150,7 +150,7 @@ mod tests {
                 (changed("b", path), "changes[1].old_path"),
                 (found(path), "prior_findings[0].finding.place.path"),
             ] {
-                let expected = Error::Outside { place: place.to_owned(), path: path.to_owned() };
+                let expected = InputError::Outside { place: place.to_owned(), path: path.to_owned() };
                 assert_eq!(parse(document.as_bytes()), Err(expected));
             }
         }

@@ -40,7 +40,7 @@ pub struct Workspace {
 /// Why something could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum WorkspaceError {
     /// Nothing is there.
     #[error("not found")]
     NotFound,
@@ -72,7 +72,7 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-impl From<Errno> for Error {
+impl From<Errno> for WorkspaceError {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::NOENT | Errno::NOTDIR => Self::NotFound,
@@ -132,59 +132,59 @@ impl Workspace {
     }
 
     /// Reads a file whole, if it has at most `max` bytes.
-    pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, Error> {
+    pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, WorkspaceError> {
         self.read_with_mode(path, max).map(|(bytes, _)| bytes)
     }
 
     /// Reads a file whole, if it has at most `max` bytes; and whether its owner may execute it.
-    pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), Error> {
+    pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), WorkspaceError> {
         self.read_sighted(path, max).map(|(bytes, sight)| (bytes, sight.executable))
     }
 
     /// Read a file whole, if it has at most `max` bytes; and what it looked like before.
-    pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, Sight), Error> {
+    pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, Sight), WorkspaceError> {
         let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
-        let sight = Sight::of(&stat).ok_or(Error::WrongKind(Kind::Other))?;
+        let sight = Sight::of(&stat).ok_or(WorkspaceError::WrongKind(Kind::Other))?;
         let size = sight.mark.size();
         if size > max {
-            return Err(Error::TooLarge(size));
+            return Err(WorkspaceError::TooLarge(size));
         }
         // One byte more than there should be, to see a file that grows.
-        let expected = usize::try_from(size).map_err(|_| Error::TooLarge(size))?;
-        let mut bytes = vec![0; expected.checked_add(1).ok_or(Error::TooLarge(size))?];
+        let expected = usize::try_from(size).map_err(|_| WorkspaceError::TooLarge(size))?;
+        let mut bytes = vec![0; expected.checked_add(1).ok_or(WorkspaceError::TooLarge(size))?];
         let mut length = 0;
         while length < expected {
             match file.read(&mut bytes[length..]) {
-                Ok(0) => return Err(Error::Changed),
+                Ok(0) => return Err(WorkspaceError::Changed),
                 Ok(count) => length += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
         if length > expected {
-            return Err(Error::Changed);
+            return Err(WorkspaceError::Changed);
         }
         bytes.truncate(length);
         Ok((bytes, sight))
     }
 
     /// Whether the owner of a file may execute it.
-    pub fn is_executable(&self, path: &str) -> Result<bool, Error> {
+    pub fn is_executable(&self, path: &str) -> Result<bool, WorkspaceError> {
         Ok(self.open_file(path)?.0.metadata()?.mode() & 0o100 != 0)
     }
 
     /// Reads at most `length` bytes from `offset`.
-    pub fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
+    pub fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, WorkspaceError> {
         let (mut file, size) = self.open_file(path)?;
         let length = u64::from(length).min(size.saturating_sub(offset));
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
         file.seek(SeekFrom::Start(offset))?;
         file.take(length).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 == length { Ok(bytes) } else { Err(Error::Changed) }
+        if bytes.len() as u64 == length { Ok(bytes) } else { Err(WorkspaceError::Changed) }
     }
 
     /// Says what is at a path.
-    pub fn stat(&self, path: &str) -> Result<Entry, Error> {
+    pub fn stat(&self, path: &str) -> Result<Entry, WorkspaceError> {
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
             return Ok(Entry { path: String::new(), kind: Kind::Directory, size: 0 });
@@ -197,7 +197,7 @@ impl Workspace {
     }
 
     /// Lists a directory, from the entry after `after`.
-    pub fn list(&self, path: &str, after: Option<&str>) -> Result<Page, Error> {
+    pub fn list(&self, path: &str, after: Option<&str>) -> Result<Page, WorkspaceError> {
         let parts = parts(path)?;
         let folder = self.open_folder(&parts)?;
         let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
@@ -210,7 +210,7 @@ impl Workspace {
                 Err(_) => unnamable += 1,
             }
             if names.len() > MAX_ENTRIES {
-                return Err(Error::TooManyEntries);
+                return Err(WorkspaceError::TooManyEntries);
             }
         }
         names.sort_unstable();
@@ -229,8 +229,8 @@ impl Workspace {
         Ok(Page { entries, next, unnamable })
     }
 
-    fn open_regular_parts<P: Arg + Copy>(&self, path: P, parts: &[P]) -> Result<(File, Stat), Error> {
-        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+    fn open_regular_parts<P: Arg + Copy>(&self, path: P, parts: &[P]) -> Result<(File, Stat), WorkspaceError> {
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
         // Non-blocking, because until `fstat` it may be a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match self.open_below(path, flags) {
@@ -243,18 +243,18 @@ impl Workspace {
         let stat = rustix::fs::fstat(&file)?;
         match kind(&stat) {
             Kind::File => Ok((File::from(file), stat)),
-            other => Err(Error::WrongKind(other)),
+            other => Err(WorkspaceError::WrongKind(other)),
         }
     }
 
-    fn open_file(&self, path: &str) -> Result<(File, u64), Error> {
+    fn open_file(&self, path: &str) -> Result<(File, u64), WorkspaceError> {
         let (file, stat) = self.open_regular_parts(path, &parts(path)?)?;
         Ok((file, entry(String::new(), &stat).size))
     }
 
     /// Opens a directory whose path was made of names that were listed; the root for an empty path. A name that cannot
     /// be judged can still be looked into.
-    pub(crate) fn open_listed_folder(&self, path: &[u8]) -> Result<OwnedFd, Error> {
+    pub(crate) fn open_listed_folder(&self, path: &[u8]) -> Result<OwnedFd, WorkspaceError> {
         if path.is_empty() {
             return Ok(rustix::fs::openat(&self.root, ".", FOLDER, Mode::empty())?);
         }
@@ -262,37 +262,37 @@ impl Workspace {
             return opened;
         }
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
-        self.open_parts(&parts)?.ok_or(Error::NotFound)
+        self.open_parts(&parts)?.ok_or(WorkspaceError::NotFound)
     }
 
     /// Opens a regular file whose path was made of names that were listed, with what the system says of it.
-    pub(crate) fn open_listed_file(&self, path: &[u8]) -> Result<(File, Stat), Error> {
+    pub(crate) fn open_listed_file(&self, path: &[u8]) -> Result<(File, Stat), WorkspaceError> {
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
         self.open_regular_parts(path, &parts)
     }
 
     /// What a link says whose path was made of names that were listed.
-    pub(crate) fn read_listed_link(&self, path: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_listed_link(&self, path: &[u8]) -> Result<Vec<u8>, WorkspaceError> {
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
-        let (name, folders) = parts.split_last().ok_or(Error::NotFound)?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::NotFound)?;
         let folder = self.open_parts(folders)?;
         let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
         Ok(rustix::fs::readlinkat(folder, *name, Vec::new())?.into_bytes())
     }
 
     /// What the system says of a regular file.
-    fn stat_file(&self, path: &str) -> Result<Stat, Error> {
+    fn stat_file(&self, path: &str) -> Result<Stat, WorkspaceError> {
         let stat = self.stat_raw(path)?;
         match kind(&stat) {
             Kind::File => Ok(stat),
-            other => Err(Error::WrongKind(other)),
+            other => Err(WorkspaceError::WrongKind(other)),
         }
     }
 
     /// What the system says of a path, the last part of which may be a link.
-    pub(crate) fn stat_raw(&self, path: &str) -> Result<Stat, Error> {
+    pub(crate) fn stat_raw(&self, path: &str) -> Result<Stat, WorkspaceError> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
         let stat = match self.open_folder(folders)? {
             None => rustix::fs::statat(&self.root, *name, AtFlags::SYMLINK_NOFOLLOW),
             Some(folder) => rustix::fs::statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW),
@@ -302,7 +302,7 @@ impl Workspace {
 
     /// Opens what is at a path in one step, where the system can refuse links on the way; `None` where it cannot.
     #[cfg(target_os = "linux")]
-    fn open_below<P: Arg>(&self, path: P, flags: OFlags) -> Option<Result<OwnedFd, Error>> {
+    fn open_below<P: Arg>(&self, path: P, flags: OFlags) -> Option<Result<OwnedFd, WorkspaceError>> {
         use rustix::fs::ResolveFlags;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve) {
@@ -316,12 +316,12 @@ impl Workspace {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_below<P: Arg>(&self, _: P, _: OFlags) -> Option<Result<OwnedFd, Error>> {
+    fn open_below<P: Arg>(&self, _: P, _: OFlags) -> Option<Result<OwnedFd, WorkspaceError>> {
         None
     }
 
     /// `None` for the root itself, which is open already.
-    fn open_folder(&self, parts: &[&str]) -> Result<Option<OwnedFd>, Error> {
+    fn open_folder(&self, parts: &[&str]) -> Result<Option<OwnedFd>, WorkspaceError> {
         if !parts.is_empty()
             && let Some(opened) = self.open_below(parts.join("/"), FOLDER)
         {
@@ -331,7 +331,7 @@ impl Workspace {
     }
 
     /// The same, part by part.
-    fn open_parts<P: Arg + Copy>(&self, parts: &[P]) -> Result<Option<OwnedFd>, Error> {
+    fn open_parts<P: Arg + Copy>(&self, parts: &[P]) -> Result<Option<OwnedFd>, WorkspaceError> {
         let mut folder: Option<OwnedFd> = None;
         for part in parts {
             let from = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
@@ -342,7 +342,7 @@ impl Workspace {
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
             };
             folder = match opened {
-                Err(Errno::NOTDIR) if is_link() => return Err(Error::WrongKind(Kind::Link)),
+                Err(Errno::NOTDIR) if is_link() => return Err(WorkspaceError::WrongKind(Kind::Link)),
                 opened => Some(opened?),
             };
         }
@@ -371,20 +371,20 @@ pub fn is_inside(path: &str) -> bool {
     parts(path).is_ok_and(|parts| !parts.is_empty())
 }
 
-fn parts(path: &str) -> Result<Vec<&str>, Error> {
+fn parts(path: &str) -> Result<Vec<&str>, WorkspaceError> {
     if path.is_empty() {
         return Ok(Vec::new());
     }
     // First: who asks may be a guest, and a list of the parts takes more than the path.
     if path.len() > MAX_PATH_BYTES {
-        return Err(Error::BadPath);
+        return Err(WorkspaceError::BadPath);
     }
     let parts: Vec<&str> = path.split('/').collect();
     // Some file systems do not tell cases apart.
     let good = |part: &&str| {
         !matches!(*part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git") && !part.contains(['\\', '\0'])
     };
-    if parts.iter().all(good) { Ok(parts) } else { Err(Error::BadPath) }
+    if parts.iter().all(good) { Ok(parts) } else { Err(WorkspaceError::BadPath) }
 }
 
 #[cfg(test)]
@@ -414,8 +414,8 @@ mod tests {
         assert_eq!(workspace.read_range("src/a.txt", 1, 3).expect("readable"), b"ell");
         assert_eq!(workspace.read_range("src/a.txt", 3, 99).expect("readable"), b"lo");
         assert_eq!(workspace.read_range("src/a.txt", 99, 1).expect("readable"), b"");
-        assert!(matches!(workspace.read("src/a.txt", 4), Err(Error::TooLarge(5))));
-        assert!(matches!(workspace.read("src/b.txt", 4), Err(Error::NotFound)));
+        assert!(matches!(workspace.read("src/a.txt", 4), Err(WorkspaceError::TooLarge(5))));
+        assert!(matches!(workspace.read("src/b.txt", 4), Err(WorkspaceError::NotFound)));
     }
 
     #[test]
@@ -435,27 +435,27 @@ mod tests {
             ".git/config",
             "sub/.GIT/config",
         ] {
-            assert!(matches!(workspace.read(path, 99), Err(Error::BadPath)), "{path:?}");
-            assert!(matches!(workspace.list(path, None), Err(Error::BadPath)), "{path:?}");
+            assert!(matches!(workspace.read(path, 99), Err(WorkspaceError::BadPath)), "{path:?}");
+            assert!(matches!(workspace.list(path, None), Err(WorkspaceError::BadPath)), "{path:?}");
         }
         let long = "a/".repeat(3_000) + "a";
-        assert!(matches!(workspace.read(&long, 99), Err(Error::BadPath)));
+        assert!(matches!(workspace.read(&long, 99), Err(WorkspaceError::BadPath)));
     }
 
     #[test]
     fn links_and_special_files_are_not_opened() {
         let (_folder, workspace) = work();
         for path in ["etc", "loop", "again"] {
-            assert!(matches!(workspace.read(path, 99), Err(Error::WrongKind(Kind::Link))), "{path}");
+            assert!(matches!(workspace.read(path, 99), Err(WorkspaceError::WrongKind(Kind::Link))), "{path}");
             assert_eq!(workspace.stat(path).expect("there").kind, Kind::Link, "{path}");
         }
         for path in ["etc/passwd", "again/a.txt", "loop/x"] {
-            assert!(matches!(workspace.read(path, 1 << 20), Err(Error::WrongKind(Kind::Link))), "{path}");
-            assert!(matches!(workspace.stat(path), Err(Error::WrongKind(Kind::Link))), "{path}");
+            assert!(matches!(workspace.read(path, 1 << 20), Err(WorkspaceError::WrongKind(Kind::Link))), "{path}");
+            assert!(matches!(workspace.stat(path), Err(WorkspaceError::WrongKind(Kind::Link))), "{path}");
         }
-        assert!(matches!(workspace.read("pipe", 99), Err(Error::WrongKind(Kind::Other))));
-        assert!(matches!(workspace.read("src", 99), Err(Error::WrongKind(Kind::Directory))));
-        assert!(matches!(workspace.read("", 99), Err(Error::WrongKind(Kind::Directory))));
+        assert!(matches!(workspace.read("pipe", 99), Err(WorkspaceError::WrongKind(Kind::Other))));
+        assert!(matches!(workspace.read("src", 99), Err(WorkspaceError::WrongKind(Kind::Directory))));
+        assert!(matches!(workspace.read("", 99), Err(WorkspaceError::WrongKind(Kind::Directory))));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The files of a folder that is not in a repository, or that is one of its own.
 
-use super::{Error, shown, shown_text, whole_file};
+use super::{ChangesError, shown, shown_text, whole_file};
 use crate::submission::{Change, ChangeState};
 use std::path::Path;
 
 /// Every file below `folder`, whatever an ignore file says: nobody sees when one is planted. Paths begin at `root`.
-pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, Error> {
+pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, ChangesError> {
     let mut changes = Vec::new();
     let start = if folder.is_empty() { root.to_owned() } else { root.join(folder) };
     let walk = ignore::WalkBuilder::new(&start)
@@ -13,11 +13,11 @@ pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, Error> {
         .filter_entry(|entry| entry.file_name() != ".git")
         .build();
     for entry in walk {
-        let unreadable = |why: String| Error::Unreadable { path: shown(&start), why: shown_text(&why) };
+        let unreadable = |why: String| ChangesError::Unreadable { path: shown(&start), why: shown_text(&why) };
         let entry = entry.map_err(|error| unreadable(error.to_string()))?;
         if entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink()) {
             let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let path = path.to_str().ok_or_else(|| Error::BadPath(shown(path)))?;
+            let path = path.to_str().ok_or_else(|| ChangesError::BadPath(shown(path)))?;
             changes.push(whole_file(path.to_owned(), ChangeState::Untracked));
         }
     }

@@ -25,7 +25,7 @@ mod stored_changes;
 mod exists;
 mod tree;
 
-use super::{Error, Needs, SameFiles, Selection, shown_text};
+use super::{ChangesError, Needs, SameFiles, Selection, shown_text};
 use crate::cache_store::CacheStore;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
@@ -75,7 +75,7 @@ impl Repository {
     }
 
     /// The repository that `folder` is in, if there is one.
-    pub(super) fn find(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
+    pub(super) fn find(folder: &Path, environment: &Environment) -> Result<Option<Self>, ChangesError> {
         let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         if let Some(root) = root {
             return Ok(Some(Self::at(root, environment)));
@@ -87,11 +87,11 @@ impl Repository {
         let top = Git::top(folder, environment)?;
         match top.canonicalize() {
             Ok(root) if folder.starts_with(&root) => Ok(Some(Self::at(&root, environment))),
-            _ => Err(Error::Elsewhere { found: folder.to_owned(), top }),
+            _ => Err(ChangesError::Elsewhere { found: folder.to_owned(), top }),
         }
     }
 
-    fn git(&self) -> Result<&Git, Error> {
+    fn git(&self) -> Result<&Git, ChangesError> {
         if let Some(git) = self.git.get() {
             return Ok(git);
         }
@@ -100,7 +100,7 @@ impl Repository {
     }
 
     /// Whether the last commit has a folder of files at this place, and not another repository.
-    pub(super) fn has_folder(&self, place: &Path) -> Result<bool, Error> {
+    pub(super) fn has_folder(&self, place: &Path) -> Result<bool, ChangesError> {
         let Some(git) = Git::open_other(&self.root, &self.environment)? else { return Ok(false) };
         let mut objects = Objects::new(&git);
         let Some((_, commit)) = commits::head(&mut objects)? else { return Ok(false) };
@@ -115,7 +115,7 @@ impl Repository {
         work: &Workspace,
         hunks: bool,
         store: Option<&Arc<CacheStore>>,
-    ) -> Result<Found, Error> {
+    ) -> Result<Found, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
@@ -129,25 +129,25 @@ impl Repository {
         work: &Workspace,
         hunks: bool,
         store: Option<&Arc<CacheStore>>,
-    ) -> Result<Found, Error> {
+    ) -> Result<Found, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }
             .changes(Some(worktree_changes::Since { name, exactly }), hunks)
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Found, Error> {
+    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Found, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
     }
 
     /// What is in the index and differs from the last commit.
-    pub(super) fn staged(&self, needs: Needs) -> Result<Found, Error> {
+    pub(super) fn staged(&self, needs: Needs) -> Result<Found, ChangesError> {
         let git = self.git()?;
         let index = index::Index::read(git, &git.layout.index)?;
         let unmerged = index.paths.iter().find(|(_, known)| known.is_unmerged);
         if let Some((name, _)) = unmerged {
-            return Err(Error::Unmerged(path(name)?));
+            return Err(ChangesError::Unmerged(path(name)?));
         }
         index.refuse_forged_folders()?;
         let mut objects = Objects::new(git);
@@ -160,7 +160,7 @@ impl Repository {
     }
 
     /// These files of a commit, and its full name. Where one is a link, all files are there: it may lead to any.
-    pub(super) fn stored(&self, name: &str, paths: &BTreeSet<&str>) -> Result<(String, Snapshot), Error> {
+    pub(super) fn stored(&self, name: &str, paths: &BTreeSet<&str>) -> Result<(String, Snapshot), ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let commit = commits::named(git, &mut objects, name)?;
@@ -174,7 +174,7 @@ impl Repository {
     }
 
     /// All files of a commit, and its full name.
-    pub(super) fn checkout(&self, name: &str) -> Result<(String, Snapshot), Error> {
+    pub(super) fn checkout(&self, name: &str) -> Result<(String, Snapshot), ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let commit = commits::named(git, &mut objects, name)?;
@@ -184,12 +184,12 @@ impl Repository {
     }
 
     /// The commit that a selection is relative to; the last one where it compares nothing, and none before the first.
-    pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, Error> {
+    pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, ChangesError> {
         let git = self.git()?;
         Ok(Self::base_of(git, &mut Objects::new(git), selection)?.map(|id| id.to_string()))
     }
 
-    fn base_of(git: &Git, objects: &mut Objects<'_>, selection: &Selection) -> Result<Option<id::Id>, Error> {
+    fn base_of(git: &Git, objects: &mut Objects<'_>, selection: &Selection) -> Result<Option<id::Id>, ChangesError> {
         Ok(match selection {
             Selection::Base(name) => Some(commits::named(git, objects, name)?),
             Selection::Since(name) => {
@@ -216,7 +216,7 @@ impl Repository {
         &self,
         selection: &Selection,
         paths: &BTreeSet<String>,
-    ) -> Result<Option<SameFiles>, Error> {
+    ) -> Result<Option<SameFiles>, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let Some(commit) = Self::base_of(git, &mut objects, selection)? else { return Ok(None) };
@@ -239,7 +239,7 @@ impl Repository {
     }
 
     /// What differs between two commits, from where they parted.
-    pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<Found, Error> {
+    pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<Found, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let first = commits::named(git, &mut objects, from)?;
@@ -253,9 +253,9 @@ impl Repository {
     }
 }
 
-fn path(bytes: &[u8]) -> Result<String, Error> {
+fn path(bytes: &[u8]) -> Result<String, ChangesError> {
     match str::from_utf8(bytes) {
         Ok(path) if workspace::is_inside(path) => Ok(path.to_owned()),
-        _ => Err(Error::BadPath(shown_text(&String::from_utf8_lossy(bytes)))),
+        _ => Err(ChangesError::BadPath(shown_text(&String::from_utf8_lossy(bytes)))),
     }
 }

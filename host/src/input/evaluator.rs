@@ -3,16 +3,16 @@
 //! Known are the events of `claude -p --output-format stream-json` (`assistant`, `result`) and of `codex exec --json`
 //! (`item.completed`, `turn.completed`). The evaluator came to an end by itself only if the last event says so.
 
-use super::{Error, MAX_BYTES, invalid};
+use super::{InputError, MAX_BYTES, invalid};
 use crate::submission::{Evaluator, TaskSource};
 use serde_json::Value;
 
 /// Reads a transcript.
-pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
+pub fn transcript(bytes: &[u8]) -> Result<Evaluator, InputError> {
     if bytes.len() > MAX_BYTES {
-        return Err(Error::TooLarge);
+        return Err(InputError::TooLarge);
     }
-    let text = str::from_utf8(bytes).map_err(|error| Error::NotUtf8(error.valid_up_to()))?;
+    let text = str::from_utf8(bytes).map_err(|error| InputError::NotUtf8(error.valid_up_to()))?;
     let mut evaluator = Evaluator {
         completed: false,
         text: String::new(),
@@ -44,7 +44,7 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, Error> {
         }
     }
     if known == 0 {
-        return Err(Error::NoTranscript);
+        return Err(InputError::NoTranscript);
     }
     Ok(evaluator)
 }
@@ -94,8 +94,8 @@ mod tests {
         let init = r#"{"type":"system","subtype":"init","session_id":"s1","model":"m1"}"#;
         let found = transcript([init, result].join("\n").as_bytes()).expect("a transcript");
         assert_eq!((found.model.as_deref(), found.session.as_deref()), (Some("m1"), Some("s1")));
-        assert_eq!(transcript(b""), Err(Error::NoTranscript));
-        assert_eq!(transcript(b"{\"type\":\"system\"}\n"), Err(Error::NoTranscript));
+        assert_eq!(transcript(b""), Err(InputError::NoTranscript));
+        assert_eq!(transcript(b"{\"type\":\"system\"}\n"), Err(InputError::NoTranscript));
         assert_eq!(
             transcript(b"{}\nPASS").expect_err("refused").to_string(),
             "line 2, column 1: expected a JSON object on each line"

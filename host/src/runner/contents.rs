@@ -9,7 +9,7 @@ use super::unchanged::{self, input};
 use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::verdict::Failure;
-use crate::workspace::{Error, Looker, Mark, Workspace};
+use crate::workspace::{Looker, Mark, Workspace, WorkspaceError};
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -73,18 +73,18 @@ impl Contents {
     }
 
     /// What is known of a file, with its bytes where they are at hand; it is read if nothing is known. None for a folder.
-    pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<Found>, Error> {
+    pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<Found>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;
         match slot.seen {
-            Some(seen) if seen.size > max => Err(Error::TooLarge(seen.size)),
+            Some(seen) if seen.size > max => Err(WorkspaceError::TooLarge(seen.size)),
             Some(seen) => Ok(Some((seen, slot.content.clone()))),
             None => Ok(self.read(&mut slot, path, max)?.map(|(seen, content)| (seen, Some(content)))),
         }
     }
 
     /// The bytes of a file. None for a folder.
-    pub(super) fn content(&self, place: usize, path: &str, max: u64) -> Result<Option<Arc<FileInput>>, Error> {
+    pub(super) fn content(&self, place: usize, path: &str, max: u64) -> Result<Option<Arc<FileInput>>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;
         match &slot.content {
@@ -104,7 +104,7 @@ impl Contents {
         }
     }
 
-    fn read(&self, slot: &mut Slot, path: &str, max: u64) -> Result<Option<(Seen, Arc<FileInput>)>, Error> {
+    fn read(&self, slot: &mut Slot, path: &str, max: u64) -> Result<Option<(Seen, Arc<FileInput>)>, WorkspaceError> {
         let Some((file, mark)) = input(&self.work, path, max)? else { return Ok(None) };
         let digest = Sha256::digest(&file.content).into();
         let size = file.content.len() as u64;
@@ -187,7 +187,7 @@ mod tests {
             contents.content(1, "b", 9).expect("readable");
         }
         assert!(contents.confirm(&paths).is_err());
-        assert!(matches!(contents.seen(1, "b", 0), Err(Error::TooLarge(1))));
+        assert!(matches!(contents.seen(1, "b", 0), Err(WorkspaceError::TooLarge(1))));
         assert_eq!(contents.marks(), [None; 3], "torn, or too new to prove anything");
     }
 }

@@ -141,7 +141,7 @@ impl Work {
         path: &str,
         seen: &Seen,
         content: Option<Arc<FileInput>>,
-    ) -> Result<(CallResult, Option<String>), workspace::Error> {
+    ) -> Result<(CallResult, Option<String>), workspace::WorkspaceError> {
         if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&seen.input)) {
             return Ok((Verdict::of(Status::Pass).into(), Some(run)));
         }
@@ -153,7 +153,7 @@ impl Work {
             Some(content) => content,
             None => {
                 let read = self.contents.content(place, path, self.limits.input)?;
-                read.ok_or(workspace::Error::Changed)?
+                read.ok_or(workspace::WorkspaceError::Changed)?
             }
         };
         let file = Arc::try_unwrap(file).unwrap_or_else(|shared| FileInput::clone(&shared));
@@ -177,16 +177,16 @@ pub(super) fn line_of(content: &[u8], line: u32) -> Option<String> {
     Some(String::from_utf8_lossy(line).into_owned())
 }
 
-fn unreadable(error: &workspace::Error) -> Failure {
+fn unreadable(error: &workspace::WorkspaceError) -> Failure {
     let kind = match error {
-        workspace::Error::TooLarge(_) => ErrorKind::InputLimit,
-        workspace::Error::BadPath => ErrorKind::FsBadPath,
-        workspace::Error::Changed => ErrorKind::SubjectChanged,
+        workspace::WorkspaceError::TooLarge(_) => ErrorKind::InputLimit,
+        workspace::WorkspaceError::BadPath => ErrorKind::FsBadPath,
+        workspace::WorkspaceError::Changed => ErrorKind::SubjectChanged,
         _ => ErrorKind::FsUnreadable,
     };
     let failure = Failure::new(kind, format!("cannot read it: {error}"));
     match error {
-        workspace::Error::Astray { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
+        workspace::WorkspaceError::Astray { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
         _ => failure,
     }
 }

@@ -8,7 +8,7 @@
 use super::unchanged;
 use crate::runtime::ReadFiles;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Entry, Error, Kind, Mark, Page, Workspace};
+use crate::workspace::{Entry, Kind, Mark, Page, Workspace, WorkspaceError};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -101,7 +101,7 @@ pub(super) struct TracedReads {
 }
 
 impl ReadFiles for TracedReads {
-    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, Error> {
+    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, WorkspaceError> {
         // Before it is read: a later look that finds the same mark then vouches for the bytes.
         let mark = self.work.mark(path);
         let read = self.work.read(path, max);
@@ -109,20 +109,20 @@ impl ReadFiles for TracedReads {
         read
     }
 
-    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
+    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, WorkspaceError> {
         let mark = self.work.mark(path);
         let read = self.work.read_range(path, offset, length);
         self.reads.note(Question::Range { path: path.to_owned(), offset, length }, mark, of_bytes(&read));
         read
     }
 
-    fn stat(&self, path: &str) -> Result<Entry, Error> {
+    fn stat(&self, path: &str) -> Result<Entry, WorkspaceError> {
         let entry = self.work.stat(path);
         self.reads.note(Question::Stat { path: path.to_owned() }, None, of_entry(&entry));
         entry
     }
 
-    fn list(&self, path: &str, after: Option<&str>) -> Result<Page, Error> {
+    fn list(&self, path: &str, after: Option<&str>) -> Result<Page, WorkspaceError> {
         let page = self.work.list(path, after);
         match &page {
             Ok(page) => {
@@ -139,7 +139,7 @@ impl ReadFiles for TracedReads {
 }
 
 /// What was answered, or which refusal.
-fn digest<T>(answer: &Result<T, Error>, add: impl FnOnce(&mut blake3::Hasher, &T)) -> blake3::Hash {
+fn digest<T>(answer: &Result<T, WorkspaceError>, add: impl FnOnce(&mut blake3::Hasher, &T)) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     match answer {
         Ok(answer) => {
@@ -153,19 +153,19 @@ fn digest<T>(answer: &Result<T, Error>, add: impl FnOnce(&mut blake3::Hasher, &T
     hasher.finalize()
 }
 
-fn of_bytes(read: &Result<Vec<u8>, Error>) -> blake3::Hash {
+fn of_bytes(read: &Result<Vec<u8>, WorkspaceError>) -> blake3::Hash {
     digest(read, |hasher, bytes| {
         hasher.update(bytes);
     })
 }
 
-fn of_entry(entry: &Result<Entry, Error>) -> blake3::Hash {
+fn of_entry(entry: &Result<Entry, WorkspaceError>) -> blake3::Hash {
     digest(entry, |hasher, entry| {
         hasher.update(&[kind(entry)]).update(&entry.size.to_le_bytes());
     })
 }
 
-fn of_kind(entry: &Result<Entry, Error>) -> blake3::Hash {
+fn of_kind(entry: &Result<Entry, WorkspaceError>) -> blake3::Hash {
     digest(entry, |hasher, entry| {
         hasher.update(&[kind(entry)]);
     })

@@ -7,7 +7,7 @@ use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Astray, Error, Kind, Looker, Mark, Workspace};
+use crate::workspace::{Astray, Kind, Looker, Mark, Workspace, WorkspaceError};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -85,18 +85,22 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
 /// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
 /// and a link to one. With it the mark of a regular file, taken before it was read: a later look that finds the same mark
 /// then vouches for the bytes.
-pub(super) fn input(work: &Workspace, path: &str, max: u64) -> Result<Option<(FileInput, Option<Mark>)>, Error> {
+pub(super) fn input(
+    work: &Workspace,
+    path: &str,
+    max: u64,
+) -> Result<Option<(FileInput, Option<Mark>)>, WorkspaceError> {
     let mut file = FileInput::new(path, Vec::new());
     let mut is_direct = true;
     let read = match work.read_sighted(path, max) {
-        Err(Error::WrongKind(Kind::Link)) => match work.follow(path) {
+        Err(WorkspaceError::WrongKind(Kind::Link)) => match work.follow(path) {
             // A link in the place of one of its folders has no target of its own.
             Ok(target) => {
                 file.link_target = work.link_target(path).ok();
                 is_direct = false;
                 work.read_sighted(&target, max)
             }
-            Err(Error::Astray { how: Astray::Nowhere, .. }) if work.link_target(path).is_ok() => {
+            Err(WorkspaceError::Astray { how: Astray::Nowhere, .. }) if work.link_target(path).is_ok() => {
                 file.link_target = work.link_target(path).ok();
                 file.missing = true;
                 return Ok(Some((file, None)));
@@ -111,7 +115,7 @@ pub(super) fn input(work: &Workspace, path: &str, max: u64) -> Result<Option<(Fi
             Ok(Some((FileInput { content, executable: sight.executable, ..file }, mark)))
         }
         // A submodule, for one: what is in it has names of its own.
-        Err(Error::WrongKind(Kind::Directory)) => Ok(None),
+        Err(WorkspaceError::WrongKind(Kind::Directory)) => Ok(None),
         Err(error) => Err(error),
     }
 }

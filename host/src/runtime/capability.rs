@@ -59,13 +59,13 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Reads the files of the workspace: the `workspace` interface.
 pub trait ReadFiles: fmt::Debug + Send + Sync {
     /// Reads a file whole, if it has at most `max` bytes.
-    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::Error>;
+    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::WorkspaceError>;
     /// Reads at most `length` bytes from `offset`.
-    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::Error>;
+    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::WorkspaceError>;
     /// Says what is at a path.
-    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::Error>;
+    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::WorkspaceError>;
     /// Lists a directory, from the entry after `after`.
-    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::Error>;
+    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::WorkspaceError>;
 }
 
 /// Runs commands by name: the `commands` interface.
@@ -87,19 +87,19 @@ pub trait AskModels: fmt::Debug + Send + Sync {
 }
 
 impl ReadFiles for Workspace {
-    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::Error> {
+    fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::WorkspaceError> {
         Self::read(self, path, max)
     }
 
-    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::Error> {
+    fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::WorkspaceError> {
         Self::read_range(self, path, offset, length)
     }
 
-    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::Error> {
+    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::WorkspaceError> {
         Self::stat(self, path)
     }
 
-    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::Error> {
+    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::WorkspaceError> {
         Self::list(self, path, after)
     }
 }

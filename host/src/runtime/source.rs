@@ -50,7 +50,7 @@ impl Source {
         let folder = Workspace::open(folder).map_err(|error| unreadable(&error))?;
         match folder.read(name, MAX_COMPONENT_BYTES) {
             Ok(bytes) => Ok(Self::from_bytes(bytes)),
-            Err(workspace::Error::TooLarge(size)) => Err(Failure::new(
+            Err(workspace::WorkspaceError::TooLarge(size)) => Err(Failure::new(
                 ErrorKind::LoadLimit,
                 format!("the component `{shown}` has {size} bytes; at most {MAX_COMPONENT_BYTES} are read"),
             )),

@@ -6,7 +6,7 @@ use super::trusted::{self, Trusted};
 use crate::changes;
 use crate::config::{self, Config, Grant};
 use crate::environment::Environment;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorCategory};
 use crate::record::PolicyRecord;
 use crate::regular_file::{self, Symlinks};
 use crate::runtime::BUNDLED;
@@ -149,13 +149,16 @@ fn nearest(folder: &Path, environment: &Environment) -> Result<Found, Error> {
 }
 
 fn unreadable(name: &str) -> Error {
-    Error::new(Kind::Configuration, format_args!("cannot read `{name}`"))
+    Error::new(ErrorCategory::Configuration, format_args!("cannot read `{name}`"))
 }
 
 fn open(path: &Path, name: &str) -> Result<File, Error> {
     regular_file::open(path, Symlinks::Follow).map_err(|error| match path.is_symlink() && !path.exists() {
-        true => Error::new(Kind::Configuration, format_args!("`{name}` is a symlink, and its target cannot be read"))
-            .because(error),
+        true => Error::new(
+            ErrorCategory::Configuration,
+            format_args!("`{name}` is a symlink, and its target cannot be read"),
+        )
+        .because(error),
         false => unreadable(name).because(error),
     })
 }
@@ -210,7 +213,7 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Entr
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
                 let what = format!("cannot check whether `{}` exists", path.display());
-                return Err(Error::new(Kind::Configuration, what).because(error));
+                return Err(Error::new(ErrorCategory::Configuration, what).because(error));
             }
         }
     }
@@ -223,7 +226,7 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Entr
             let hidden =
                 format!("this folder is a nested repository without {FILE}, but the project around it has `{name}`");
             let hint = format!("choose it with `-c {name}`, or remove the `.git` of `{}`", root.display());
-            return Err(Error::new(Kind::Configuration, hidden).hint(hint));
+            return Err(Error::new(ErrorCategory::Configuration, hidden).hint(hint));
         }
     }
     Ok(None)
@@ -238,7 +241,7 @@ fn must_be_ours(owner: u32, name: &str, environment: &Environment) -> Result<(),
     }
     let foreign = format!("`{name}` belongs to another user (its owner is user {owner}, you are user {user})");
     let hint = format!("if you trust it, choose it with `-c {name}`");
-    Err(Error::new(Kind::Configuration, foreign).hint(hint))
+    Err(Error::new(ErrorCategory::Configuration, foreign).hint(hint))
 }
 
 /// The user's own, the system's, and for root that of whoever became root: as git does it with repositories.

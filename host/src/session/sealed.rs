@@ -7,7 +7,7 @@ use super::policy::Found;
 use crate::changes::{self, Changes, Needs, Selection};
 use crate::config::FileSet;
 use crate::environment::Environment;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorCategory};
 use crate::submission::ChangeKind;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -86,7 +86,7 @@ fn protected(
         return Ok(BTreeMap::new());
     }
     let patterns = FileSet::new(&found.config.protected, &[]);
-    let patterns = patterns.map_err(|error| Error::new(Kind::Configuration, &error))?;
+    let patterns = patterns.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
     let Changes { changes, workspace, .. } = changes::collect(folder, selection, Needs::default(), environment)?;
     let root = workspace.root().to_owned();
     let within = found.folder.canonicalize().ok();

@@ -2,7 +2,7 @@
 
 use crate::changes::{self, Changes};
 use crate::config::FileSet;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorCategory};
 use crate::outcome::{Node, NodeKind};
 use crate::plan::Plan;
 use crate::record::Unjudged;
@@ -66,7 +66,7 @@ pub(super) fn tree_digest(gate: &Node, submission: &Submission, workspace: &Work
                             (mode(executable), format!("sha256:{}", hex(&Sha256::digest(bytes))))
                         }
                         // A submodule is a commit, and not a file.
-                        Err(crate::workspace::Error::WrongKind(crate::workspace::Kind::Directory)) => {
+                        Err(crate::workspace::WorkspaceError::WrongKind(crate::workspace::Kind::Directory)) => {
                             ("160000", String::new())
                         }
                         Err(_) => return None,
@@ -129,7 +129,7 @@ pub(super) fn leave_out(subject: &mut Subject, plan: &Plan) -> Result<Vec<String
 
 /// The files that checks of files look at, whatever they are for.
 pub(super) fn looked_at(plan: &Plan) -> Result<FileSet, Error> {
-    FileSet::new(&plan.files, &plan.exclude).map_err(|error| Error::new(Kind::Configuration, &error))
+    FileSet::new(&plan.files, &plan.exclude).map_err(|error| Error::new(ErrorCategory::Configuration, &error))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::policy::{Found, Policy, PolicyOrigin, written};
 use crate::changes::{self, Changes, SameFiles, Selection, Stored};
 use crate::config::{self, Config, FileSet};
 use crate::environment::Environment;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorCategory};
 use crate::fingerprint;
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::regular_file::{self, Symlinks};
@@ -112,7 +112,7 @@ impl Comparison {
         paths.extend(self.names.iter().filter_map(|name| normal(nearest?, name)));
         let known = match changes::same_files(&places.root, &self.selection, &paths, &self.environment) {
             // Files that are named need no git, and so no base.
-            Err(changes::Error::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
+            Err(changes::ChangesError::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
             known => known?,
         };
         let Some(SameFiles { commit, same: known }) = known else { return Ok(Standing::New) };
@@ -156,7 +156,7 @@ pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Resu
     let shown = clean_line(name, 200);
     let Some(within) = nearest else {
         return Err(Error::new(
-            Kind::Configuration,
+            ErrorCategory::Configuration,
             format_args!("the commit `{shown}` has no {FILE} for this folder"),
         )
         .hint("commit a gate.toml first, or run without `--policy-from`".to_owned()));
@@ -256,7 +256,7 @@ impl Found {
     ) -> Result<Vec<String>, Error> {
         let Some(trusted) = &self.trusted else { return Ok(Vec::new()) };
         let protected = FileSet::new(&self.config.protected, &[]);
-        let protected = protected.map_err(|error| Error::new(Kind::Configuration, &error))?;
+        let protected = protected.map_err(|error| Error::new(ErrorCategory::Configuration, &error))?;
         let is_protected = |path: &str| {
             let inside = match trusted.folder.as_str() {
                 "" => Some(path),

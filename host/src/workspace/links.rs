@@ -1,6 +1,6 @@
 //! Where a link of the work leads: found out by reading links, and never by having the system follow one.
 
-use super::{Error, Kind, Workspace, parts};
+use super::{Kind, Workspace, WorkspaceError, parts};
 use crate::text::clean_line;
 use rustix::fs::readlinkat;
 use std::fmt;
@@ -32,19 +32,19 @@ impl fmt::Display for Astray {
 
 impl Workspace {
     /// What the link at a path says, as it is stored.
-    pub fn link_target(&self, path: &str) -> Result<String, Error> {
+    pub fn link_target(&self, path: &str) -> Result<String, WorkspaceError> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
         let folder = self.open_folder(folders)?;
         let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
         let target = readlinkat(folder, *name, Vec::new())?;
-        target.into_string().map_err(|_| Error::BadPath)
+        target.into_string().map_err(|_| WorkspaceError::BadPath)
     }
 
     /// The path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
     ///
     /// An absolute link leads out of the workspace, wherever that is today.
-    pub fn follow(&self, path: &str) -> Result<String, Error> {
+    pub fn follow(&self, path: &str) -> Result<String, WorkspaceError> {
         let mut ahead: Vec<String> = parts(path)?.into_iter().rev().map(str::to_owned).collect();
         let mut reached: Vec<String> = Vec::new();
         let mut links = Vec::new();
@@ -61,8 +61,8 @@ impl Workspace {
                     }
                     ahead.extend(target.split('/').rev().map(str::to_owned));
                 }
-                Err(Error::BadPath) => return Err(astray(Astray::Outside, &links)),
-                Err(Error::NotFound) => return Err(astray(Astray::Nowhere, &links)),
+                Err(WorkspaceError::BadPath) => return Err(astray(Astray::Outside, &links)),
+                Err(WorkspaceError::NotFound) => return Err(astray(Astray::Nowhere, &links)),
                 Err(other) => return Err(other),
             }
         }
@@ -70,11 +70,16 @@ impl Workspace {
     }
 
     /// Goes one part further. At a symlink, stays and returns its target.
-    fn step(&self, reached: &mut Vec<String>, part: String, ahead: &[String]) -> Result<Option<String>, Error> {
+    fn step(
+        &self,
+        reached: &mut Vec<String>,
+        part: String,
+        ahead: &[String],
+    ) -> Result<Option<String>, WorkspaceError> {
         match part.as_str() {
             "" | "." => return Ok(None),
             // Nothing that was reached is a link, so what is above it by name is above it indeed.
-            ".." => return reached.pop().map(|_| None).ok_or(Error::BadPath),
+            ".." => return reached.pop().map(|_| None).ok_or(WorkspaceError::BadPath),
             _ => reached.push(part),
         }
         match self.stat(&reached.join("/"))?.kind {
@@ -86,20 +91,20 @@ impl Workspace {
                 let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
                 let target = readlinkat(folder, name.as_str(), Vec::new())?;
                 // A name that is not UTF-8 is none that can be judged.
-                target.into_string().map(Some).map_err(|_| Error::BadPath)
+                target.into_string().map(Some).map_err(|_| WorkspaceError::BadPath)
             }
             Kind::File | Kind::Other if ahead.is_empty() => Ok(None),
-            Kind::File | Kind::Other => Err(Error::NotFound),
+            Kind::File | Kind::Other => Err(WorkspaceError::NotFound),
         }
     }
 }
 
 /// Told with what the first link says, which is the one that was asked for. Without a link, nothing went astray.
-fn astray(how: Astray, links: &[String]) -> Error {
+fn astray(how: Astray, links: &[String]) -> WorkspaceError {
     match links.first() {
-        Some(target) => Error::Astray { target: clean_line(target, 200), how },
-        None if how == Astray::Outside => Error::BadPath,
-        None => Error::NotFound,
+        Some(target) => WorkspaceError::Astray { target: clean_line(target, 200), how },
+        None if how == Astray::Outside => WorkspaceError::BadPath,
+        None => WorkspaceError::NotFound,
     }
 }
 

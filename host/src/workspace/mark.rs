@@ -1,6 +1,6 @@
 //! Telling whether a file is still the same, without reading it again.
 
-use super::{Error, Kind, Workspace, kind, parts};
+use super::{Kind, Workspace, WorkspaceError, kind, parts};
 use rustix::fs::{AtFlags, Stat, statat};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -137,15 +137,15 @@ impl<'w> Looker<'w> {
         Mark::of(&self.stat(path).ok()?).proof()
     }
 
-    fn stat(&mut self, path: &str) -> Result<Stat, Error> {
+    fn stat(&mut self, path: &str) -> Result<Stat, WorkspaceError> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(Error::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
         let folder = path.strip_suffix(name).unwrap_or_default();
         if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
             self.last = Some((folder.to_owned(), self.work.open_folder(folders)?));
         }
         let handle = self.last.as_ref().and_then(|(_, handle)| handle.as_ref());
         let stat = statat(handle.map_or(self.work.root.as_fd(), AsFd::as_fd), *name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if kind(&stat) == Kind::File { Ok(stat) } else { Err(Error::WrongKind(kind(&stat))) }
+        if kind(&stat) == Kind::File { Ok(stat) } else { Err(WorkspaceError::WrongKind(kind(&stat))) }
     }
 }

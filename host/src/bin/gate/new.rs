@@ -59,7 +59,7 @@ pub(crate) fn in_language(
     contract: &Contract,
     language: Language,
     shape: Shape,
-) -> Result<Vec<(String, Vec<u8>)>, component::Error> {
+) -> Result<Vec<(String, Vec<u8>)>, component::ComponentError> {
     let kind = match language {
         Language::C | Language::Cpp | Language::Zig => Bindings::C,
         Language::Go => Bindings::Go,

@@ -3,7 +3,7 @@
 use super::id::ObjectKind;
 use super::objects::Objects;
 use super::tree::Entry;
-use crate::changes::Error;
+use crate::changes::ChangesError;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// What is said of a file: by the folders above it, the nearest last.
-    pub(super) fn of(&mut self, objects: &mut Objects<'_>, path: &[u8]) -> Result<Wanted, Error> {
+    pub(super) fn of(&mut self, objects: &mut Objects<'_>, path: &[u8]) -> Result<Wanted, ChangesError> {
         let mut text = None;
         let mut line_end = None;
         let mut wanted = Wanted::default();
@@ -95,7 +95,7 @@ impl<'a> Attributes<'a> {
         Ok(wanted)
     }
 
-    fn read(&self, objects: &mut Objects<'_>, folder: &[u8]) -> Result<Vec<Rule>, Error> {
+    fn read(&self, objects: &mut Objects<'_>, folder: &[u8]) -> Result<Vec<Rule>, ChangesError> {
         let path = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
         let Some(entry) = (self.base)(&path).filter(|entry| entry.mode.is_file()) else { return Ok(Vec::new()) };
         let bytes = objects.read(&entry.id, ObjectKind::Blob, "the attributes of the base")?;

@@ -6,7 +6,7 @@
 use super::id::{Id, ObjectKind};
 use super::objects::Objects;
 use super::program::Git;
-use crate::changes::{Error, shown_text};
+use crate::changes::{ChangesError, shown_text};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 /// So many tags may point to one another.
@@ -21,8 +21,8 @@ pub(super) struct Commit {
     time: i64,
 }
 
-fn parse(id: &Id, bytes: &[u8]) -> Result<Commit, Error> {
-    let forged = || Error::Forged { id: id.to_string() };
+fn parse(id: &Id, bytes: &[u8]) -> Result<Commit, ChangesError> {
+    let forged = || ChangesError::Forged { id: id.to_string() };
     let mut lines = bytes.split(|&byte| byte == b'\n');
     let tree = lines.next().and_then(|line| Id::from_hex(line.strip_prefix(b"tree ")?)).ok_or_else(forged)?;
     let mut parents = Vec::new();
@@ -38,13 +38,13 @@ fn parse(id: &Id, bytes: &[u8]) -> Result<Commit, Error> {
     Ok(Commit { tree, parents, time })
 }
 
-pub(super) fn read(objects: &mut Objects<'_>, id: &Id) -> Result<Commit, Error> {
+pub(super) fn read(objects: &mut Objects<'_>, id: &Id) -> Result<Commit, ChangesError> {
     let bytes = objects.read(id, ObjectKind::Commit, "a commit")?;
     parse(id, &bytes)
 }
 
 /// The last commit; `None` before the first.
-pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Error> {
+pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, ChangesError> {
     if let Some(head) = objects.head().filter(|head| head.kind == ObjectKind::Commit) {
         return Ok(Some((head.id, parse(&head.id, &head.bytes)?)));
     }
@@ -66,8 +66,9 @@ fn names(git: &Git) -> Vec<String> {
 /// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
 ///
 /// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
-pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Id, Error> {
-    let unknown = || Error::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow, known: names(git) };
+pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Id, ChangesError> {
+    let unknown =
+        || ChangesError::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow, known: names(git) };
     let (start, steps) = steps(name);
     // Without what leads on from it, as in `main^{/fix}` or `main@{1}`.
     let stem = start.split(['^', '~', ':']).next().unwrap_or_default();
@@ -84,7 +85,7 @@ pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<
     // These win over every other name.
     let is_exact = is_full || is_id || stem == "HEAD";
     if !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous.")) {
-        return Err(Error::Ambiguous(shown_text(name)));
+        return Err(ChangesError::Ambiguous(shown_text(name)));
     }
     let mut commit = None;
     for _ in 0..MAX_TAGS {
@@ -141,7 +142,7 @@ pub(super) fn merge_base(
     objects: &mut Objects<'_>,
     (from, first): (&str, &Id),
     (to, second): (&str, &Id),
-) -> Result<Id, Error> {
+) -> Result<Id, ChangesError> {
     let (from, to) = (shown_text(from), shown_text(to));
     let mut walk = Walk::default();
     walk.reach(*first, FIRST, i64::MAX);
@@ -152,9 +153,9 @@ pub(super) fn merge_base(
         return Ok(*first);
     }
     if walk.is_incomplete {
-        return Err(Error::Incomplete { from, to });
+        return Err(ChangesError::Incomplete { from, to });
     }
-    newest(objects, &common)?.ok_or(Error::NoCommonAncestor { from, to, is_shallow: git.is_shallow })
+    newest(objects, &common)?.ok_or(ChangesError::NoCommonAncestor { from, to, is_shallow: git.is_shallow })
 }
 
 /// An ancestor of the first commit.
@@ -198,7 +199,7 @@ impl Walk {
     }
 
     /// The common ancestors that no other one is known to follow.
-    fn common(&mut self, objects: &mut Objects<'_>) -> Result<Vec<Id>, Error> {
+    fn common(&mut self, objects: &mut Objects<'_>) -> Result<Vec<Id>, ChangesError> {
         let mut found = Vec::new();
         while self.interesting > 0 {
             let Some((_, id)) = self.ahead.pop() else { break };
@@ -233,7 +234,7 @@ impl Walk {
 }
 
 /// Of several commits the newest that comes before no other of them.
-fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, Error> {
+fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, ChangesError> {
     let mut best = Vec::new();
     for id in commits {
         let mut is_best = true;
@@ -248,7 +249,7 @@ fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, Error
 }
 
 /// Whether a commit is another, or comes before it. The newest are looked at first.
-fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool, Error> {
+fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool, ChangesError> {
     let mut ahead = BinaryHeap::from([(i64::MAX, *from)]);
     let mut seen = HashSet::from([*from]);
     while let Some((_, id)) = ahead.pop() {

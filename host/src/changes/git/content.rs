@@ -12,7 +12,7 @@ use super::program::Git;
 use super::stats::{Conversion, Digests, Stats};
 use super::tree::{Entry, Mode};
 use super::walk::Present;
-use crate::changes::{Error, shown_text};
+use crate::changes::{ChangesError, shown_text};
 use crate::workspace::{self, Kind, Mark, Workspace};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -35,7 +35,7 @@ pub(super) fn digests<'p>(
     stats: &mut Stats<'p>,
     paths: &[&'p [u8]],
     present: &[Option<Present>],
-) -> Result<Vec<Option<Digests>>, Error> {
+) -> Result<Vec<Option<Digests>>, ChangesError> {
     let mut known = vec![None; paths.len()];
     let mut unknown = Vec::new();
     for (number, (path, present)) in paths.iter().zip(present).enumerate() {
@@ -76,19 +76,23 @@ pub(super) fn digests<'p>(
                 known[number] = Some(digests);
             }
             // Whoever judges it says why it cannot be read; until then it counts as changed.
-            Err(workspace::Error::NotFound | workspace::Error::WrongKind(_) | workspace::Error::Changed) => {}
+            Err(
+                workspace::WorkspaceError::NotFound
+                | workspace::WorkspaceError::WrongKind(_)
+                | workspace::WorkspaceError::Changed,
+            ) => {}
             Err(error) => return Err(unreadable(paths[number], &error)),
         }
     }
     Ok(known)
 }
 
-fn unreadable(path: &[u8], error: &workspace::Error) -> Error {
-    Error::Unreadable { path: shown_text(&String::from_utf8_lossy(path)), why: error.to_string() }
+fn unreadable(path: &[u8], error: &workspace::WorkspaceError) -> ChangesError {
+    ChangesError::Unreadable { path: shown_text(&String::from_utf8_lossy(path)), why: error.to_string() }
 }
 
 /// Hashes a file. One that changes meanwhile has no digests.
-fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests), workspace::Error> {
+fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests), workspace::WorkspaceError> {
     let (mut file, stat) = work.open_listed_file(path)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let mut hasher = Hasher::new(format, ObjectKind::Blob, size);
@@ -97,7 +101,7 @@ fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests)
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
         file.by_ref().take(size + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 != size {
-            return Err(workspace::Error::Changed);
+            return Err(workspace::WorkspaceError::Changed);
         }
         hasher.update(&bytes);
         other = without_carriage_returns(&bytes)
@@ -111,16 +115,16 @@ fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests)
             match (count, left.checked_sub(count as u64)) {
                 (0, _) => break,
                 (_, Some(rest)) => left = rest,
-                (_, None) => return Err(workspace::Error::Changed),
+                (_, None) => return Err(workspace::WorkspaceError::Changed),
             }
         }
         if left > 0 {
-            return Err(workspace::Error::Changed);
+            return Err(workspace::WorkspaceError::Changed);
         }
     }
     let mark = Mark::of(&stat);
     if Mark::of(&rustix::fs::fstat(&file)?) != mark {
-        return Err(workspace::Error::Changed);
+        return Err(workspace::WorkspaceError::Changed);
     }
     Ok((mark, Digests { id: hasher.finish(), other }))
 }
@@ -159,7 +163,7 @@ impl<'p> Comparison<'_, 'p> {
         present: &Present,
         digests: Option<&Digests>,
         stored: &Entry,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, ChangesError> {
         let has_kind = match (present.kind, stored.mode) {
             (Kind::File, Mode::File) => !self.has_modes || !present.is_program,
             (Kind::File, Mode::Program) => !self.has_modes || present.is_program,
@@ -211,7 +215,7 @@ impl<'p> Comparison<'_, 'p> {
         path: &[u8],
         present: &Present,
         stored: &Entry,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, ChangesError> {
         let what = format!("the base of `{}`", String::from_utf8_lossy(path));
         let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
         let Some((digest, size)) = pointer_of(&pointer) else { return Ok(false) };

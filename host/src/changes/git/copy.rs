@@ -5,7 +5,7 @@
 
 use super::program::Git;
 use super::{Repository, path};
-use crate::changes::Error;
+use crate::changes::ChangesError;
 use crate::environment::Environment;
 use crate::temporary::{Purpose, Temporary};
 use crate::workspace::Workspace;
@@ -40,17 +40,17 @@ impl Drop for Copy {
 
 impl Repository {
     /// Copies the working tree, at this commit.
-    pub(in crate::changes) fn copy(&self, base: &str, work: &Workspace) -> Result<Copy, Error> {
-        let failed = |error: std::io::Error| Error::Snapshot(error.to_string());
+    pub(in crate::changes) fn copy(&self, base: &str, work: &Workspace) -> Result<Copy, ChangesError> {
+        let failed = |error: std::io::Error| ChangesError::Snapshot(error.to_string());
         let git = self.git()?;
         let folder = Temporary::new(Purpose::Copy).map_err(failed)?;
         let root = folder.path().join("work");
-        let name = root.to_str().ok_or_else(|| Error::BadPath(root.display().to_string()))?;
+        let name = root.to_str().ok_or_else(|| ChangesError::BadPath(root.display().to_string()))?;
         git.run(&["worktree", "prune"])?;
         git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
         let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
         // The environment may speak of the original.
-        let missing = || Error::Snapshot("git does not see the linked worktree".to_owned());
+        let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
         Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
         for file in self.files("", work)?.changes {
             let file = path(file.path.as_bytes())?;

@@ -7,11 +7,13 @@ use crate::workspace::{self, Astray, Kind, Workspace};
 pub(super) fn is_there(work: &Workspace, path: &str, or_folder: bool) -> bool {
     match work.stat(path) {
         Ok(entry) => or_folder || entry.kind != Kind::Directory,
-        Err(workspace::Error::NotFound) => false,
+        Err(workspace::WorkspaceError::NotFound) => false,
         // A link is in the place of one of its folders: whoever opens the path gets what is behind it.
-        Err(workspace::Error::WrongKind(Kind::Link)) => match work.follow(path) {
+        Err(workspace::WorkspaceError::WrongKind(Kind::Link)) => match work.follow(path) {
             Ok(target) => is_there(work, &target, or_folder),
-            Err(workspace::Error::NotFound | workspace::Error::Astray { how: Astray::Nowhere, .. }) => false,
+            Err(
+                workspace::WorkspaceError::NotFound | workspace::WorkspaceError::Astray { how: Astray::Nowhere, .. },
+            ) => false,
             Err(_) => true,
         },
         Err(_) => true,

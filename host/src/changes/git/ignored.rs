@@ -2,7 +2,7 @@
 
 use super::layout::refuse_unbounded;
 use super::program::{Git, failed};
-use crate::changes::Error;
+use crate::changes::ChangesError;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin};
@@ -42,7 +42,7 @@ impl<'g> Ignored<'g> {
     }
 
     /// For each path whether it is ignored, in order.
-    pub(super) fn ask(&mut self, paths: &[Vec<u8>]) -> Result<Vec<bool>, Error> {
+    pub(super) fn ask(&mut self, paths: &[Vec<u8>]) -> Result<Vec<bool>, ChangesError> {
         let mut ignored = Vec::with_capacity(paths.len());
         let mut asked = 0;
         let mut waiting = 0;
@@ -61,7 +61,7 @@ impl<'g> Ignored<'g> {
         Ok(ignored)
     }
 
-    fn talk(&mut self) -> Result<&mut Talk, Error> {
+    fn talk(&mut self) -> Result<&mut Talk, ChangesError> {
         if self.talk.is_none() {
             // It starts while the configuration is asked for.
             self.talk = Some(Talk::start(self.git)?);
@@ -71,7 +71,7 @@ impl<'g> Ignored<'g> {
     }
 
     /// The file of patterns that the configuration names. Those of the work are seen on the way through its folders.
-    fn refuse_unbounded(&self) -> Result<(), Error> {
+    fn refuse_unbounded(&self) -> Result<(), ChangesError> {
         let question = ["config", "--null", "--type=path", "--get", "core.excludesFile"];
         let answer = self.git.ask(&question)?;
         if !answer.status.success() {
@@ -82,7 +82,7 @@ impl<'g> Ignored<'g> {
         refuse_unbounded(&self.git.root.join(PathBuf::from(std::ffi::OsString::from_vec(path))))
     }
 
-    fn answer(&mut self, path: &[u8]) -> Result<bool, Error> {
+    fn answer(&mut self, path: &[u8]) -> Result<bool, ChangesError> {
         let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
         let why = match talk.answers.recv_timeout(PATIENCE) {
             Ok((about, is_ignored)) if about.strip_prefix(START) == Some(path) => return Ok(is_ignored),
@@ -101,7 +101,7 @@ impl<'g> Ignored<'g> {
 }
 
 impl Talk {
-    fn start(git: &Git) -> Result<Self, Error> {
+    fn start(git: &Git) -> Result<Self, ChangesError> {
         let mut child = git.spawn(QUESTION)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(QUESTION, "its pipes are missing"));

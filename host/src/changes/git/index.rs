@@ -7,7 +7,7 @@ use super::id::{Format, Id};
 use super::listing;
 use super::program::Git;
 use super::tree::{Entry, Folder, Mode};
-use crate::changes::{Error, shown_text};
+use crate::changes::{ChangesError, shown_text};
 use crate::regular_file::{self, Symlinks};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
@@ -68,7 +68,7 @@ pub(super) struct Item {
 
 impl Index {
     /// Reads the index file at `path`; git is asked only where a part of it is in another file.
-    pub(super) fn read(git: &Git, path: &Path) -> Result<Self, Error> {
+    pub(super) fn read(git: &Git, path: &Path) -> Result<Self, ChangesError> {
         let mut bytes = Vec::new();
         match regular_file::open(path, Symlinks::Follow) {
             Ok(file) => {
@@ -86,7 +86,7 @@ impl Index {
         Self::of(git.format, items, file.cached)
     }
 
-    fn of(format: Format, items: Vec<Item>, cached: Vec<Cached>) -> Result<Self, Error> {
+    fn of(format: Format, items: Vec<Item>, cached: Vec<Cached>) -> Result<Self, ChangesError> {
         let in_order = |pair: &[Item]| (&pair[0].path, pair[0].stage) < (&pair[1].path, pair[1].stage);
         if let Some(pair) = items.windows(2).find(|pair| !in_order(pair)) {
             return Err(broken(&format!("`{}` is out of order", shown_bytes(&pair[1].path))));
@@ -97,7 +97,7 @@ impl Index {
             .map(|item| (item.path.as_slice(), item.entry))
             .collect();
         if let Some((path, _)) = staged.iter().find(|(path, _)| !is_plausible(path)) {
-            return Err(Error::BadPath(shown_bytes(path)));
+            return Err(ChangesError::BadPath(shown_bytes(path)));
         }
         refuse_clashes(&staged)?;
         let top = Folder::of(format, &staged, 0);
@@ -132,10 +132,10 @@ impl Index {
     }
 
     /// Refuses an index from which `git commit` would write another tree than its entries are.
-    pub(super) fn refuse_forged_folders(&self) -> Result<(), Error> {
+    pub(super) fn refuse_forged_folders(&self) -> Result<(), ChangesError> {
         for Cached { folder, count, id } in &self.cached {
             if self.top.below(folder) != Some((*id, *count)) {
-                return Err(Error::ForgedIndex(shown_bytes(folder)));
+                return Err(ChangesError::ForgedIndex(shown_bytes(folder)));
             }
         }
         Ok(())
@@ -143,7 +143,7 @@ impl Index {
 }
 
 /// One path is one thing: what is a file is no folder too. The entries are in order, each path once.
-fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), Error> {
+fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), ChangesError> {
     let mut last: &[u8] = b"";
     for (path, _) in staged {
         let common = path.iter().zip(last).take_while(|(a, b)| a == b).count();
@@ -151,7 +151,7 @@ fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), Error> {
         for (end, _) in path.iter().enumerate().skip(common).filter(|&(_, &byte)| byte == b'/') {
             let folder = &path[..end];
             if staged.binary_search_by(|(other, _)| (*other).cmp(folder)).is_ok() {
-                return Err(Error::Clash(shown_bytes(folder)));
+                return Err(ChangesError::Clash(shown_bytes(folder)));
             }
         }
         last = path;
@@ -173,8 +173,8 @@ fn shown_bytes(path: &[u8]) -> String {
     shown_text(&String::from_utf8_lossy(path))
 }
 
-fn broken(why: &str) -> Error {
-    Error::BadIndex(why.to_owned())
+fn broken(why: &str) -> ChangesError {
+    ChangesError::BadIndex(why.to_owned())
 }
 
 /// What a file holds.
@@ -189,31 +189,31 @@ struct File {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], ChangesError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| broken("it ends too early"))?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn number(&mut self) -> Result<u32, Error> {
+    fn number(&mut self) -> Result<u32, ChangesError> {
         let bytes = self.take(4)?;
         Ok(bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte)))
     }
 
-    fn until(&mut self, end: u8) -> Result<&'a [u8], Error> {
+    fn until(&mut self, end: u8) -> Result<&'a [u8], ChangesError> {
         let at = self.0.iter().position(|&byte| byte == end).ok_or_else(|| broken("it ends too early"))?;
         let taken = self.take(at)?;
         self.take(1)?;
         Ok(taken)
     }
 
-    fn decimal(&mut self, end: u8) -> Result<i64, Error> {
+    fn decimal(&mut self, end: u8) -> Result<i64, ChangesError> {
         let digits = str::from_utf8(self.until(end)?).ok().and_then(|digits| digits.parse().ok());
         digits.ok_or_else(|| broken("a number is not one"))
     }
 
     /// A number of a variable length, as packs have for offsets.
-    fn variable(&mut self) -> Result<usize, Error> {
+    fn variable(&mut self) -> Result<usize, ChangesError> {
         let mut byte = self.take(1)?[0];
         let mut number = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {
@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
 }
 
 impl File {
-    fn parse(format: Format, bytes: &[u8]) -> Result<Self, Error> {
+    fn parse(format: Format, bytes: &[u8]) -> Result<Self, ChangesError> {
         let body = bytes.len().checked_sub(format.length()).ok_or_else(|| broken("it ends too early"))?;
         let mut reader = Reader(&bytes[..body]);
         if reader.take(4)? != b"DIRC" {
@@ -283,7 +283,7 @@ struct Places {
 
 impl Places {
     /// Git looks for the place where the entries end in the last bytes, and not in the order of the parts.
-    fn refuse_hidden_end(&self, body: &[u8], format: Format) -> Result<(), Error> {
+    fn refuse_hidden_end(&self, body: &[u8], format: Format) -> Result<(), ChangesError> {
         let start = body.len().checked_sub(8 + 4 + format.length()).filter(|start| *start >= self.end);
         let Some(mut reader) = start.map(|start| Reader(&body[start..])) else { return Ok(()) };
         if reader.take(4)? != b"EOIE" {
@@ -298,7 +298,7 @@ impl Places {
         }
     }
 
-    fn refuse_other_end(&self, content: &[u8], is_last: bool) -> Result<(), Error> {
+    fn refuse_other_end(&self, content: &[u8], is_last: bool) -> Result<(), ChangesError> {
         let end = Reader(content).number()?;
         match usize::try_from(end) == Ok(self.end) && is_last {
             true => Ok(()),
@@ -306,7 +306,7 @@ impl Places {
         }
     }
 
-    fn refuse_other_blocks(&self, content: &[u8]) -> Result<(), Error> {
+    fn refuse_other_blocks(&self, content: &[u8]) -> Result<(), ChangesError> {
         let elsewhere = || broken("it says that its entries are elsewhere");
         let mut reader = Reader(content);
         if reader.number()? != 1 {
@@ -329,7 +329,7 @@ impl Places {
 }
 
 /// Reads an entry, and whether its path is written out in full.
-fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) -> Result<(Item, bool), Error> {
+fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) -> Result<(Item, bool), ChangesError> {
     let start = reader.0.len();
     // The times, the device and the inode; then the mode; then the owner, the group and the size.
     reader.take(24)?;
@@ -376,7 +376,7 @@ fn cached(
     above: &[u8],
     depth: usize,
     found: &mut Vec<Cached>,
-) -> Result<(), Error> {
+) -> Result<(), ChangesError> {
     if depth > MAX_DEPTH {
         return Err(broken("its folders are too deep"));
     }
@@ -422,7 +422,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8]) -> Result<Index, Error> {
+    fn read(bytes: &[u8]) -> Result<Index, ChangesError> {
         let file = File::parse(Format::Sha1, bytes)?;
         Index::of(Format::Sha1, file.items, file.cached)
     }
@@ -460,8 +460,8 @@ mod tests {
             assert!(refused.contains(why), "{refused}");
         }
         let clash = read(&file(2, &[written("a", 0o100_644, 0), written("a/b", 0o100_644, 0)], &[]));
-        assert!(matches!(clash, Err(Error::Clash(path)) if path == "a"));
-        assert!(matches!(read(&file(2, &[written("a//b", 0o100_644, 0)], &[])), Err(Error::BadPath(_))));
+        assert!(matches!(clash, Err(ChangesError::Clash(path)) if path == "a"));
+        assert!(matches!(read(&file(2, &[written("a//b", 0o100_644, 0)], &[])), Err(ChangesError::BadPath(_))));
     }
 
     #[test]
@@ -477,7 +477,7 @@ mod tests {
         for (top, dir, count, place) in
             [(&top.id, &top.id, count, "dir"), (&dir, &dir, count, ""), (&top.id, &dir, 2, "dir")]
         {
-            assert!(matches!(cached(top, dir, count), Err(Error::ForgedIndex(folder)) if folder == place));
+            assert!(matches!(cached(top, dir, count), Err(ChangesError::ForgedIndex(folder)) if folder == place));
         }
         // What is marked as not valid says nothing.
         let invalid = read(&file(2, &two(), &[(b"TREE", b"\0-1 0\n".to_vec())])).expect("an index");

@@ -1,6 +1,6 @@
 //! Where the files of a repository are, and that those which git reads whole are ones that can be read.
 
-use crate::changes::{Error, shown};
+use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use std::ffi::OsStr;
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// Refuses a repository in which git would wait for a pipe, or reads a file that has no end.
-    pub(super) fn refuse_unbounded(&self) -> Result<(), Error> {
+    pub(super) fn refuse_unbounded(&self) -> Result<(), ChangesError> {
         let folders = if self.common == self.folder { vec![&self.folder] } else { vec![&self.folder, &self.common] };
         for folder in folders {
             READ_WHOLE.iter().try_for_each(|name| refuse_unbounded(&folder.join(name)))?;
@@ -89,11 +89,11 @@ impl Layout {
 }
 
 /// Refuses what is neither a regular file of at most [`MAX_BYTES`] nor a folder, symlinks resolved.
-pub(super) fn refuse_unbounded(path: &Path) -> Result<(), Error> {
+pub(super) fn refuse_unbounded(path: &Path) -> Result<(), ChangesError> {
     refuse_longer(path, MAX_BYTES)
 }
 
-fn refuse_longer(path: &Path, most: u64) -> Result<(), Error> {
+fn refuse_longer(path: &Path, most: u64) -> Result<(), ChangesError> {
     let Ok(about) = path.metadata() else { return Ok(()) };
     let why = if !about.is_file() && !about.is_dir() {
         "it is not a regular file".to_owned()
@@ -102,7 +102,7 @@ fn refuse_longer(path: &Path, most: u64) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::Unbounded { path: shown(path), why })
+    Err(ChangesError::Unbounded { path: shown(path), why })
 }
 
 /// What a little file says, behind `start`.

@@ -4,18 +4,18 @@ use super::id::Id;
 use super::index::Item;
 use super::program::Git;
 use super::tree::{Entry, Mode};
-use crate::changes::{Error, shown_text};
+use crate::changes::{ChangesError, shown_text};
 
 /// How it is asked for: with the flags of each file (`-v`), its mode and its id (`-s`).
 const LISTING: &[&str] = &["ls-files", "-z", "-v", "-s"];
 
-pub(super) fn items(git: &Git) -> Result<Vec<Item>, Error> {
+pub(super) fn items(git: &Git) -> Result<Vec<Item>, ChangesError> {
     read(&git.run(LISTING)?)
 }
 
 /// From `tag mode id stage\tpath`, each followed by NUL.
-fn read(listing: &[u8]) -> Result<Vec<Item>, Error> {
-    let unknown = |entry: &[u8]| Error::BadPath(shown_text(&String::from_utf8_lossy(entry)));
+fn read(listing: &[u8]) -> Result<Vec<Item>, ChangesError> {
+    let unknown = |entry: &[u8]| ChangesError::BadPath(shown_text(&String::from_utf8_lossy(entry)));
     let entries = listing.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
     entries.map(|entry| item(entry).ok_or_else(|| unknown(entry))).collect()
 }

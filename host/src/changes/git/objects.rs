@@ -5,7 +5,7 @@
 
 use super::id::{Format, Hasher, Id, ObjectKind};
 use super::program::{Git, failed};
-use crate::changes::{Error, shown_text};
+use crate::changes::{ChangesError, shown_text};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 
@@ -37,7 +37,7 @@ pub(super) struct Objects<'g> {
 }
 
 /// Takes the content of the object with a number, an id and a size.
-type Take<'f, O> = dyn FnMut(&mut O, usize, &Id, u64) -> Result<(), Error> + 'f;
+type Take<'f, O> = dyn FnMut(&mut O, usize, &Id, u64) -> Result<(), ChangesError> + 'f;
 
 /// A running `git cat-file`.
 pub(super) struct Talk {
@@ -81,7 +81,7 @@ impl<'g> Objects<'g> {
     }
 
     /// The object that a name stands for; `None` if there is none. Git chooses it, and its bytes fit its id.
-    pub(super) fn named(&mut self, name: &str) -> Result<Option<Object>, Error> {
+    pub(super) fn named(&mut self, name: &str) -> Result<Option<Object>, ChangesError> {
         self.ask(name)?;
         let Some((id, kind, size)) = self.header(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -90,7 +90,7 @@ impl<'g> Objects<'g> {
     }
 
     /// The bytes of an object; `what` says in a message what it is for.
-    pub(super) fn read(&mut self, id: &Id, kind: ObjectKind, what: &str) -> Result<Vec<u8>, Error> {
+    pub(super) fn read(&mut self, id: &Id, kind: ObjectKind, what: &str) -> Result<Vec<u8>, ChangesError> {
         let mut found = Vec::new();
         self.read_all(&[(*id, what)], kind, &mut |_, bytes| {
             found = bytes;
@@ -104,8 +104,8 @@ impl<'g> Objects<'g> {
         &mut self,
         wanted: &[(Id, &str)],
         kind: ObjectKind,
-        each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), ChangesError>,
+    ) -> Result<(), ChangesError> {
         let most = if kind == ObjectKind::Blob { u64::MAX } else { MAX_META };
         self.each(wanted, kind, &mut |objects, number, id, size| {
             let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or(0).min(PIECE));
@@ -119,33 +119,33 @@ impl<'g> Objects<'g> {
         &mut self,
         wanted: &[(Id, &str)],
         to: &mut dyn FnMut(usize) -> io::Result<W>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ChangesError> {
         self.each(wanted, ObjectKind::Blob, &mut |objects, number, id, size| {
-            let mut writer = to(number).map_err(|error| Error::Snapshot(error.to_string()))?;
+            let mut writer = to(number).map_err(|error| ChangesError::Snapshot(error.to_string()))?;
             objects.content(id, ObjectKind::Blob, size, &mut |piece| writer.write_all(piece))
         })
     }
 
-    fn each(&mut self, wanted: &[(Id, &str)], kind: ObjectKind, take: &mut Take<'_, Self>) -> Result<(), Error> {
+    fn each(&mut self, wanted: &[(Id, &str)], kind: ObjectKind, take: &mut Take<'_, Self>) -> Result<(), ChangesError> {
         let mut asked = 0;
         for (number, (id, what)) in wanted.iter().enumerate() {
             while asked < wanted.len() && asked - number < WINDOW {
                 self.ask(&wanted[asked].0.to_string())?;
                 asked += 1;
             }
-            let missing = || Error::Missing { what: (*what).to_owned(), id: id.to_string() };
+            let missing = || ChangesError::Missing { what: (*what).to_owned(), id: id.to_string() };
             let (found, found_kind, size) = self.header(&id.to_string())?.ok_or_else(missing)?;
             if found != *id || found_kind != kind {
-                return Err(Error::Forged { id: id.to_string() });
+                return Err(ChangesError::Forged { id: id.to_string() });
             }
             take(self, number, id, size)?;
         }
         Ok(())
     }
 
-    fn ask(&mut self, question: &str) -> Result<(), Error> {
+    fn ask(&mut self, question: &str) -> Result<(), ChangesError> {
         if question.contains('\n') {
-            return Err(Error::BadPath(shown_text(question)));
+            return Err(ChangesError::BadPath(shown_text(question)));
         }
         if self.talk.is_none() {
             self.talk = Some(Talk::start(self.git)?);
@@ -157,7 +157,7 @@ impl<'g> Objects<'g> {
     }
 
     /// `id type size`, or nothing.
-    fn header(&mut self, question: &str) -> Result<Option<(Id, ObjectKind, u64)>, Error> {
+    fn header(&mut self, question: &str) -> Result<Option<(Id, ObjectKind, u64)>, ChangesError> {
         let line = match self.next()? {
             Piece::Line(line) => line,
             Piece::Bytes(_) => return Err(failed(QUESTION, "it sent an unexpected answer")),
@@ -171,7 +171,7 @@ impl<'g> Objects<'g> {
         let size = words.next().and_then(|size| str::from_utf8(size).ok()?.parse().ok());
         match (id, kind, size) {
             (Some(id), Some(kind), Some(size)) => Ok(Some((id, kind, size))),
-            _ if line.ends_with(b" ambiguous") => Err(Error::Ambiguous(shown_text(question))),
+            _ if line.ends_with(b" ambiguous") => Err(ChangesError::Ambiguous(shown_text(question))),
             _ => Err(failed(QUESTION, &format!("it answered `{}`", String::from_utf8_lossy(&line)))),
         }
     }
@@ -183,7 +183,7 @@ impl<'g> Objects<'g> {
         kind: ObjectKind,
         size: u64,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ChangesError> {
         let mut hasher = Hasher::new(Format::of(id), kind, size);
         let mut left = size;
         while left > 0 {
@@ -191,13 +191,13 @@ impl<'g> Objects<'g> {
                 return Err(failed(QUESTION, "it sent an unexpected answer"));
             };
             hasher.update(&bytes);
-            to(&bytes).map_err(|error| Error::Snapshot(error.to_string()))?;
+            to(&bytes).map_err(|error| ChangesError::Snapshot(error.to_string()))?;
             left = left.saturating_sub(bytes.len() as u64);
         }
-        if hasher.finish() == *id { Ok(()) } else { Err(Error::Forged { id: id.to_string() }) }
+        if hasher.finish() == *id { Ok(()) } else { Err(ChangesError::Forged { id: id.to_string() }) }
     }
 
-    fn next(&mut self) -> Result<Piece, Error> {
+    fn next(&mut self) -> Result<Piece, ChangesError> {
         let Some(talk) = &mut self.talk else { return Err(failed(QUESTION, "the process is not running")) };
         let why = match talk.pieces.recv_timeout(PATIENCE) {
             Ok(Ok(piece)) => return Ok(piece),
@@ -221,7 +221,7 @@ fn append(to: &mut Vec<u8>, piece: &[u8], most: u64) -> io::Result<()> {
 }
 
 impl Talk {
-    pub(super) fn start(git: &Git) -> Result<Self, Error> {
+    pub(super) fn start(git: &Git) -> Result<Self, ChangesError> {
         let mut child = git.spawn(QUESTION)?;
         let (Some(stdin), Some(stdout), Some(mut stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())

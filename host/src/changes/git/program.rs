@@ -18,7 +18,7 @@ use super::child_io::{Said, attend};
 use super::id::Format;
 use super::layout::Layout;
 use super::objects::{Object, Objects, Talk};
-use crate::changes::{Error, shown};
+use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
 use crate::{search_path, text};
 use parking_lot::Mutex;
@@ -98,18 +98,18 @@ pub(super) struct Git {
 
 impl Git {
     /// Where git, asked in `folder`, says that the working tree begins.
-    pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, Error> {
+    pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, ChangesError> {
         let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
     /// Git in the working tree of `root`. It is refused where git would look at another one.
-    pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, Error> {
+    pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
         Self::opened(Self::unknowing(root, environment)?)
     }
 
     /// Git in a repository inside or around the one that the environment may speak of; `None` where there is none.
-    pub(super) fn open_other(root: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
+    pub(super) fn open_other(root: &Path, environment: &Environment) -> Result<Option<Self>, ChangesError> {
         // Those of git's own variables say where another repository is.
         let is_meant = |name: &OsStr| {
             let name = name.as_encoded_bytes();
@@ -124,7 +124,7 @@ impl Git {
         match Self::opened(git) {
             Ok(git) => Ok(Some(git)),
             // What git takes for a part of another repository is none by itself.
-            Err(Error::Elsewhere { .. }) => Ok(None),
+            Err(ChangesError::Elsewhere { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -134,7 +134,7 @@ impl Git {
         &self.environment
     }
 
-    fn opened(mut git: Self) -> Result<Self, Error> {
+    fn opened(mut git: Self) -> Result<Self, ChangesError> {
         git.layout.refuse_unbounded()?;
         let reader = Talk::start(&git)?;
         git.reader = Mutex::new(Some(reader));
@@ -154,20 +154,20 @@ impl Git {
         let answer = git.run(&["rev-parse", "--show-object-format", "--is-shallow-repository", "--show-toplevel"])?;
         let lines: Vec<&[u8]> = answer.split(|&byte| byte == b'\n').collect();
         let [format, shallow, top, b""] = lines[..] else {
-            return Err(Error::BadPath(shown(root)));
+            return Err(ChangesError::BadPath(shown(root)));
         };
         let top = PathBuf::from(OsStr::from_bytes(top));
         if top.canonicalize().ok().as_deref() != Some(root.as_path()) {
-            return Err(Error::Elsewhere { found: root.clone(), top });
+            return Err(ChangesError::Elsewhere { found: root.clone(), top });
         }
         git.format = format_of(format);
         git.is_shallow = shallow == b"true";
         Ok(git)
     }
 
-    fn unknowing(root: &Path, environment: &Environment) -> Result<Self, Error> {
+    fn unknowing(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
         let path = environment.get("PATH").unwrap_or_default();
-        let program = search_path::find_program("git", path, root).ok_or(Error::NoGit)?;
+        let program = search_path::find_program("git", path, root).ok_or(ChangesError::NoGit)?;
         let path = search_path::outside(path, root);
         let layout = Layout::of(root, environment);
         // What the environment says, only git understands; and whom it trusts with a repository of somebody else.
@@ -188,12 +188,12 @@ impl Git {
     }
 
     /// What git says, where it succeeds.
-    pub(super) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, ChangesError> {
         self.ask(arguments)?.succeeded(arguments)
     }
 
     /// What git says, whether it succeeds or not.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Said<Vec<u8>>, Error> {
+    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Said<Vec<u8>>, ChangesError> {
         let listen = |mut pipe: ChildStdout| {
             let mut output = Vec::new();
             pipe.read_to_end(&mut output).map(|_| output)
@@ -208,16 +208,16 @@ impl Git {
         patience: Duration,
         speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
         listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
-    ) -> Result<Said<T>, Error> {
+    ) -> Result<Said<T>, ChangesError> {
         let child = self.spawn(arguments)?;
         let said = attend(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))?;
         Ok(said)
     }
 
     /// Starts git, with pipes to talk through.
-    pub(super) fn spawn(&self, arguments: &[&str]) -> Result<Child, Error> {
+    pub(super) fn spawn(&self, arguments: &[&str]) -> Result<Child, ChangesError> {
         self.command(arguments).spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Error::NoGit,
+            io::ErrorKind::NotFound => ChangesError::NoGit,
             _ => failed(arguments, &error.to_string()),
         })
     }
@@ -253,7 +253,7 @@ fn configure(git: &mut Command, environment: &Environment) {
 
 impl<T> Said<T> {
     /// What it said, where it succeeded in answering `question`.
-    pub(super) fn succeeded(self, question: &[&str]) -> Result<T, Error> {
+    pub(super) fn succeeded(self, question: &[&str]) -> Result<T, ChangesError> {
         match (self.status.success(), self.stderr.is_empty()) {
             (true, _) => Ok(self.stdout),
             (false, false) => Err(failed(question, &self.stderr)),
@@ -267,10 +267,10 @@ fn format_of(name: &[u8]) -> Format {
     if name == b"sha256" { Format::Sha256 } else { Format::Sha1 }
 }
 
-pub(super) fn failed(arguments: &[&str], message: &str) -> Error {
+pub(super) fn failed(arguments: &[&str], message: &str) -> ChangesError {
     let command = match arguments {
         ["-c", _, command, ..] | [command, ..] => command,
         [] => "",
     };
-    Error::Git { command: command.to_owned(), message: text::clean(message, 2_000) }
+    ChangesError::Git { command: command.to_owned(), message: text::clean(message, 2_000) }
 }

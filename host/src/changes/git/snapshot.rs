@@ -4,7 +4,7 @@ use super::id::Id;
 use super::objects::Objects;
 use super::path;
 use super::tree::{Entry, Mode};
-use crate::changes::Error;
+use crate::changes::ChangesError;
 use crate::temporary::{Purpose, Temporary};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -22,8 +22,8 @@ pub(in crate::changes) struct Snapshot {
 
 impl Snapshot {
     /// Writes files to a folder of their own. Each is hashed on the way.
-    pub(super) fn of(objects: &mut Objects<'_>, files: &BTreeMap<Vec<u8>, Entry>) -> Result<Self, Error> {
-        let failed = |error: io::Error| Error::Snapshot(error.to_string());
+    pub(super) fn of(objects: &mut Objects<'_>, files: &BTreeMap<Vec<u8>, Entry>) -> Result<Self, ChangesError> {
+        let failed = |error: io::Error| ChangesError::Snapshot(error.to_string());
         let folder = Temporary::new(Purpose::Snapshot).map_err(failed)?;
         let mut blobs = Vec::new();
         let mut links = Vec::new();

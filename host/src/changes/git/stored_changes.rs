@@ -5,7 +5,7 @@ use super::objects::Objects;
 use super::renames::{self, Lines};
 use super::tree::{self, Difference, Entry, Mode, Side};
 use super::{Found, Snapshot, path};
-use crate::changes::{Error, Needs, diff, whole_file};
+use crate::changes::{ChangesError, Needs, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,12 @@ pub(super) struct Stored {
 
 impl Stored {
     /// The changes from `old` to `new`, and the files of `new`, written down.
-    pub(super) fn compare(&self, objects: &mut Objects<'_>, old: Side<'_>, new: Side<'_>) -> Result<Found, Error> {
+    pub(super) fn compare(
+        &self,
+        objects: &mut Objects<'_>,
+        old: Side<'_>,
+        new: Side<'_>,
+    ) -> Result<Found, ChangesError> {
         let differences = tree::compare(objects, old, new)?;
         let mut changes = BTreeMap::new();
         for (name, difference) in &differences {
@@ -55,7 +60,7 @@ impl Stored {
         &self,
         objects: &mut Objects<'_>,
         changes: &BTreeMap<String, Difference>,
-    ) -> Result<BTreeMap<String, String>, Error> {
+    ) -> Result<BTreeMap<String, String>, ChangesError> {
         let is_file = |entry: &Option<Entry>| entry.filter(|entry| entry.mode.is_file()).map(|entry| entry.id);
         let mut deleted: BTreeMap<&str, Id> = BTreeMap::new();
         let mut added: BTreeMap<&str, Id> = BTreeMap::new();
@@ -82,7 +87,7 @@ impl Stored {
             return Ok(renames);
         }
         let mut left = MAX_RENAMED;
-        let mut lines = |paths: &BTreeMap<&'_ str, Id>| -> Result<Vec<Lines>, Error> {
+        let mut lines = |paths: &BTreeMap<&'_ str, Id>| -> Result<Vec<Lines>, ChangesError> {
             let wanted: Vec<(Id, &str)> = paths.iter().map(|(path, id)| (*id, *path)).collect();
             let mut found = Vec::new();
             objects.read_all(&wanted, ObjectKind::Blob, &mut |_, bytes| {
@@ -106,7 +111,7 @@ impl Stored {
         objects: &mut Objects<'_>,
         new: Side<'_>,
         differences: &BTreeMap<Vec<u8>, Difference>,
-    ) -> Result<Snapshot, Error> {
+    ) -> Result<Snapshot, ChangesError> {
         let entries = differences.iter().filter_map(|(path, difference)| Some((path.clone(), difference.new?)));
         let changed: BTreeMap<Vec<u8>, Entry> = entries.collect();
         let files = match self.needs.unchanged || changed.values().any(|entry| entry.mode == Mode::Link) {
@@ -126,7 +131,7 @@ fn hunks(
     path: &str,
     old: Option<Entry>,
     new: Option<Entry>,
-) -> Result<Option<Vec<crate::submission::Hunk>>, Error> {
+) -> Result<Option<Vec<crate::submission::Hunk>>, ChangesError> {
     if [old, new].into_iter().flatten().any(|entry| !entry.mode.is_file()) {
         return Ok(None);
     }

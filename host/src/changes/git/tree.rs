@@ -2,7 +2,7 @@
 
 use super::id::{Format, Id, ObjectKind, hash};
 use super::objects::Objects;
-use crate::changes::{Error, shown_text};
+use crate::changes::{ChangesError, shown_text};
 use std::collections::BTreeMap;
 
 /// As many differences are followed; a tree that refers to itself many times over has more.
@@ -145,7 +145,7 @@ pub(super) struct Difference {
 }
 
 /// What a stored tree has at a path, if it has something there. Only the folders on the way are read.
-pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Option<Entry>, Error> {
+pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Option<Entry>, ChangesError> {
     let format = objects.git_format();
     let mut here = Entry { mode: Mode::Folder, id: tree };
     for name in path.split('/') {
@@ -166,7 +166,7 @@ pub(super) fn compare(
     objects: &mut Objects<'_>,
     old: Side<'_>,
     new: Side<'_>,
-) -> Result<BTreeMap<Vec<u8>, Difference>, Error> {
+) -> Result<BTreeMap<Vec<u8>, Difference>, ChangesError> {
     let mut found = BTreeMap::new();
     let mut level = vec![(Vec::new(), old, new)];
     while !level.is_empty() {
@@ -211,7 +211,7 @@ pub(super) fn compare(
             for (name, [old, new]) in names {
                 let full = if path.is_empty() { name } else { [path.as_slice(), b"/", &name].concat() };
                 if full.len() > MAX_PATH || found.len() > MAX_ENTRIES {
-                    return Err(Error::BadPath(shown_text(&String::from_utf8_lossy(&full))));
+                    return Err(ChangesError::BadPath(shown_text(&String::from_utf8_lossy(&full))));
                 }
                 let (old_file, old_folder) = Item::split(old);
                 let (new_file, new_folder) = Item::split(new);
@@ -245,8 +245,8 @@ impl<'a> Item<'a> {
 }
 
 /// Reads a stored tree. One that no folder can be is refused.
-fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
-    let broken = || Error::BadTree;
+fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, ChangesError> {
+    let broken = || ChangesError::BadTree;
     let mut entries = BTreeMap::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -262,7 +262,7 @@ fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, Error
             return Err(broken());
         }
         if entries.insert(name.to_vec(), entry).is_some() {
-            return Err(Error::Clash(shown_text(&String::from_utf8_lossy(name))));
+            return Err(ChangesError::Clash(shown_text(&String::from_utf8_lossy(name))));
         }
         rest = tail;
     }
@@ -274,7 +274,7 @@ pub(super) fn has_folder<'n>(
     objects: &mut Objects<'_>,
     tree: Id,
     names: impl Iterator<Item = &'n [u8]>,
-) -> Result<bool, Error> {
+) -> Result<bool, ChangesError> {
     let mut id = tree;
     for name in names {
         let bytes = objects.read(&id, ObjectKind::Tree, "a folder of the repository around this one")?;
@@ -287,7 +287,7 @@ pub(super) fn has_folder<'n>(
 }
 
 /// Returns every file of a tree.
-pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<u8>, Entry>, Error> {
+pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<u8>, Entry>, ChangesError> {
     let found = compare(objects, Side::Nothing, Side::Stored(tree))?;
     Ok(found.into_iter().filter_map(|(path, difference)| Some((path, difference.new?))).collect())
 }
@@ -326,9 +326,9 @@ mod tests {
         let read = parse(Format::Sha1, &good).expect("a tree");
         assert_eq!(read.values().map(|entry| entry.mode).collect::<Vec<_>>(), [Mode::File, Mode::Folder]);
         for bad in [item("100644", "a/b"), item("100644", ""), item("1x", "a"), good[..30].to_vec(), b"a".to_vec()] {
-            assert!(matches!(parse(Format::Sha1, &bad), Err(Error::BadTree)));
+            assert!(matches!(parse(Format::Sha1, &bad), Err(ChangesError::BadTree)));
         }
         let twice = [item("100644", "a"), item("40000", "a")].concat();
-        assert!(matches!(parse(Format::Sha1, &twice), Err(Error::Clash(_))));
+        assert!(matches!(parse(Format::Sha1, &twice), Err(ChangesError::Clash(_))));
     }
 }

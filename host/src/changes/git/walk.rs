@@ -6,7 +6,7 @@
 use super::ignored::Ignored;
 use super::layout::MAX_BYTES;
 use super::program::Git;
-use crate::changes::{Error, folder, shown_text};
+use crate::changes::{ChangesError, folder, shown_text};
 use crate::submission::Change;
 use crate::workspace::{self, Kind, Mark, Sight, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
@@ -62,7 +62,13 @@ impl<'a> Known<'a> {
 }
 
 /// Looks at everything below the folder `start`.
-pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, start: &str) -> Result<Look, Error> {
+pub(super) fn walk(
+    git: &Git,
+    root: &Path,
+    work: &Workspace,
+    known: &Known<'_>,
+    start: &str,
+) -> Result<Look, ChangesError> {
     let mut folders = HashSet::new();
     for path in &known.paths {
         for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
@@ -103,7 +109,7 @@ pub(super) fn walk(git: &Git, root: &Path, work: &Workspace, known: &Known<'_>, 
 }
 
 /// The repository of its own that a folder is, of which git looks at nothing else. A `.git` alone does not make it one.
-fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, Error> {
+fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesError> {
     use std::os::unix::ffi::OsStrExt;
     let folder = root.join(Path::new(std::ffi::OsStr::from_bytes(path)));
     if folder.join(".git").symlink_metadata().is_err() {
@@ -111,7 +117,7 @@ fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, Error> {
     }
     match Git::open_other(&folder, git.environment()) {
         // Git does not take it for one.
-        Err(Error::Git { .. } | Error::BadPath(_)) => Ok(None),
+        Err(ChangesError::Git { .. } | ChangesError::BadPath(_)) => Ok(None),
         opened => opened,
     }
 }
@@ -131,12 +137,12 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn list(&mut self, folder: Vec<u8>) -> Result<(), Error> {
-        let unreadable = |why: String| Error::Unreadable { path: shown(&folder), why };
+    fn list(&mut self, folder: Vec<u8>) -> Result<(), ChangesError> {
+        let unreadable = |why: String| ChangesError::Unreadable { path: shown(&folder), why };
         let opened = match self.work.open_listed_folder(&folder) {
             Ok(opened) => opened,
             // Gone since it was listed.
-            Err(workspace::Error::NotFound) => return Ok(()),
+            Err(workspace::WorkspaceError::NotFound) => return Ok(()),
             Err(error) => return Err(unreadable(error.to_string())),
         };
         let mut listing = Dir::new(opened).map_err(|error| unreadable(error.to_string()))?;
@@ -161,7 +167,7 @@ impl Walk<'_> {
                 let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => stat,
                     Err(Errno::NOENT) => continue,
-                    Err(error) => return Err(Error::Unreadable { path: shown(&path), why: error.to_string() }),
+                    Err(error) => return Err(ChangesError::Unreadable { path: shown(&path), why: error.to_string() }),
                 };
                 kind = FileType::from_raw_mode(stat.st_mode);
                 let size = u64::try_from(stat.st_size).unwrap_or(0);
@@ -192,8 +198,8 @@ impl Walk<'_> {
     }
 
     /// A folder where git knows another repository. Where there is none, its files belong to nobody else.
-    fn repository(&mut self, path: &[u8], number: usize) -> Result<(), Error> {
-        let name = str::from_utf8(path).map_err(|_| Error::BadPath(shown(path)))?;
+    fn repository(&mut self, path: &[u8], number: usize) -> Result<(), ChangesError> {
+        let name = str::from_utf8(path).map_err(|_| ChangesError::BadPath(shown(path)))?;
         match another(self.git, self.root, path)? {
             Some(git) => drop(self.found.inner.insert(number, git)),
             None => self.found.loose.extend(folder::files(self.root, name)?),
@@ -201,7 +207,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn refuse_unbounded_above(&self, folder: &str) -> Result<(), Error> {
+    fn refuse_unbounded_above(&self, folder: &str) -> Result<(), ChangesError> {
         let path = if folder.is_empty() { ".gitignore".to_owned() } else { format!("{folder}/.gitignore") };
         match self.work.stat_raw(&path) {
             Ok(stat) => {
@@ -214,13 +220,13 @@ impl Walk<'_> {
 }
 
 /// Refuses patterns that git would wait for, or read without an end. Git does not follow a link there.
-fn refuse_unbounded(path: &[u8], kind: FileType, size: u64) -> Result<(), Error> {
+fn refuse_unbounded(path: &[u8], kind: FileType, size: u64) -> Result<(), ChangesError> {
     let why = match kind {
         FileType::RegularFile if size > MAX_BYTES => format!("it has {size} bytes, and at most {MAX_BYTES} are read"),
         FileType::RegularFile | FileType::Directory | FileType::Symlink => return Ok(()),
         _ => "it is not a regular file".to_owned(),
     };
-    Err(Error::Unbounded { path: shown(path), why })
+    Err(ChangesError::Unbounded { path: shown(path), why })
 }
 
 fn shown(path: &[u8]) -> String {

@@ -13,7 +13,7 @@ use super::tree::{self, Difference, Entry, Mode, Side};
 use super::walk::{self, Look, Present};
 use super::{Found, path};
 use crate::cache_store::CacheStore;
-use crate::changes::{Error, diff, whole_file};
+use crate::changes::{ChangesError, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::workspace::{Kind, Workspace};
 use std::collections::{BTreeMap, HashMap};
@@ -71,7 +71,7 @@ struct Inner {
 
 impl Live<'_> {
     /// What differs from the last commit or from another one.
-    pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<Found, Error> {
+    pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<Found, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?;
@@ -151,7 +151,7 @@ impl Live<'_> {
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str) -> Result<Found, Error> {
+    pub(super) fn files(&self, folder: &str) -> Result<Found, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?.map(|(_, commit)| commit.tree);
@@ -180,11 +180,11 @@ impl Live<'_> {
     }
 
     /// What differs in the repositories inside this one from the commits that they have checked out.
-    fn inner(&self, known: &walk::Known<'_>, look: &Look, with_hunks: bool) -> Result<Inner, Error> {
+    fn inner(&self, known: &walk::Known<'_>, look: &Look, with_hunks: bool) -> Result<Inner, ChangesError> {
         let mut inner = Inner::default();
         for (number, git) in &look.inner {
             let name = path(known.paths[*number])?;
-            let failed = |source| Error::Folder { path: git.root.clone(), source };
+            let failed = |source| ChangesError::Folder { path: git.root.clone(), source };
             let work = Workspace::open(&git.root).map_err(failed)?;
             let found = Live { git, root: &git.root, work: &work, store: self.store }.changes(None, with_hunks)?;
             inner.heads.insert(*number, found.base.as_ref().and_then(|id| Id::from_hex(id.as_bytes())));
@@ -208,7 +208,7 @@ impl Live<'_> {
         objects: &mut Objects<'_>,
         index: &mut Index,
         tree: Option<Id>,
-    ) -> Result<Differences, Error> {
+    ) -> Result<Differences, ChangesError> {
         for (folder, id) in std::mem::take(&mut index.sparse) {
             let is_absent = str::from_utf8(&folder).is_ok_and(|folder| !is_there(self.work, folder, true));
             if is_absent {
@@ -232,7 +232,7 @@ impl Live<'_> {
         name: &'p [u8],
         places: &Places,
         there: &There<'_>,
-    ) -> Result<Option<Change>, Error> {
+    ) -> Result<Option<Change>, ChangesError> {
         let Places { base, head, index, is_left_out } = *places;
         let There { present, digests, inner } = *there;
         let staged = index.and_then(|known| known.entry);
@@ -261,7 +261,7 @@ impl Live<'_> {
         };
         if !is_there && is_skipped {
             // It is not deleted, and what it is now is not in the working tree.
-            return if is_settled { Ok(None) } else { Err(Error::LeftOut(path(name)?)) };
+            return if is_settled { Ok(None) } else { Err(ChangesError::LeftOut(path(name)?)) };
         }
         let kind = match base {
             _ if !is_there => ChangeKind::Deleted,
@@ -286,7 +286,7 @@ impl Live<'_> {
         attributes: &mut Attributes<'_>,
         changes: &mut [Change],
         bases: &BTreeMap<String, Option<Entry>>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ChangesError> {
         let mut left = MAX_UNTRACKED;
         for change in changes {
             let base = bases.get(&change.path).copied().flatten();

@@ -6,7 +6,7 @@ use crate::runtime::ending::Ended;
 use crate::runtime::sandbox::Sandbox;
 use crate::text;
 use crate::verdict::ErrorKind;
-use crate::workspace::{Entry, Error, Kind};
+use crate::workspace::{Entry, Kind, WorkspaceError};
 
 /// The largest file that is handed over at once.
 const MAX_READ: u64 = 16 << 20;
@@ -57,14 +57,14 @@ fn kind(kind: Kind) -> wit::Kind {
     }
 }
 
-fn refusal(error: Error) -> wit::Error {
+fn refusal(error: WorkspaceError) -> wit::Error {
     match error {
-        Error::NotFound => wit::Error::NotFound,
-        Error::BadPath => wit::Error::BadPath,
-        Error::WrongKind(found) => wit::Error::WrongKind(kind(found)),
-        Error::TooLarge(size) => wit::Error::TooLarge(size),
-        Error::Changed => wit::Error::Changed,
-        Error::TooManyEntries | Error::Astray { .. } | Error::Io(_) => {
+        WorkspaceError::NotFound => wit::Error::NotFound,
+        WorkspaceError::BadPath => wit::Error::BadPath,
+        WorkspaceError::WrongKind(found) => wit::Error::WrongKind(kind(found)),
+        WorkspaceError::TooLarge(size) => wit::Error::TooLarge(size),
+        WorkspaceError::Changed => wit::Error::Changed,
+        WorkspaceError::TooManyEntries | WorkspaceError::Astray { .. } | WorkspaceError::Io(_) => {
             wit::Error::Unreadable(text::clean_line(&error.to_string(), 200))
         }
     }
