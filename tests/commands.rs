@@ -10,7 +10,7 @@ mod stage;
 mod survivors;
 
 use gatehost::commands::Ending;
-use gatehost::config::Sandbox;
+use gatehost::config::SandboxLevel;
 use stage::{Bed, PATIENCE, complained, levels, printed};
 
 #[test]
@@ -103,7 +103,9 @@ fn e12_what_is_printed_is_no_success() {
 
 #[test]
 fn a_confinement_that_cannot_be_had_is_no_result() {
-    for (at_most, least) in [(Sandbox::Landlock, Sandbox::Namespaces), (Sandbox::None, Sandbox::Landlock)] {
+    for (at_most, least) in
+        [(SandboxLevel::Landlock, SandboxLevel::Namespaces), (SandboxLevel::None, SandboxLevel::Landlock)]
+    {
         let bed = Bed { level: at_most, ..Bed::new(least) };
         let error = bed.try_sh("true").expect_err("refused").to_string();
         assert!(error.contains(&format!("requires the sandbox level `{least}`")), "{error}");

@@ -9,7 +9,7 @@ mod server;
 mod tapes;
 
 use gatehost::commands::Commands;
-use gatehost::config::{self, Model};
+use gatehost::config::{self, ModelConfig};
 use gatehost::environment::Environment;
 use gatehost::models::{ModelAnswer, ModelQuestion, Models, NoAnswer, Part, Tape};
 use gatehost::outcome::ModelUse;
@@ -22,14 +22,14 @@ const KEY: &str = "CARGO_MANIFEST_DIR";
 const APIS: [&str; 2] = ["anthropic", "openai"];
 
 /// A model as gate.toml declares it.
-fn model(api: &str, url: &str, more: &str) -> Model {
+fn model(api: &str, url: &str, more: &str) -> ModelConfig {
     let file = format!(
         "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[model.m]\napi = \"{api}\"\nmodel = \"small\"\nurl = \"{url}\"\nkey_env = \"{KEY}\"\n{more}\n"
     );
     config::parse(file.as_bytes()).expect("valid").models.remove("m").expect("declared")
 }
 
-fn models(model: Model, executor: Executor, tape: Option<Tape>) -> Models {
+fn models(model: ModelConfig, executor: Executor, tape: Option<Tape>) -> Models {
     let commands = Arc::new(Commands::new(BTreeMap::new(), ".".into()));
     let models = Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape.map(Arc::new));
     models.with_environment(Environment::of_process())

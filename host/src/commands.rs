@@ -55,7 +55,7 @@ pub use script::Script;
 pub use supervised::{Supervised, SupervisedEnd};
 pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 
-use crate::config::{Command, Sandbox};
+use crate::config::{CommandConfig, SandboxLevel};
 use crate::environment::Environment;
 use crate::submission::{CommandEvidence, Printed, Task};
 use crate::text;
@@ -69,7 +69,7 @@ use std::time::{Duration, SystemTime};
 /// The commands of a configuration, and where they run.
 #[derive(Debug)]
 pub struct Commands {
-    declared: BTreeMap<String, Command>,
+    declared: BTreeMap<String, CommandConfig>,
     /// Those of the task that may not be run, each with the reason.
     refused: BTreeMap<String, String>,
     root: PathBuf,
@@ -77,7 +77,7 @@ pub struct Commands {
     cache: Option<PathBuf>,
     state: Option<PathBuf>,
     environment: Environment,
-    at_most: Sandbox,
+    at_most: SandboxLevel,
     reserve: u64,
     /// Where what commands come to is written down, or comes from.
     tape: Option<Arc<CommandTape>>,
@@ -138,7 +138,7 @@ pub struct Ran {
     /// How long it ran.
     pub duration: Duration,
     /// How well it was confined.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxLevel,
     /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
     pub advice: Option<Advice>,
     /// What it would change, for a command that repairs files.
@@ -178,7 +178,7 @@ pub struct Rewrite {
 
 impl Commands {
     /// The commands of a configuration, to be run in the folder `root`.
-    pub fn new(declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
+    pub fn new(declared: BTreeMap<String, CommandConfig>, root: PathBuf) -> Self {
         Self {
             declared,
             refused: BTreeMap::new(),
@@ -187,7 +187,7 @@ impl Commands {
             cache: None,
             state: None,
             environment: Environment::default(),
-            at_most: Sandbox::Namespaces,
+            at_most: SandboxLevel::Namespaces,
             reserve: RESERVE,
             tape: None,
             script: None,
@@ -225,7 +225,7 @@ impl Commands {
     }
 
     /// The command of this name.
-    pub(crate) fn declared(&self, name: &str) -> Option<&Command> {
+    pub(crate) fn declared(&self, name: &str) -> Option<&CommandConfig> {
         self.declared.get(name)
     }
 
@@ -235,7 +235,7 @@ impl Commands {
     }
 
     /// The same for other commands in another folder. What they come to is written down on the same tape.
-    pub(crate) fn elsewhere(&self, declared: BTreeMap<String, Command>, root: PathBuf) -> Self {
+    pub(crate) fn elsewhere(&self, declared: BTreeMap<String, CommandConfig>, root: PathBuf) -> Self {
         Self {
             declared,
             root,
@@ -268,7 +268,7 @@ impl Commands {
     }
 
     /// Confines no better than this, whatever the machine offers.
-    pub fn with_at_most(self, at_most: Sandbox) -> Self {
+    pub fn with_at_most(self, at_most: SandboxLevel) -> Self {
         Self { at_most, ..self }
     }
 
@@ -279,7 +279,7 @@ impl Commands {
 
     /// Whether a command is handed the files of the check that it runs for.
     pub fn takes_files(&self, name: &str) -> bool {
-        self.declared.get(name).is_some_and(Command::takes_files)
+        self.declared.get(name).is_some_and(CommandConfig::takes_files)
     }
 
     /// Run a command for these files: once, or several times where it is handed them and they do not fit on one command
@@ -291,7 +291,7 @@ impl Commands {
         let mut outputs = Vec::new();
         let mut left = command.timeout;
         for run in command_lines::command_lines(command, files) {
-            let command = Command { run, timeout: left, ..command.clone() };
+            let command = CommandConfig { run, timeout: left, ..command.clone() };
             let ran = self.run_once(name, &command, Vec::new()).await?;
             left = left.saturating_sub(ran.duration);
             let is_late = ran.ending == Ending::TimedOut;
@@ -321,7 +321,7 @@ impl Commands {
         self.run_once(name, command, stdin).await
     }
 
-    async fn run_once(&self, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
+    async fn run_once(&self, name: &str, command: &CommandConfig, stdin: Vec<u8>) -> Result<Ran, NoResult> {
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }

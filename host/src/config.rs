@@ -24,24 +24,24 @@ mod tests;
 mod units;
 
 pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
-pub use check::Check;
-pub use command::{Access, Command, FILES, Sandbox};
+pub use check::CheckConfig;
+pub use command::{Access, CommandConfig, FILES, SandboxLevel};
 pub use files::{BadPattern, FileSet};
-pub use gate::{Divergence, Gate, Member, Rule, Target, Threshold, Vote};
+pub use gate::{Divergence, GateConfig, MemberConfig, MemberTarget, RuleConfig, Threshold, VoteConfig};
 pub use grant::{Grant, UnknownGrant};
-pub use hook::Hook;
-pub use looping::{Loop, OnReviewLimit, OnSpecFinding};
-pub use model::{Api, Model};
+pub use hook::HookConfig;
+pub use looping::{LoopConfig, OnReviewLimit, OnSpecFinding};
+pub use model::{Api, ModelConfig};
 pub use people::Overrides;
-pub use problem::{Position, Problem, Problems};
-pub use terms::{Flaky, Inapplicable, Leniency, Mode, PassIf, Terms, When};
+pub use problem::{ConfigProblem, ConfigProblems, Position};
+pub use terms::{Enforcement, Flaky, Inapplicable, Leniency, MemberTerms, PassIf, When};
 
 pub(crate) use files::pattern;
-pub(crate) use problem::{Places, nearest, one_of};
+pub(crate) use problem::{Positions, nearest, one_of};
 pub(crate) use units::{milliseconds, show_duration};
 
 use crate::retry::{EscalationPolicy, RetryPolicy};
-use read::{Source, Table, Value};
+use read::{Table, TomlSource, TomlValue};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::de::{DeTable, DeValue};
@@ -67,13 +67,13 @@ pub struct Config {
     /// How long the whole gate may take.
     pub deadline: Duration,
     /// `[gate.*]`, at least one.
-    pub gates: BTreeMap<String, Gate>,
+    pub gates: BTreeMap<String, GateConfig>,
     /// `[check.*]`. No check has the name of a gate.
-    pub checks: BTreeMap<String, Check>,
+    pub checks: BTreeMap<String, CheckConfig>,
     /// `[command.*]`.
-    pub commands: BTreeMap<String, Command>,
+    pub commands: BTreeMap<String, CommandConfig>,
     /// `[model.*]`.
-    pub models: BTreeMap<String, Model>,
+    pub models: BTreeMap<String, ModelConfig>,
     /// `[retry]`: how often a failure is tried again.
     pub retry: RetryPolicy,
     /// `[escalation]`: when human review is needed.
@@ -89,41 +89,43 @@ pub struct Config {
     /// The files that no check of files looks at.
     pub exclude: Vec<String>,
     /// `[hook]`.
-    pub hook: Hook,
+    pub hook: HookConfig,
     /// `[loop]`.
-    pub looping: Loop,
+    pub looping: LoopConfig,
     /// `[plan] file`: the plan of tasks, relative to the file.
     pub plan_file: Option<String>,
     /// `[evaluator]`: the command that evaluates the work in a loop.
-    pub evaluator: Option<Command>,
-    pub(crate) places: Places,
+    pub evaluator: Option<CommandConfig>,
+    pub(crate) places: Positions,
 }
 
 /// Reads a file.
-pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
+pub fn parse(bytes: &[u8]) -> Result<Config, ConfigProblems> {
     if bytes.len() > MAX_BYTES {
         let message = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
-        return Err(Problem::new("", message).into());
+        return Err(ConfigProblem::new("", message).into());
     }
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-            let position = Some(Source::new(valid).position(valid.len()));
-            return Err(Problem { position, ..Problem::new("", "expected UTF-8, found other bytes") }.into());
+            let position = Some(TomlSource::new(valid).position(valid.len()));
+            return Err(
+                ConfigProblem { position, ..ConfigProblem::new("", "expected UTF-8, found other bytes") }.into()
+            );
         }
     };
-    let source = Source::new(text);
+    let source = TomlSource::new(text);
     // The first error only: what follows one is mostly an echo of it.
     let root = DeTable::parse(text).map_err(|error| {
         let position = error.span().map(|span| source.position(span.start));
         let message = format!("not valid TOML: {}", crate::text::clean_line(error.message(), 200));
-        Problem { position, ..Problem::new("", message) }
+        ConfigProblem { position, ..ConfigProblem::new("", message) }
     })?;
     let root = toml::Spanned::new(root.span(), DeValue::Table(root.into_inner()));
     let config = Table::root(&source, &root).map(read);
     let (mut problems, places) = source.into_notes();
-    let Some(mut config) = config else { return Err(Problem::new("", "expected a table").into()) };
+    let Some(mut config) = config else { return Err(ConfigProblem::new("", "expected a table").into()) };
     config.places = places;
     problems.extend(references::problems(&config));
     problems.extend(structure::problems(&config));
@@ -131,7 +133,7 @@ pub fn parse(bytes: &[u8]) -> Result<Config, Problems> {
     if problems.is_empty() {
         problems = references::unnamed(&config);
     }
-    Problems::none_of(problems)?;
+    ConfigProblems::none_of(problems)?;
     Ok(config)
 }
 
@@ -140,7 +142,7 @@ fn read(mut root: Table<'_>) -> Config {
     let gates = named(&mut root, "gate", gate::read);
     let commands = named(&mut root, "command", |_, table| command::read(table));
     let models = named(&mut root, "model", |_, table| model::read(table, &commands));
-    let declared = check::Declared { commands: &commands, models: &models };
+    let declared = check::DeclaredNames { commands: &commands, models: &models };
     let checks = named(&mut root, "check", |name, table| check::read(name, table, &declared));
     let require_trusted = root.get("require_trusted").and_then(|value| value.flag()).unwrap_or(false);
     let looping = root.get("loop").and_then(|value| value.table("a table `[loop]`")).map(looping::read);
@@ -158,7 +160,7 @@ fn read(mut root: Table<'_>) -> Config {
     let progress = one(&mut root, "progress", people::progress);
     let hook = root.get("hook").and_then(|value| value.table("a table `[hook]`"));
     let hook = hook.map(|table| hook::read(table, &gates)).unwrap_or_default();
-    let places = Places::default();
+    let places = Positions::default();
     let config = Config {
         deadline,
         require_trusted,
@@ -195,7 +197,7 @@ fn one<'s, T: Default>(root: &mut Table<'s>, key: &'static str, read: impl Fn(Ta
 /// The tables `[KIND.NAME]` of a kind.
 fn named<'s, T>(root: &mut Table<'s>, kind: &'static str, read: impl Fn(&str, Table<'s>) -> T) -> BTreeMap<String, T> {
     let tables = root.get(kind).and_then(|value| value.table(&format!("tables `[{kind}.NAME]`")));
-    let read_entry = |(name, value): (&'s str, Value<'s>)| {
+    let read_entry = |(name, value): (&'s str, TomlValue<'s>)| {
         if !units::is_name(name) {
             let shown = crate::text::clean_line(name, 80);
             value.problem(format!("expected a name of at most 64 letters, digits, `-` and `_`, found `{shown}`"));

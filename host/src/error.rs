@@ -3,7 +3,7 @@
 //! This is for callers. A verifier's failure to answer is none of these: it is a status, and part of a verdict.
 
 use crate::changes;
-use crate::config::Problems;
+use crate::config::ConfigProblems;
 use crate::verdict::{ErrorKind, Failure, Status};
 use serde::Serialize;
 use std::error::Error as StdError;
@@ -124,8 +124,8 @@ impl Error {
     }
 
     /// The configuration must be changed. `file` is its name in messages.
-    pub fn configuration(file: &str, problems: &Problems) -> Self {
-        let problem = |problem: &crate::config::Problem| {
+    pub fn configuration(file: &str, problems: &ConfigProblems) -> Self {
+        let problem = |problem: &crate::config::ConfigProblem| {
             let place = if problem.position.is_some() { format!("{file}:") } else { format!("{file}: ") };
             Message { message: format!("{place}{problem}"), source: None, hint: problem.hint.clone() }
         };

@@ -27,7 +27,7 @@ pub use resume::{InterruptedLoop, interrupted, open_tasks};
 pub use runs::run_independently;
 
 use crate::changes::{self, Needs, Selection};
-use crate::config::Loop;
+use crate::config::LoopConfig;
 use crate::error::Error;
 use crate::event::{Observer, What};
 use crate::ledger::Project;
@@ -66,7 +66,7 @@ pub struct LoopRequest {
     /// Whether the feedback is its standard input.
     pub feedback_on_stdin: bool,
     /// The budgets that outrank those of the configuration.
-    pub budgets: Loop,
+    pub budgets: LoopConfig,
     /// Whether the executor stays in the foreground of the terminal.
     pub keep_terminal: bool,
     /// Handed what the executor prints.
@@ -88,7 +88,7 @@ impl LoopRequest {
             request,
             executor,
             feedback_on_stdin: false,
-            budgets: Loop::default(),
+            budgets: LoopConfig::default(),
             keep_terminal: false,
             output: Arc::new(|_| {}),
             arguments: Vec::new(),
@@ -218,7 +218,7 @@ struct Driver<'a> {
     wanted: LoopRequest,
     request: Request,
     pinned: Pinned,
-    budgets: Loop,
+    budgets: LoopConfig,
     rules: Rules,
     /// Whether an evaluator runs after each attempt.
     evaluates: bool,

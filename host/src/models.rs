@@ -24,7 +24,7 @@ mod transport;
 pub use tape::{BadTape, Tape};
 
 use crate::commands::{Commands, Script};
-use crate::config::{Api, Model};
+use crate::config::{Api, ModelConfig};
 use crate::environment::Environment;
 use crate::outcome::ModelUse;
 use crate::random::random;
@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 /// Whether a model that is asked over HTTP can be reached, and takes its key. Nothing is asked of it. Blocks.
 #[cfg(feature = "models")]
-pub fn reach(model: &Model, environment: &Environment, within: Duration) -> Result<(), NoAnswer> {
+pub fn reach(model: &ModelConfig, environment: &Environment, within: Duration) -> Result<(), NoAnswer> {
     transport::reach(environment, model, within)
 }
 
@@ -69,7 +69,7 @@ pub struct Models {
 
 #[derive(Debug)]
 struct Declared {
-    model: Model,
+    model: ModelConfig,
     budget: Budget,
 }
 
@@ -247,12 +247,12 @@ impl Models {
     /// The models of a configuration, for judging the work of `executor`. With a tape, what is asked is recorded on it,
     /// or answered from it.
     pub fn new(
-        declared: BTreeMap<String, Model>,
+        declared: BTreeMap<String, ModelConfig>,
         commands: Arc<Commands>,
         executor: Executor,
         tape: Option<Arc<Tape>>,
     ) -> Self {
-        let declare = |(name, model): (String, Model)| (name, Declared { budget: Budget::of(&model), model });
+        let declare = |(name, model): (String, ModelConfig)| (name, Declared { budget: Budget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
         Self {
             declared,
@@ -352,7 +352,7 @@ impl Models {
         Exchange { came, attempts }
     }
 
-    async fn send(&self, model: &Model, rendered: &Rendered, spending: &budget::Spending<'_>) -> Exchange {
+    async fn send(&self, model: &ModelConfig, rendered: &Rendered, spending: &budget::Spending<'_>) -> Exchange {
         let within = model.timeout.min(spending.time_left());
         match model.api {
             Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
@@ -395,12 +395,12 @@ fn no_answer_within(time: Duration) -> NoAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Command;
+    use crate::config::CommandConfig;
     use std::collections::BTreeSet;
 
     #[test]
     fn no_two_nonces_are_alike() {
-        let commands = Arc::new(Commands::new(BTreeMap::<String, Command>::new(), ".".into()));
+        let commands = Arc::new(Commands::new(BTreeMap::<String, CommandConfig>::new(), ".".into()));
         let models = Models::new(BTreeMap::new(), commands, Executor::default(), None);
         let nonces: BTreeSet<String> = (0..1_000).map(|_| models.nonce().expect("randomness")).collect();
         assert_eq!(nonces.len(), 1_000);

@@ -13,7 +13,8 @@ pub use canonical::canonical;
 pub use resolve::resolve;
 
 use crate::config::{
-    self, Command, Divergence, Flaky, Grant, Inapplicable, Leniency, Mode, Model, Threshold, When, milliseconds,
+    self, CommandConfig, Divergence, Enforcement, Flaky, Grant, Inapplicable, Leniency, ModelConfig, Threshold, When,
+    milliseconds,
 };
 use crate::limits::Limits;
 use crate::outcome::NodeKind;
@@ -45,9 +46,9 @@ pub struct Plan {
     /// The gate.
     pub root: Node,
     /// The commands that its checks may run.
-    pub commands: BTreeMap<String, Command>,
+    pub commands: BTreeMap<String, CommandConfig>,
     /// The models that its checks may ask.
-    pub models: BTreeMap<String, Model>,
+    pub models: BTreeMap<String, ModelConfig>,
 }
 
 impl Plan {
@@ -73,7 +74,7 @@ pub struct Node {
     /// Whether it takes part at all.
     pub enabled: bool,
     /// Whether it decides.
-    pub mode: Mode,
+    pub mode: Enforcement,
     /// The tasks for which it runs; empty for all.
     pub when: Vec<When>,
     /// It runs unless the task asks for a lower tier.
@@ -297,7 +298,7 @@ impl Reads {
 pub trait Resolver {
     /// Finds the verifier of a check, and holds the check's settings and grants against it. Asked once for each check
     /// that takes part.
-    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>>;
+    fn verifier(&self, check: &config::CheckConfig) -> Result<Resolved, Vec<Refusal>>;
 }
 
 /// A verifier that was found.

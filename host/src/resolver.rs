@@ -119,7 +119,7 @@ impl Verifiers {
         Ok(Known { source: Arc::new(source), component_type, about })
     }
 
-    fn resolve(check: &config::Check, known: &Known) -> Result<Resolved, Failure> {
+    fn resolve(check: &config::CheckConfig, known: &Known) -> Result<Resolved, Failure> {
         let Known { source, component_type, about } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
@@ -128,9 +128,9 @@ impl Verifiers {
         Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone(), working_tree, reads })
     }
 
-    fn validate(check: &config::Check, about: &Description) -> Result<(), Vec<Refusal>> {
+    fn validate(check: &config::CheckConfig, about: &Description) -> Result<(), Vec<Refusal>> {
         settings::validate(&about.settings_schema, &check.settings).map_err(|problems| {
-            let refusal = |problem: settings::Problem| {
+            let refusal = |problem: settings::SettingsProblem| {
                 let at = if problem.place.is_empty() {
                     "settings".to_owned()
                 } else {
@@ -145,7 +145,7 @@ impl Verifiers {
 }
 
 impl Resolver for Verifiers {
-    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
+    fn verifier(&self, check: &config::CheckConfig) -> Result<Resolved, Vec<Refusal>> {
         let refused = |failure: Failure| vec![failure.into()];
         let known = self.find(&check.verifier).map_err(refused)?;
         let resolved = Self::resolve(check, &known).map_err(refused)?;

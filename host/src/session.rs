@@ -45,7 +45,7 @@ pub use tasks::{plan_file, planned_tasks};
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
 use crate::commands::CommandTape;
-use crate::config::{Config, Hook, Inapplicable, Loop, Overrides, nearest};
+use crate::config::{Config, HookConfig, Inapplicable, LoopConfig, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::event::{Observer, What};
@@ -176,7 +176,7 @@ impl Pinned {
     }
 
     /// The budgets of a loop around the gate.
-    pub fn budgets(&self) -> Loop {
+    pub fn budgets(&self) -> LoopConfig {
         let config = self.config();
         let of_gate = config.gates.get(&self.0.plan.root.name).map(|gate| gate.looping.clone()).unwrap_or_default();
         of_gate.or(&config.looping)
@@ -263,7 +263,7 @@ pub enum Unread {
 #[derive(Clone, Debug)]
 pub struct Configured {
     /// What it says about hooks.
-    pub hook: Hook,
+    pub hook: HookConfig,
     /// Where it came from.
     pub policy: PolicyRecord,
     /// Whether it is one file: it names no other files, and protects none.

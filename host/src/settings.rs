@@ -17,7 +17,7 @@ const MAX_MESSAGE: usize = 1_000;
 
 /// One thing that is wrong with settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct SettingsProblem {
     /// Where: the keys from the top, joined by `.`; empty for the settings as a whole.
     pub place: String,
     /// What is wrong.
@@ -39,8 +39,8 @@ pub(crate) fn surely_fits_none(schema: &str) -> bool {
 }
 
 /// Checks settings. `schema` is JSON text; empty means that the verifier takes no settings.
-pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
-    let about = |message: String, of_schema| Err(vec![Problem { place: String::new(), message, of_schema }]);
+pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<SettingsProblem>> {
+    let about = |message: String, of_schema| Err(vec![SettingsProblem { place: String::new(), message, of_schema }]);
     let whole = |message| about(message, false);
     let unusable = |message| about(message, true);
     let Some(object) = settings.as_object() else {
@@ -74,10 +74,10 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<Problem>> {
             return unusable(clean_line(&format!("the verifier's schema is not a JSON Schema: {error}"), MAX_MESSAGE));
         }
     };
-    let problems: Vec<Problem> = validator
+    let problems: Vec<SettingsProblem> = validator
         .iter_errors(settings)
         .take(MAX_PROBLEMS)
-        .map(|error| Problem {
+        .map(|error| SettingsProblem {
             place: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
             message: message(&error),
             of_schema: false,

@@ -2,7 +2,7 @@
 
 use super::stage::*;
 use gatehost::commands::Ending;
-use gatehost::config::{Access, Sandbox};
+use gatehost::config::{Access, SandboxLevel};
 use gatehost::verdict::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -51,11 +51,13 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
             match tried {
                 // Where it cannot be prevented, it is seen.
                 Err(error) => {
-                    assert!(level < Sandbox::Namespaces && error.to_string().contains("which belongs to the policy"));
+                    assert!(
+                        level < SandboxLevel::Namespaces && error.to_string().contains("which belongs to the policy")
+                    );
                     assert_eq!(error.kind(), ErrorKind::CommandTampered, "{error}");
                 }
                 Ok(_) => {
-                    assert_eq!(level, Sandbox::Namespaces, "{attempt}");
+                    assert_eq!(level, SandboxLevel::Namespaces, "{attempt}");
                     assert_eq!(fs::read_to_string(bed.root().join("gate.toml")).expect("there"), "good", "{attempt}");
                     assert_eq!(fs::read_dir(bed.root().join(".git/hooks")).expect("there").count(), 1, "{attempt}");
                 }
@@ -96,7 +98,7 @@ fn looks_around() {
         assert_eq!(printed(&bed.sh("touch \"$HOME/a\" \"$TMPDIR/b\" && ls \"$HOME\"")), "a\n");
         // What a toolchain needs is there, under its usual name.
         assert_eq!(printed(&bed.sh("cat ~/.cargo/config.toml")), "[registry]\ntoken = \"\"\n[build]\njobs = 2\n");
-        if level == Sandbox::None {
+        if level == SandboxLevel::None {
             continue;
         }
         assert_eq!(
@@ -157,9 +159,9 @@ fn e11_a_disk_is_not_filled() {
         let error = full.try_sh("sleep 600").expect_err("ended").to_string();
         assert!(error.contains("of free disk space"), "{level}: {error}");
     }
-    if levels().contains(&Sandbox::Namespaces) {
-        let ran =
-            Bed::new(Sandbox::Namespaces).sh("df -Pk \"$TMPDIR\" \"$HOME\" / | awk 'NR > 1 { print $2 }' | sort -u");
+    if levels().contains(&SandboxLevel::Namespaces) {
+        let ran = Bed::new(SandboxLevel::Namespaces)
+            .sh("df -Pk \"$TMPDIR\" \"$HOME\" / | awk 'NR > 1 { print $2 }' | sort -u");
         assert_eq!(printed(&ran), "1048576\n");
     }
 }
@@ -226,11 +228,11 @@ fn nests_folders() {
 #[test]
 fn where_its_confinement_was_in_its_way_the_key_that_helps_is_named() {
     let level = levels()[0];
-    if level == Sandbox::None {
+    if level == SandboxLevel::None {
         return;
     }
     let advice = |script: &str| Bed::new(level).sh(script).advice.map(|advice| advice.to_string()).unwrap_or_default();
-    if level == Sandbox::Namespaces {
+    if level == SandboxLevel::Namespaces {
         let said = advice("touch a.txt");
         assert!(
             said.starts_with("`a.txt` could not be written") && said.contains("`write` of `[command.it]`"),

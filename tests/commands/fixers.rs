@@ -5,7 +5,7 @@ use gatehost::commands::Ran;
 use std::fs;
 
 /// A bed whose command repairs files.
-fn bed(level: gatehost::config::Sandbox) -> Bed {
+fn bed(level: gatehost::config::SandboxLevel) -> Bed {
     Bed::new(level).with(|command| command.fixes = true)
 }
 
@@ -51,7 +51,7 @@ fn caches_are_no_changes_and_what_git_ignores_is_seen() {
 #[test]
 fn what_git_ignores_is_not_written() {
     let level = levels()[0];
-    if level == gatehost::config::Sandbox::None {
+    if level == gatehost::config::SandboxLevel::None {
         return;
     }
     let bed = bed(level).file(".gitignore", "out\n").file("out/built", "old\n").file("a.txt", "one\n");

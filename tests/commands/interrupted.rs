@@ -2,7 +2,7 @@
 
 use super::stage::*;
 use crate::signals;
-use gatehost::config::Sandbox;
+use gatehost::config::SandboxLevel;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -13,7 +13,7 @@ use std::{ptr, thread};
 
 /// A repository whose gate runs a command that would take ten minutes.
 fn repository(mark: &str) -> Bed {
-    let bed = Bed::new(Sandbox::None).file("a.txt", &"text\n".repeat(1_000)).file(
+    let bed = Bed::new(SandboxLevel::None).file("a.txt", &"text\n".repeat(1_000)).file(
         "gate.toml",
         &format!(
             "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:it\"]\n[command.it]\n\
@@ -67,7 +67,7 @@ fn a_run_that_is_interrupted_ends_everything_and_leaves_nothing() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{name}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted\n", "{name}");
         assert_eq!(left_in(temporary.path()), Vec::<String>::new(), "{name}");
-        assert_no_survivor(&mark, Sandbox::None);
+        assert_no_survivor(&mark, SandboxLevel::None);
     }
 }
 

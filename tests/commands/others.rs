@@ -2,7 +2,7 @@
 
 use super::stage::*;
 use gatehost::commands::Ending;
-use gatehost::config::Sandbox;
+use gatehost::config::SandboxLevel;
 use std::io::BufRead;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -17,7 +17,7 @@ fn e9_there_is_no_network_unless_granted() {
     let _socket = UnixListener::bind(&path).expect("a server");
     let unix = format!("unix {}", path.display());
     for &level in levels() {
-        let free = level == Sandbox::None;
+        let free = level == SandboxLevel::None;
         let granted = || Bed::new(level).with(|command| command.network = true);
         assert_eq!(was_possible(&Bed::new(level).inside(&tcp)), free, "{level}");
         assert!(was_possible(&granted().inside(&tcp)), "{level}");
@@ -25,7 +25,7 @@ fn e9_there_is_no_network_unless_granted() {
         assert_eq!(was_possible(&granted().inside(&unix)), free, "{level}");
         // In a network of its own, a test may talk to itself.
         let itself = was_possible(&Bed::new(level).inside("loopback itself"));
-        assert_eq!(itself, level != Sandbox::Landlock, "{level}");
+        assert_eq!(itself, level != SandboxLevel::Landlock, "{level}");
     }
 }
 
@@ -34,7 +34,7 @@ fn e9_a_pair_of_sockets_leads_nowhere_else() {
     for &level in levels() {
         for (kind, harmless) in [("stream", true), ("seqpacket", true), ("dgram", false), ("raw", false)] {
             let possible = was_possible(&Bed::new(level).inside(&format!("pair {kind}")));
-            assert_eq!(possible, harmless || level != Sandbox::Landlock, "{level}: {kind}");
+            assert_eq!(possible, harmless || level != SandboxLevel::Landlock, "{level}: {kind}");
         }
     }
 }
@@ -50,7 +50,7 @@ fn e9_no_family_of_sockets_leads_past_the_namespaces() {
             for family in [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK] {
                 let possible = was_possible(&bed().inside(&format!("family {family}")));
                 // A machine may have none of the newer internet.
-                let expected = (network || level == Sandbox::Namespaces) && (possible || family != libc::AF_INET6);
+                let expected = (network || level == SandboxLevel::Namespaces) && (possible || family != libc::AF_INET6);
                 assert_eq!(possible, expected, "{level}, {network}: {family}");
             }
         }
@@ -68,7 +68,7 @@ fn e10_memory_and_messages_of_others_are_not_reached() {
         assert!(!was_possible(&Bed::new(level).inside(&format!("messages {key}"))), "{level}");
         // Where it has a namespace of its own, it may share with itself.
         let itself = was_possible(&Bed::new(level).inside("shared 0"));
-        assert_eq!(itself, level == Sandbox::Namespaces, "{level}");
+        assert_eq!(itself, level == SandboxLevel::Namespaces, "{level}");
     }
     drop(shared);
 }

@@ -2,7 +2,7 @@
 
 use super::stage::*;
 use gatehost::commands::Ending;
-use gatehost::config::{Access, Sandbox};
+use gatehost::config::{Access, SandboxLevel};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,11 +94,11 @@ fn e14_a_configuration_is_protected_wherever_it_is() {
             assert!(bed.root().join("free.txt").exists(), "{level}");
             match tried {
                 Err(error) => {
-                    assert_ne!(level, Sandbox::Namespaces, "{attempt}: {error}");
+                    assert_ne!(level, SandboxLevel::Namespaces, "{attempt}: {error}");
                     assert!(error.to_string().contains("it changed `conf/g.toml`"), "{level}: {attempt}: {error}");
                 }
                 Ok(_) => {
-                    assert_eq!(level, Sandbox::Namespaces, "{attempt}");
+                    assert_eq!(level, SandboxLevel::Namespaces, "{attempt}");
                     assert_eq!(fs::read_to_string(named).expect("there"), "good", "{attempt}");
                 }
             }
@@ -125,11 +125,11 @@ fn e15_what_was_passed_before_can_be_neither_seen_nor_forged() {
         );
         match tried {
             Ok(ran) => {
-                assert_eq!(level, Sandbox::Namespaces);
+                assert_eq!(level, SandboxLevel::Namespaces);
                 assert!(!printed(&ran).starts_with("secret"), "{}", printed(&ran));
             }
             Err(error) => {
-                assert_eq!(level, Sandbox::Landlock, "{error}");
+                assert_eq!(level, SandboxLevel::Landlock, "{error}");
                 assert!(error.to_string().contains("set `GATE_CACHE_DIR`"), "{error}");
             }
         }
@@ -151,7 +151,7 @@ fn e15_a_run_protects_its_own_configuration_and_cache() {
         return;
     }
     for script in ["echo '# changed' >> conf/g.toml", "cat cache/secret", "echo x > cache/x.passes"] {
-        let bed = Bed::new(Sandbox::None).file(
+        let bed = Bed::new(SandboxLevel::None).file(
             "conf/g.toml",
             &format!(
                 "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:it\"]\n\

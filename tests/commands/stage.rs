@@ -1,7 +1,7 @@
 //! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
 
 use gatehost::commands::{Commands, NoResult, Ran};
-use gatehost::config::{Access, Command, Sandbox};
+use gatehost::config::{Access, CommandConfig, SandboxLevel};
 use gatehost::environment::Environment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,23 +10,23 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-pub(super) const LEVELS: [Sandbox; 3] = [Sandbox::Namespaces, Sandbox::Landlock, Sandbox::None];
+pub(super) const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Namespaces, SandboxLevel::Landlock, SandboxLevel::None];
 /// Far more than any of these takes; a command that is not ended fails a test and does not hang it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A work, and how a command is run in it.
 pub(super) struct Bed {
     pub(super) folder: tempfile::TempDir,
-    pub(super) command: Command,
-    pub(super) level: Sandbox,
+    pub(super) command: CommandConfig,
+    pub(super) level: SandboxLevel,
     pub(super) reserve: u64,
     pub(super) configuration: Option<PathBuf>,
     pub(super) cache: PathBuf,
 }
 
 impl Bed {
-    pub(super) fn new(level: Sandbox) -> Self {
-        let command = Command {
+    pub(super) fn new(level: SandboxLevel) -> Self {
+        let command = CommandConfig {
             run: Vec::new(),
             from_task: None,
             timeout: PATIENCE,
@@ -56,14 +56,14 @@ impl Bed {
         self
     }
 
-    pub(super) fn with(mut self, change: impl FnOnce(&mut Command)) -> Self {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut CommandConfig)) -> Self {
         change(&mut self.command);
         self
     }
 
     pub(super) fn commands(&self, run: &[&str]) -> Commands {
         let run = run.iter().map(|part| (*part).to_owned()).collect();
-        let declared = BTreeMap::from([("it".to_owned(), Command { run, ..self.command.clone() })]);
+        let declared = BTreeMap::from([("it".to_owned(), CommandConfig { run, ..self.command.clone() })]);
         let commands = Commands::new(declared, self.root())
             .with_configuration(self.configuration.clone())
             .with_environment(Environment::of_process());
@@ -104,9 +104,9 @@ pub(super) fn tokio() -> tokio::runtime::Runtime {
 }
 
 /// The levels that this machine has. What the kernel offers must be there: nothing below it would be tested otherwise.
-pub(super) fn levels() -> &'static [Sandbox] {
-    static FOUND: OnceLock<Vec<Sandbox>> = OnceLock::new();
-    let is_there = |level: Sandbox| match Bed::new(level).run(&["true"], b"") {
+pub(super) fn levels() -> &'static [SandboxLevel] {
+    static FOUND: OnceLock<Vec<SandboxLevel>> = OnceLock::new();
+    let is_there = |level: SandboxLevel| match Bed::new(level).run(&["true"], b"") {
         Ok(ran) => ran.sandbox == level,
         Err(error) => {
             assert!(!kernel_offers(level), "the kernel offers `{level}`, and it is not to be had: {error}");
@@ -121,17 +121,17 @@ pub(super) fn levels() -> &'static [Sandbox] {
 }
 
 /// What the kernel says, asked without any of the code that is tested.
-fn kernel_offers(level: Sandbox) -> bool {
+fn kernel_offers(level: SandboxLevel) -> bool {
     match level {
-        Sandbox::None => true,
-        Sandbox::Landlock => {
+        SandboxLevel::None => true,
+        SandboxLevel::Landlock => {
             #[expect(unsafe_code, reason = "std does not know Landlock")]
             // SAFETY: with this flag, it tells its version and no memory is involved.
             let version =
                 unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<libc::c_void>(), 0, 1) };
             version >= 2
         }
-        Sandbox::Namespaces => {
+        SandboxLevel::Namespaces => {
             let mut unshare = process::Command::new("unshare");
             unshare.args(["--user", "--map-root-user", "--pid", "--fork", "--mount", "--net", "--ipc", "--uts"]);
             let mount = unshare.args(["mount", "-t", "tmpfs", "none", "/tmp"]).stdout(Stdio::null());
@@ -140,8 +140,8 @@ fn kernel_offers(level: Sandbox) -> bool {
     }
 }
 
-pub(super) fn confined() -> impl Iterator<Item = Sandbox> {
-    levels().iter().copied().filter(|level| *level > Sandbox::None)
+pub(super) fn confined() -> impl Iterator<Item = SandboxLevel> {
+    levels().iter().copied().filter(|level| *level > SandboxLevel::None)
 }
 
 pub(super) fn printed(ran: &Ran) -> String {
@@ -159,7 +159,7 @@ pub(super) fn processes_with(mark: &str) -> usize {
     lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()
 }
 
-pub(super) fn assert_no_survivor(mark: &str, level: Sandbox) {
+pub(super) fn assert_no_survivor(mark: &str, level: SandboxLevel) {
     let start = Instant::now();
     while processes_with(mark) > 0 {
         assert!(start.elapsed() < Duration::from_secs(10), "{level}: `{mark}` survived");

@@ -2,7 +2,7 @@
 
 use super::stage::*;
 use gatehost::commands::Ending;
-use gatehost::config::Sandbox;
+use gatehost::config::SandboxLevel;
 use std::io::Read;
 use std::path::Path;
 use std::process::{self, Stdio};
@@ -97,7 +97,7 @@ fn e2_there_is_a_limit_of_processes() {
     let root = rustix::process::geteuid().is_root();
     for &level in levels() {
         // The kernel exempts root from the limit of a user; only a namespace of processes counts for all.
-        if root && (level < Sandbox::Namespaces || !pids_are_counted_by_namespace()) {
+        if root && (level < SandboxLevel::Namespaces || !pids_are_counted_by_namespace()) {
             continue;
         }
         assert!(!was_possible(&Bed::new(level).inside("threads 10000")), "{level}");

@@ -137,11 +137,11 @@ fn the_time_of_all_questions_together_is_bounded() {
 #[test]
 fn a_key_that_is_missing_or_would_travel_in_clear_is_not_sent() {
     let server = Server::doing(vec![say("yes")]);
-    let missing = Model { key_env: Some("GATEHOST_NO_SUCH_KEY".to_owned()), ..model("openai", &server.url, "") };
+    let missing = ModelConfig { key_env: Some("GATEHOST_NO_SUCH_KEY".to_owned()), ..model("openai", &server.url, "") };
     let answer = ask_all(&models(missing, Executor::default(), None), 1).remove(0).1;
     let expected = "set the environment variable `GATEHOST_NO_SUCH_KEY` to the key";
     assert_eq!(answer, Err(NoAnswer::Unreachable(expected.to_owned())));
-    let clear = Model { url: Some("http://192.0.2.1:1".to_owned()), ..model("openai", &server.url, "") };
+    let clear = ModelConfig { url: Some("http://192.0.2.1:1".to_owned()), ..model("openai", &server.url, "") };
     let answer = ask_all(&models(clear, Executor::default(), None), 1).remove(0).1;
     assert_eq!(answer, Err(NoAnswer::Unreachable("a key is not sent over plain http".to_owned())));
     assert!(server.asked().is_empty());

@@ -38,7 +38,7 @@ fn a_tape_repeats_the_run() {
     assert!(matches!(Tape::record(&path), Err(BadTape::Exists(_))), "a tape is not overwritten");
 
     // Another address and no key: what counts is the question.
-    let elsewhere = Model { url: None, key_env: Some("GATEHOST_NO_SUCH_KEY".to_owned()), ..asked.clone() };
+    let elsewhere = ModelConfig { url: None, key_env: Some("GATEHOST_NO_SUCH_KEY".to_owned()), ..asked.clone() };
     let replaying = models(elsewhere, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
     let again: Vec<_> = ["one", "two", "one"].iter().map(|words| play(&replaying, words)).collect();
     assert_eq!(again, said);
@@ -47,7 +47,7 @@ fn a_tape_repeats_the_run() {
     let none = |why: &str| Err(NoAnswer::Unreachable(why.to_owned()));
     assert_eq!(play(&replaying, "one"), none("the recording has no further answer to this question"));
     assert_eq!(play(&replaying, "three"), none("the recording has no answer to this question"));
-    let other = Model { model: Some("large".to_owned()), ..asked };
+    let other = ModelConfig { model: Some("large".to_owned()), ..asked };
     let replaying = models(other, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
     assert_eq!(play(&replaying, "one"), none("the recording has no answer to this question"));
 }
@@ -68,7 +68,7 @@ fn no_answer_is_repeated_too_and_limits_still_hold() {
     let own = Executor { model: Some("small".to_owned()), ..Executor::default() };
     let replaying = models(asked.clone(), own, Some(Tape::replay(&path).expect("a tape")));
     assert_eq!(ask_all(&replaying, 1).remove(0).1, Err(NoAnswer::NotDistinct));
-    let few = Model { max_requests: 1, ..asked };
+    let few = ModelConfig { max_requests: 1, ..asked };
     let replaying = models(few, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
     assert_eq!(ask_all(&replaying, 2).remove(1).1, Err(NoAnswer::Budget("requests".to_owned())));
 }

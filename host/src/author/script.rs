@@ -8,7 +8,7 @@
 //! ```
 
 use crate::commands::{Captured, Commands, Ending, NoResult, Ran};
-use crate::config::Sandbox;
+use crate::config::SandboxLevel;
 use crate::models::{ModelAnswer, Models, NoAnswer, Stop};
 use crate::runtime::{AskModels, Granted, RunCommands};
 use serde::Deserialize;
@@ -100,7 +100,7 @@ impl ScriptedRun {
             stderr: captured(&self.stderr),
             started: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
-            sandbox: Sandbox::None,
+            sandbox: SandboxLevel::None,
             advice: None,
             rewrites: Vec::new(),
             replayed: false,

@@ -162,7 +162,7 @@ impl Trial {
     }
 }
 
-fn invalid(problems: &[settings::Problem]) -> Failure {
+fn invalid(problems: &[settings::SettingsProblem]) -> Failure {
     let told = problems.iter().map(|problem| match &*problem.place {
         "" => problem.message.clone(),
         place => format!("`{place}`: {}", problem.message),

@@ -5,7 +5,7 @@
 //! [`ErrorKind::is_by_output`].
 
 use super::{Advice, Captured, Ending};
-use crate::config::Command;
+use crate::config::CommandConfig;
 use crate::text::clean_line;
 use crate::verdict::ErrorKind;
 use regex::Regex;
@@ -57,7 +57,7 @@ static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[A-Z]
 /// What may help the command `name`, which ran in `root`, if anything that is known does.
 pub(super) fn advice(
     name: &str,
-    command: &Command,
+    command: &CommandConfig,
     root: &Path,
     ending: Ending,
     outputs: [&Captured; 2],
@@ -156,15 +156,15 @@ fn end_of(captured: &Captured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Access, Sandbox};
+    use crate::config::{Access, SandboxLevel};
     use std::time::Duration;
 
     fn captured(text: &str) -> Captured {
         Captured { head: text.into(), length: text.len() as u64, ..Captured::default() }
     }
 
-    fn command() -> Command {
-        Command {
+    fn command() -> CommandConfig {
+        CommandConfig {
             run: Vec::new(),
             from_task: None,
             timeout: Duration::ZERO,
@@ -174,7 +174,7 @@ mod tests {
             workspace: Access::ReadOnly,
             read: Vec::new(),
             write: Vec::new(),
-            min_sandbox: Sandbox::None,
+            min_sandbox: SandboxLevel::None,
             fixes: false,
         }
     }
@@ -232,7 +232,7 @@ mod tests {
         let root = Path::new("/");
         let late = advice("t", &command(), root, Ending::TimedOut, [&captured("EROFS"), &captured("")], |_| true);
         assert_eq!(late, None);
-        let online = Command { network: true, ..command() };
+        let online = CommandConfig { network: true, ..command() };
         let said = captured("Could not resolve host: x");
         assert_eq!(advice("t", &online, root, Ending::Exited(1), [&said, &said], |_| false), None);
     }

@@ -1,13 +1,13 @@
 //! The command lines of a command that is handed files: `{files}` in `run`, split by size.
 
-use crate::config::{Command, FILES};
+use crate::config::{CommandConfig, FILES};
 
 /// The most bytes of one command line. Linux takes 2 MiB at least with the usual stack, and less where that is small.
 const MOST_BYTES: usize = 96 << 10;
 
 /// What is to be run: one command line, or several where the files do not fit on one. None where the command is handed
 /// files and there are none.
-pub(super) fn command_lines(command: &Command, files: &[String]) -> Vec<Vec<String>> {
+pub(super) fn command_lines(command: &CommandConfig, files: &[String]) -> Vec<Vec<String>> {
     if !command.takes_files() {
         return vec![command.run.clone()];
     }
@@ -52,7 +52,7 @@ fn argument(path: &str, cwd: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn command(run: &str, cwd: &str) -> Command {
+    fn command(run: &str, cwd: &str) -> CommandConfig {
         let text = format!(
             "[gate.g]\nall=[\"c\"]\n[check.c]\nverifier=\"command\"\ngrants=[\"command:it\"]\n\
              [command.it]\nrun={run}\ncwd={cwd:?}\n"

@@ -3,7 +3,7 @@
 use super::granted_paths::Ground;
 use super::protected::Protected;
 use super::{NoResult, cargo};
-use crate::config::{self, Command};
+use crate::config::{self, CommandConfig};
 use crate::environment::Environment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -187,7 +187,7 @@ const POINTERS: &[&str] =
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TZ"];
 
 /// The environment of a command, except where its home is.
-pub(super) fn environment(command: &Command, from: &Environment) -> BTreeMap<OsString, OsString> {
+pub(super) fn environment(command: &CommandConfig, from: &Environment) -> BTreeMap<OsString, OsString> {
     let named = command.env.iter().map(String::as_str);
     let names = PASSED.iter().chain(POINTERS).copied().chain(named);
     let mut all: BTreeMap<OsString, OsString> =
@@ -210,7 +210,7 @@ pub(super) struct Private {
 impl Mounts {
     /// What this command sees, when it works in `root`, which has no link in it. Nobody sees into `private` folders.
     pub(super) fn new(
-        command: &Command,
+        command: &CommandConfig,
         root: &Path,
         search: &OsStr,
         environment: &Environment,
@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn what_is_below_is_named_only_where_it_differs() {
-        use Access::{Read, Write};
+        use MountAccess::{Read, Write};
         let places = [("/w/.git", Read), ("/usr/local", Read), ("/w", Write), ("/usr", Read), ("/w/a", Write)];
         let expected = [("/usr", Read), ("/w", Write), ("/w/.git", Read)];
         assert_eq!(seen(&places), expected.map(|(path, access)| (path.to_owned(), access)));

@@ -1,13 +1,13 @@
 //! The verify command of a task: split without a shell, and run only where the configuration allows it.
 
-use crate::config::{Command, words};
+use crate::config::{CommandConfig, words};
 use crate::submission::{Task, TaskSource};
 use crate::text::clean_line;
 
 /// Returns the command with the task's own program and arguments, or why it cannot be run.
 ///
 /// A task counts only where it comes from a plan in the base commit: whoever does the work could have written any other.
-pub(super) fn resolved(command: &Command, task: Option<&Task>) -> Result<Command, String> {
+pub(super) fn resolved(command: &CommandConfig, task: Option<&Task>) -> Result<CommandConfig, String> {
     let Some(allowed) = &command.from_task else { return Ok(command.clone()) };
     let task = task.ok_or_else(|| "it is the verify command of the task, and there is no task".to_owned())?;
     let id = clean_line(&task.id, 60);
@@ -22,7 +22,7 @@ pub(super) fn resolved(command: &Command, task: Option<&Task>) -> Result<Command
     if !allowed.iter().any(|pattern| allows(pattern, &run)) {
         return Err(format!("no pattern of `allow` matches the verify command `{shown}` of the task `{id}`"));
     }
-    Ok(Command { run, ..command.clone() })
+    Ok(CommandConfig { run, ..command.clone() })
 }
 
 /// Whether a pattern allows a command, word by word: `*` in a word stands for any characters, and `*` as the last word

@@ -11,7 +11,7 @@ use super::stdio::{self, Attended, Begun, Bounds, Lifeline, Refused};
 use super::supervisor::Confinement;
 use super::work_copy::WorkCopy;
 use super::{Commands, NoResult, Ran, running};
-use crate::config::{Command, Sandbox};
+use crate::config::{CommandConfig, SandboxLevel};
 use crate::environment::Environment;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -29,7 +29,12 @@ const MOST_PROCESSES: u64 = 4_096;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs a command, and ends it when nobody waits for it any more.
-pub(super) async fn run(commands: &Commands, name: &str, command: &Command, stdin: Vec<u8>) -> Result<Ran, NoResult> {
+pub(super) async fn run(
+    commands: &Commands,
+    name: &str,
+    command: &CommandConfig,
+    stdin: Vec<u8>,
+) -> Result<Ran, NoResult> {
     let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
     let lifeline = Arc::new(Lifeline::new(ours));
     let entry = running::enter(&lifeline)?;
@@ -83,12 +88,12 @@ impl Drop for Guard {
 
 struct Run {
     name: String,
-    command: Command,
+    command: CommandConfig,
     root: PathBuf,
     configuration: Option<PathBuf>,
     private: Vec<Private>,
     environment: Environment,
-    at_most: Sandbox,
+    at_most: SandboxLevel,
     reserve: u64,
 }
 
@@ -114,14 +119,14 @@ impl Run {
         drop(theirs);
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
         let Attended { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
-        if let Some(path) = prepared.protected.changed(&before, sandbox == Sandbox::Namespaces) {
+        if let Some(path) = prepared.protected.changed(&before, sandbox == SandboxLevel::Namespaces) {
             return Err(NoResult::tampered(format!("it changed `{path}`, which belongs to the policy"))
                 .with_hint("run the command in a copy, or before `gate`: a check must not change its own policy"));
         }
         let rewrites = prepared.copy.as_ref().map(WorkCopy::rewrites).transpose()?.unwrap_or_default();
         let advice = match sandbox {
             // It sees and may do all that its user may: nothing was in its way.
-            Sandbox::None => None,
+            SandboxLevel::None => None,
             _ => advice::advice(&self.name, &self.command, &prepared.root, ending, [&stdout, &stderr], |variable| {
                 self.environment.get(variable).is_some()
             }),
@@ -182,9 +187,9 @@ impl Run {
         prepared: &Prepared,
         theirs: &io::PipeReader,
         has_input: bool,
-    ) -> Result<(Begun, Sandbox, Scratch), NoResult> {
+    ) -> Result<(Begun, SandboxLevel, Scratch), NoResult> {
         let mut lacking = Vec::new();
-        for level in [Sandbox::Namespaces, Sandbox::Landlock, Sandbox::None] {
+        for level in [SandboxLevel::Namespaces, SandboxLevel::Landlock, SandboxLevel::None] {
             if level > self.at_most {
                 lacking.push(format!("limited to `{}`", self.at_most));
                 continue;
@@ -232,7 +237,7 @@ impl Run {
 
     fn attempt(
         &self,
-        level: Sandbox,
+        level: SandboxLevel,
         prepared: &Prepared,
         theirs: &io::PipeReader,
         scratch: &Scratch,
@@ -244,7 +249,11 @@ impl Run {
             namespaces: self.namespaces(level, prepared, scratch).map_err(Refused::Running)?,
             landlock: self.landlock(level, prepared, scratch)?,
             filter: self.filter(level).map_err(Refused::Running)?,
-            most_processes: if level == Sandbox::Namespaces { MOST_PROCESSES } else { MOST_PROCESSES + processes() },
+            most_processes: if level == SandboxLevel::Namespaces {
+                MOST_PROCESSES
+            } else {
+                MOST_PROCESSES + processes()
+            },
             lifeline: theirs.try_clone().map_err(Refused::Running)?.into(),
             report: say.into(),
         };
@@ -258,36 +267,46 @@ impl Run {
         stdio::begin(command, confinement, report)
     }
 
-    fn namespaces(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> io::Result<Option<Namespaces>> {
-        if level < Sandbox::Namespaces {
+    fn namespaces(
+        &self,
+        level: SandboxLevel,
+        prepared: &Prepared,
+        scratch: &Scratch,
+    ) -> io::Result<Option<Namespaces>> {
+        if level < SandboxLevel::Namespaces {
             return Ok(None);
         }
         Namespaces::new(scratch.folder(), &prepared.mounts, &prepared.cwd, self.command.network).map(Some)
     }
 
-    fn landlock(&self, level: Sandbox, prepared: &Prepared, scratch: &Scratch) -> Result<Option<Landlock>, Refused> {
+    fn landlock(
+        &self,
+        level: SandboxLevel,
+        prepared: &Prepared,
+        scratch: &Scratch,
+    ) -> Result<Option<Landlock>, Refused> {
         let mut places = prepared.mounts.places.clone();
         match level {
-            Sandbox::None => return Ok(None),
-            Sandbox::Namespaces => places.extend(namespaces::own_places()),
-            Sandbox::Landlock => places.extend(scratch.places()),
+            SandboxLevel::None => return Ok(None),
+            SandboxLevel::Namespaces => places.extend(namespaces::own_places()),
+            SandboxLevel::Landlock => places.extend(scratch.places()),
         }
         match (Landlock::new(&places).map_err(Refused::Running)?, prepared.mounts.hidden.first()) {
-            (None, _) if level == Sandbox::Landlock => {
+            (None, _) if level == SandboxLevel::Landlock => {
                 Err(Refused::Confining(super::supervisor::Stage::Landlock, io::ErrorKind::Unsupported.into()))
             }
             // What allows a folder allows all that is in it.
-            (Some(_), Some(hidden)) if level == Sandbox::Landlock => Err(Refused::Exposing(hidden.clone())),
+            (Some(_), Some(hidden)) if level == SandboxLevel::Landlock => Err(Refused::Exposing(hidden.clone())),
             (landlock, _) => Ok(landlock),
         }
     }
 
-    fn filter(&self, level: Sandbox) -> io::Result<Vec<seccompiler::sock_filter>> {
+    fn filter(&self, level: SandboxLevel) -> io::Result<Vec<seccompiler::sock_filter>> {
         match (level, self.command.network) {
-            (Sandbox::None, _) => Ok(Vec::new()),
-            (Sandbox::Landlock, false) => filter::program(Sockets::None),
-            (Sandbox::Landlock, true) => filter::program(Sockets::Internet),
-            (Sandbox::Namespaces, _) => filter::program(Sockets::Inside),
+            (SandboxLevel::None, _) => Ok(Vec::new()),
+            (SandboxLevel::Landlock, false) => filter::program(Sockets::None),
+            (SandboxLevel::Landlock, true) => filter::program(Sockets::Internet),
+            (SandboxLevel::Namespaces, _) => filter::program(Sockets::Inside),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::mounts::{Access, Mounts, Place};
 use super::namespaces;
-use crate::config::Sandbox;
+use crate::config::SandboxLevel;
 use crate::temporary::{Purpose, Temporary};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// A new one, with what the mounts has in its home.
-    pub(super) fn new(level: Sandbox, mounts: &Mounts) -> io::Result<Self> {
+    pub(super) fn new(level: SandboxLevel, mounts: &Mounts) -> io::Result<Self> {
         let folder = Temporary::new(Purpose::Command)?;
         let (home, temporary) = match level {
-            Sandbox::Namespaces => (namespaces::HOME.into(), namespaces::TEMPORARY.into()),
-            Sandbox::Landlock | Sandbox::None => furnish(folder.path(), mounts)?,
+            SandboxLevel::Namespaces => (namespaces::HOME.into(), namespaces::TEMPORARY.into()),
+            SandboxLevel::Landlock | SandboxLevel::None => furnish(folder.path(), mounts)?,
         };
         Ok(Self { folder, home, temporary })
     }

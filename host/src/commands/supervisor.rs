@@ -10,7 +10,7 @@
 use super::landlock::Landlock;
 use super::namespaces::Namespaces;
 use super::sys::{self, Fork};
-use crate::config::Sandbox;
+use crate::config::SandboxLevel;
 use libc::{c_ulong, pid_t, pollfd};
 use seccompiler::sock_filter;
 use std::io;
@@ -79,7 +79,7 @@ impl Said {
 /// How a child confines itself; everything in it was prepared by the parent.
 #[derive(Debug)]
 pub(super) struct Confinement {
-    pub(super) level: Sandbox,
+    pub(super) level: SandboxLevel,
     pub(super) namespaces: Option<Namespaces>,
     pub(super) landlock: Option<Landlock>,
     pub(super) filter: Vec<sock_filter>,
@@ -126,7 +126,7 @@ impl Confinement {
         sys::limit(libc::RLIMIT_CORE as i32, 0);
         sys::limit(libc::RLIMIT_FSIZE as i32, MOST_OF_A_FILE);
         sys::limit(libc::RLIMIT_NPROC as i32, self.most_processes);
-        if self.level > Sandbox::None {
+        if self.level > SandboxLevel::None {
             self.stage(Stage::Filter, sys::drop_capabilities())?;
         }
         if let Some(landlock) = &self.landlock {

@@ -9,7 +9,7 @@
 //! ```
 
 use super::{Advice, Captured, Ending, NoResult, Ran, Rewrite};
-use crate::config::{Command, Sandbox};
+use crate::config::{CommandConfig, SandboxLevel};
 use crate::text::{self, hex};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -201,7 +201,7 @@ impl CommandTape {
     }
 
     /// Returns the recorded result of a command.
-    pub(super) fn played(&self, name: &str, command: &Command) -> Option<Result<Ran, NoResult>> {
+    pub(super) fn played(&self, name: &str, command: &CommandConfig) -> Option<Result<Ran, NoResult>> {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
         let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
@@ -220,7 +220,7 @@ impl CommandTape {
                 stderr: line.stderr.captured(),
                 started: SystemTime::now(),
                 duration: Duration::from_millis(line.duration_ms),
-                sandbox: Sandbox::None,
+                sandbox: SandboxLevel::None,
                 advice: line.advice,
                 rewrites: line.rewrites,
                 replayed: true,
@@ -243,7 +243,7 @@ impl CommandTape {
 mod tests {
     use super::*;
 
-    fn command() -> Command {
+    fn command() -> CommandConfig {
         let config = crate::config::parse(b"[gate.g]\nall=[\"c\"]\n[check.c]\nverifier=\"command\"\ngrants=[\"command:it\"]\n[command.it]\nrun=[\"true\", \"x\"]\n");
         config.expect("a configuration").commands["it"].clone()
     }
@@ -261,7 +261,7 @@ mod tests {
             stderr: Output::default().captured(),
             started: SystemTime::now(),
             duration: Duration::from_millis(7),
-            sandbox: Sandbox::None,
+            sandbox: SandboxLevel::None,
             advice: None,
             rewrites: Vec::new(),
             replayed: false,

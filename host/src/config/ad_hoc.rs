@@ -1,10 +1,11 @@
 //! A configuration that nobody wrote: some verifiers, all of which must pass.
 
 use super::command::COMMAND_TIMEOUT;
-use super::problem::Places;
-use super::terms::Terms;
+use super::problem::Positions;
+use super::terms::MemberTerms;
 use super::{
-    Access, Check, Command, Config, DEADLINE, Gate, Grant, Hook, Loop, Member, Overrides, Rule, Sandbox, Target,
+    Access, CheckConfig, CommandConfig, Config, DEADLINE, GateConfig, Grant, HookConfig, LoopConfig, MemberConfig,
+    MemberTarget, Overrides, RuleConfig, SandboxLevel,
 };
 use crate::limits::Limits;
 use crate::retry::{EscalationPolicy, RetryPolicy};
@@ -18,7 +19,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     let mut members = Vec::new();
     for verifier in verifiers {
         let name = unused_name(verifier, &checks);
-        let check = Check {
+        let check = CheckConfig {
             name: name.clone(),
             verifier: verifier.clone(),
             settings: settings.clone(),
@@ -27,13 +28,20 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
             limits: Limits::default(),
             time: None,
             red_green: false,
-            terms: Terms::default(),
+            terms: MemberTerms::default(),
         };
         checks.insert(name.clone(), check);
         let place = format!("gate.all[{}]", members.len());
-        members.push(Member { place, name: None, target: Target::Named(name), weight: 1, terms: Terms::default() });
+        members.push(MemberConfig {
+            place,
+            name: None,
+            target: MemberTarget::Named(name),
+            weight: 1,
+            terms: MemberTerms::default(),
+        });
     }
-    let gate = Gate { rule: Rule::All(members), terms: Terms::default(), looping: Loop::default() };
+    let gate =
+        GateConfig { rule: RuleConfig::All(members), terms: MemberTerms::default(), looping: LoopConfig::default() };
     Config {
         deadline: DEADLINE,
         require_trusted: false,
@@ -48,11 +56,11 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
         progress: None,
         files: Vec::new(),
         exclude: Vec::new(),
-        hook: Hook::default(),
-        looping: Loop::default(),
+        hook: HookConfig::default(),
+        looping: LoopConfig::default(),
         plan_file: None,
         evaluator: None,
-        places: Places::default(),
+        places: Positions::default(),
     }
 }
 
@@ -61,7 +69,7 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
 pub fn of_command(argv: &[String]) -> Config {
     let name = "verify".to_owned();
     let mut config = of_verifiers(&["command".to_owned()], &serde_json::json!({}), &[Grant::Command(name.clone())]);
-    let command = Command {
+    let command = CommandConfig {
         run: argv.to_vec(),
         from_task: None,
         timeout: COMMAND_TIMEOUT.0,
@@ -71,15 +79,15 @@ pub fn of_command(argv: &[String]) -> Config {
         workspace: Access::ReadWrite,
         read: Vec::new(),
         write: Vec::new(),
-        min_sandbox: Sandbox::None,
+        min_sandbox: SandboxLevel::None,
         fixes: false,
     };
     config.commands.insert(name.clone(), command);
     config.checks =
-        config.checks.into_values().map(|check| (name.clone(), Check { name: name.clone(), ..check })).collect();
+        config.checks.into_values().map(|check| (name.clone(), CheckConfig { name: name.clone(), ..check })).collect();
     for gate in config.gates.values_mut() {
-        if let Rule::All(members) = &mut gate.rule {
-            members.iter_mut().for_each(|member| member.target = Target::Named(name.clone()));
+        if let RuleConfig::All(members) = &mut gate.rule {
+            members.iter_mut().for_each(|member| member.target = MemberTarget::Named(name.clone()));
         }
     }
     config.named("command-line")
@@ -145,7 +153,7 @@ impl Config {
 }
 
 /// The name of the file without its ending; with a number where that is taken.
-fn unused_name(verifier: &str, taken: &BTreeMap<String, Check>) -> String {
+fn unused_name(verifier: &str, taken: &BTreeMap<String, CheckConfig>) -> String {
     let path = verifier.split("@sha256:").next().unwrap_or(verifier);
     let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or("verifier");
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };

@@ -1,18 +1,18 @@
 //! `[check.*]`: one configured use of a verifier.
 
-use super::command::Command;
+use super::command::CommandConfig;
 use super::grant::Grant;
-use super::model::Model;
+use super::model::ModelConfig;
 use super::problem::nearest;
-use super::read::{Table, Value};
-use super::terms::Terms;
+use super::read::{Table, TomlValue};
+use super::terms::MemberTerms;
 use crate::limits::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A check.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Check {
+pub struct CheckConfig {
     /// Its name.
     pub name: String,
     /// The verifier: the name of a bundled one or the path of a component, perhaps with `@sha256:HEX`.
@@ -23,23 +23,23 @@ pub struct Check {
     pub settings_files: BTreeMap<String, String>,
     /// What it may do.
     pub grants: BTreeSet<Grant>,
-    /// What one call may use; the time is [`Check::time`].
+    /// What one call may use; the time is [`CheckConfig::time`].
     pub limits: Limits,
     /// How long one call may take, if that is given.
     pub time: Option<Duration>,
     /// Whether its commands must fail on the base, so that their success shows what the change does.
     pub red_green: bool,
     /// When and how it runs.
-    pub terms: Terms,
+    pub terms: MemberTerms,
 }
 
 /// What a check can be granted by name.
-pub(super) struct Declared<'d> {
-    pub(super) commands: &'d BTreeMap<String, Command>,
-    pub(super) models: &'d BTreeMap<String, Model>,
+pub(super) struct DeclaredNames<'d> {
+    pub(super) commands: &'d BTreeMap<String, CommandConfig>,
+    pub(super) models: &'d BTreeMap<String, ModelConfig>,
 }
 
-pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) -> Check {
+pub(super) fn read(name: &str, mut table: Table<'_>, declared: &DeclaredNames<'_>) -> CheckConfig {
     let verifier = table.need("verifier", "the name of a bundled verifier, or the path of a component");
     let settings = table.get("settings").and_then(|value| value.table("a table")?.here.json());
     let settings_files = super::settings_files::read(&mut table, settings.as_ref());
@@ -61,10 +61,10 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) ->
     let mut limits = Limits::default();
     let limit_table = table.get("limits").and_then(|value| value.table("a table such as `{ memory = \"64MiB\" }`"));
     let time = limit_table.and_then(|table| read_limits(table, &mut limits));
-    let terms = Terms::read(&mut table);
+    let terms = MemberTerms::read(&mut table);
     super::gate::refuse_weight(&mut table, name);
     table.finish();
-    Check {
+    CheckConfig {
         name: name.to_owned(),
         verifier: verifier.and_then(|value| read_verifier(&value)).unwrap_or_default(),
         settings: settings.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
@@ -77,7 +77,7 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &Declared<'_>) ->
     }
 }
 
-fn read_verifier(value: &Value<'_>) -> Option<String> {
+fn read_verifier(value: &TomlValue<'_>) -> Option<String> {
     let text = value.text("the name of a bundled verifier, or the path of a component")?;
     // It is shown wherever the check is.
     if text.contains(char::is_control) {
@@ -94,7 +94,7 @@ fn read_verifier(value: &Value<'_>) -> Option<String> {
     }
 }
 
-fn read_grant(value: &Value<'_>, declared: &Declared<'_>) -> Option<Grant> {
+fn read_grant(value: &TomlValue<'_>, declared: &DeclaredNames<'_>) -> Option<Grant> {
     let Some(word) = value.as_str() else { return value.expected("a grant such as `workspace`") };
     let grant = match word.parse::<Grant>() {
         Ok(grant) => grant,
@@ -112,7 +112,7 @@ fn read_grant(value: &Value<'_>, declared: &Declared<'_>) -> Option<Grant> {
 }
 
 /// Notes a name that has no `[KIND.NAME]`.
-pub(super) fn must_be_declared<T>(value: &Value<'_>, kind: &str, name: &str, declared: &BTreeMap<String, T>) {
+pub(super) fn must_be_declared<T>(value: &TomlValue<'_>, kind: &str, name: &str, declared: &BTreeMap<String, T>) {
     if !declared.contains_key(name) {
         let shown = crate::text::clean_line(name, 60);
         let near = nearest(name, declared.keys().map(String::as_str));

@@ -1,6 +1,6 @@
 //! `[command.*]`: commands that a check can be granted by name.
 
-use super::read::{Table, Value};
+use super::read::{Table, TomlValue};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Component, Path};
@@ -26,7 +26,7 @@ pub enum Access {
 /// The least confinement without which a command is not run. It gets the best one that the machine has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sandbox {
+pub enum SandboxLevel {
     /// None.
     #[default]
     None,
@@ -36,7 +36,7 @@ pub enum Sandbox {
     Namespaces,
 }
 
-impl Sandbox {
+impl SandboxLevel {
     /// The word used in the configuration and in every report.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Sandbox {
     }
 }
 
-impl fmt::Display for Sandbox {
+impl fmt::Display for SandboxLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -55,7 +55,7 @@ impl fmt::Display for Sandbox {
 
 /// A command that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Command {
+pub struct CommandConfig {
     /// The program and its arguments; empty where they come from the task.
     pub run: Vec<String>,
     /// Where the task's own verify command is run instead: the patterns of the commands that are allowed.
@@ -77,24 +77,24 @@ pub struct Command {
     /// What it may change besides: paths as above. A folder inside the workspace is made if it is not there.
     pub write: Vec<String>,
     /// The least confinement.
-    pub min_sandbox: Sandbox,
+    pub min_sandbox: SandboxLevel,
     /// Whether it repairs files: it runs in a copy of the work, and what it would change becomes findings with fixes.
     pub fixes: bool,
 }
 
-impl Command {
+impl CommandConfig {
     /// Whether it is handed the files of the check that it runs for.
     pub fn takes_files(&self) -> bool {
         self.run.iter().any(|argument| argument == FILES)
     }
 }
 
-pub(super) fn read(table: Table<'_>) -> Command {
+pub(super) fn read(table: Table<'_>) -> CommandConfig {
     read_with(table, COMMAND_TIMEOUT)
 }
 
 /// Reads a command that may take so long if nothing else is said, and so long at most.
-pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) -> Command {
+pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) -> CommandConfig {
     let from_task = from_task(&mut table);
     let run = match &from_task {
         None => table.need("run", "the program and its arguments, such as `[\"cargo\", \"test\"]`"),
@@ -110,7 +110,7 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
             return as_list(&value, line);
         }
         let list = value.list("the program and its arguments")?;
-        let argument = |value: &Value<'_>| {
+        let argument = |value: &TomlValue<'_>| {
             let text = value.as_str().filter(|text| !text.contains('\0')).map(str::to_owned);
             if text.as_ref().is_some_and(|text| text.contains(FILES) && text != FILES) {
                 let hint = format!("put it on its own, such as in `[\"lint\", \"{FILES}\"]`");
@@ -137,8 +137,9 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
         if inside { Some(text) } else { value.expected("a folder inside the workspace") }
     });
     let access = [("read-only", Access::ReadOnly), ("read-write", Access::ReadWrite)];
-    let sandboxes = [("none", Sandbox::None), ("landlock", Sandbox::Landlock), ("namespaces", Sandbox::Namespaces)];
-    let command = Command {
+    let sandboxes =
+        [("none", SandboxLevel::None), ("landlock", SandboxLevel::Landlock), ("namespaces", SandboxLevel::Namespaces)];
+    let command = CommandConfig {
         run: run.unwrap_or_default(),
         from_task,
         timeout: timeout(&mut table, timeouts),
@@ -161,7 +162,7 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
             hint.to_owned(),
         );
     }
-    let command = Command { fixes: fixes.is_some_and(|(fixes, _)| fixes), ..command };
+    let command = CommandConfig { fixes: fixes.is_some_and(|(fixes, _)| fixes), ..command };
     table.finish();
     command
 }
@@ -185,7 +186,7 @@ fn from_task(table: &mut Table<'_>) -> Option<Vec<String>> {
 }
 
 /// Note that a command line must be a list, and say which one.
-fn as_list(value: &Value<'_>, line: &str) -> Option<Vec<String>> {
+fn as_list(value: &TomlValue<'_>, line: &str) -> Option<Vec<String>> {
     let words =
         super::words(line).ok().map(|words| serde_json::Value::from(words).to_string().replace("\",\"", "\", \""));
     let hint = words.map(|words| format!("write `run = {words}`; for a shell, `run = [\"sh\", \"-c\", \"…\"]`"));
@@ -198,19 +199,19 @@ pub(super) fn timeout(table: &mut Table<'_>, (default, max): (Duration, Duration
     table.get("timeout").and_then(|value| value.duration_up_to(max)).unwrap_or(default)
 }
 
-fn paths(value: &Value<'_>) -> Option<Vec<String>> {
-    let path = |value: &Value<'_>| {
+fn paths(value: &TomlValue<'_>) -> Option<Vec<String>> {
+    let path = |value: &TomlValue<'_>| {
         let text = value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(str::to_owned);
         text.or_else(|| value.expected("a path"))
     };
     Some(value.list_or_empty("a list of paths")?.iter().filter_map(path).collect())
 }
 
-fn variables(value: &Value<'_>) -> Option<Vec<String>> {
+fn variables(value: &TomlValue<'_>) -> Option<Vec<String>> {
     Some(value.list_or_empty("a list of names of environment variables")?.iter().filter_map(variable).collect())
 }
 
-pub(super) fn variable(value: &Value<'_>) -> Option<String> {
+pub(super) fn variable(value: &TomlValue<'_>) -> Option<String> {
     let name = value.as_str().filter(|name| !name.is_empty() && !name.contains(['=', '\0'])).map(str::to_owned);
     name.or_else(|| value.expected("the name of an environment variable"))
 }

@@ -1,8 +1,8 @@
 //! `[gate.*]`: the rules, and their members by name or inline, to any depth.
 
-use super::looping::{self, Loop};
-use super::read::{Table, Value};
-use super::terms::Terms;
+use super::looping::{self, LoopConfig};
+use super::read::{Table, TomlValue};
+use super::terms::MemberTerms;
 use super::units;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -16,33 +16,33 @@ const OF_A_VOTE: [&str; 5] = ["voters", "threshold", "quorum", "independent", "o
 
 /// A gate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gate {
+pub struct GateConfig {
     /// How its members come to one answer.
-    pub rule: Rule,
+    pub rule: RuleConfig,
     /// When and how it runs.
-    pub terms: Terms,
+    pub terms: MemberTerms,
     /// What differs from `[loop]` where a loop runs this gate.
-    pub looping: Loop,
+    pub looping: LoopConfig,
 }
 
 /// How members come to one answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
+pub enum RuleConfig {
     /// In order; the first that does not pass decides.
-    Tiers(Vec<Member>),
+    Tiers(Vec<MemberConfig>),
     /// Every one must pass.
-    All(Vec<Member>),
+    All(Vec<MemberConfig>),
     /// One must pass.
-    Any(Vec<Member>),
+    Any(Vec<MemberConfig>),
     /// It must fail.
-    Not(Box<Member>),
+    Not(Box<MemberConfig>),
     /// They vote.
-    Vote(Vote),
+    Vote(VoteConfig),
 }
 
-impl Rule {
+impl RuleConfig {
     /// The members, in the order of the file.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[MemberConfig] {
         match self {
             Self::Tiers(members) | Self::All(members) | Self::Any(members) => members,
             Self::Not(member) => std::slice::from_ref(member),
@@ -55,8 +55,8 @@ impl Rule {
         let members = self.members().iter();
         members
             .flat_map(|member| match &member.target {
-                Target::Named(name) => vec![name.as_str()],
-                Target::Inline(rule) => rule.names(),
+                MemberTarget::Named(name) => vec![name.as_str()],
+                MemberTarget::Inline(rule) => rule.names(),
             })
             .collect()
     }
@@ -75,9 +75,9 @@ impl Rule {
 
 /// A vote.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Vote {
-    /// Who votes; exactly one if [`Vote::voters`] is given.
-    pub members: Vec<Member>,
+pub struct VoteConfig {
+    /// Who votes; exactly one if [`VoteConfig::voters`] is given.
+    pub members: Vec<MemberConfig>,
     /// How often the one member votes.
     pub voters: Option<u32>,
     /// How many of the cast ballots must be for it.
@@ -118,39 +118,39 @@ pub enum Divergence {
 
 /// A member of a gate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Member {
+pub struct MemberConfig {
     /// The entry, such as `gate.commit.tiers[0]`.
     pub place: String,
     /// The name that it has in reports, if not that of what it is.
     pub name: Option<String>,
     /// What it is.
-    pub target: Target,
+    pub target: MemberTarget,
     /// How much its vote weighs.
     pub weight: u32,
     /// What differs from the terms of its target.
-    pub terms: Terms,
+    pub terms: MemberTerms,
 }
 
 /// What a member is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum MemberTarget {
     /// The gate or the check of this name.
     Named(String),
     /// A gate that is written in place.
-    Inline(Rule),
+    Inline(RuleConfig),
 }
 
-pub(super) fn read(name: &str, mut table: Table<'_>) -> Gate {
+pub(super) fn read(name: &str, mut table: Table<'_>) -> GateConfig {
     let target = read_target(&mut table, &RULES);
-    let terms = Terms::read(&mut table);
+    let terms = MemberTerms::read(&mut table);
     refuse_weight(&mut table, name);
     let looping = table.get("loop").and_then(|value| value.table("a table of budgets")).map(looping::read);
     let looping = looping.unwrap_or_default();
     table.finish();
     match target {
-        Some(Target::Inline(rule)) => Gate { rule, terms, looping },
+        Some(MemberTarget::Inline(rule)) => GateConfig { rule, terms, looping },
         // It is kept, so that its name is known; the problem was noted.
-        _ => Gate { rule: Rule::All(Vec::new()), terms, looping },
+        _ => GateConfig { rule: RuleConfig::All(Vec::new()), terms, looping },
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn refuse_weight(table: &mut Table<'_>, name: &str) {
 }
 
 /// What the table says under exactly one of these keys.
-fn read_target(table: &mut Table<'_>, keys: &[&'static str]) -> Option<Target> {
+fn read_target(table: &mut Table<'_>, keys: &[&'static str]) -> Option<MemberTarget> {
     let found: Vec<_> = keys.iter().filter_map(|key| Some((*key, table.get(key)?))).collect();
     let of_a_vote = OF_A_VOTE.map(|key| table.get(key));
     let [(key, value)] = found.as_slice() else {
@@ -173,28 +173,28 @@ fn read_target(table: &mut Table<'_>, keys: &[&'static str]) -> Option<Target> {
         return None;
     };
     if *key == "vote" {
-        return read_vote(value, of_a_vote).map(Rule::Vote).map(Target::Inline);
+        return read_vote(value, of_a_vote).map(RuleConfig::Vote).map(MemberTarget::Inline);
     }
     for value in of_a_vote.into_iter().flatten() {
         value.problem("allowed only with `vote`");
     }
-    Some(Target::Inline(match *key {
-        "tiers" => Rule::Tiers(read_members(value, false)?),
-        "all" => Rule::All(read_members(value, false)?),
-        "any" => Rule::Any(read_members(value, false)?),
-        "not" => Rule::Not(Box::new(read_member(value, false)?)),
-        _ => return value.text("the name of a gate or a check").map(Target::Named),
+    Some(MemberTarget::Inline(match *key {
+        "tiers" => RuleConfig::Tiers(read_members(value, false)?),
+        "all" => RuleConfig::All(read_members(value, false)?),
+        "any" => RuleConfig::Any(read_members(value, false)?),
+        "not" => RuleConfig::Not(Box::new(read_member(value, false)?)),
+        _ => return value.text("the name of a gate or a check").map(MemberTarget::Named),
     }))
 }
 
-fn read_members(value: &Value<'_>, in_vote: bool) -> Option<Vec<Member>> {
+fn read_members(value: &TomlValue<'_>, in_vote: bool) -> Option<Vec<MemberConfig>> {
     let list = value.list("a list of names of gates and checks")?;
     let mut names = BTreeSet::new();
-    let mut member = |value: &Value<'_>| {
+    let mut member = |value: &TomlValue<'_>| {
         let member = read_member(value, in_vote)?;
         let name = match (&member.name, &member.target) {
-            (Some(name), _) | (None, Target::Named(name)) => name,
-            (None, Target::Inline(_)) => return Some(member),
+            (Some(name), _) | (None, MemberTarget::Named(name)) => name,
+            (None, MemberTarget::Inline(_)) => return Some(member),
         };
         if !names.insert(name.clone()) {
             let hint = format!("to list a member twice, name one of them: `{{ use = \"{name}\", name = \"…\" }}`");
@@ -205,11 +205,11 @@ fn read_members(value: &Value<'_>, in_vote: bool) -> Option<Vec<Member>> {
     Some(list.iter().filter_map(&mut member).collect())
 }
 
-fn read_member(value: &Value<'_>, in_vote: bool) -> Option<Member> {
+fn read_member(value: &TomlValue<'_>, in_vote: bool) -> Option<MemberConfig> {
     let place = value.place.clone();
     if let Some(name) = value.as_str() {
-        let target = Target::Named(name.to_owned());
-        return Some(Member { place, name: None, target, weight: 1, terms: Terms::default() });
+        let target = MemberTarget::Named(name.to_owned());
+        return Some(MemberConfig { place, name: None, target, weight: 1, terms: MemberTerms::default() });
     }
     let mut table = value.table("the name of a gate or a check, or a table")?;
     let target = read_target(&mut table, &["use", "tiers", "all", "any", "not", "vote"]);
@@ -223,12 +223,12 @@ fn read_member(value: &Value<'_>, in_vote: bool) -> Option<Member> {
         }
         value.small(1..=MAX_WEIGHT)
     });
-    let terms = Terms::read(&mut table);
+    let terms = MemberTerms::read(&mut table);
     table.finish();
-    Some(Member { place, name, target: target?, weight: weight.unwrap_or(1), terms })
+    Some(MemberConfig { place, name, target: target?, weight: weight.unwrap_or(1), terms })
 }
 
-fn read_vote(value: &Value<'_>, keys: [Option<Value<'_>>; 5]) -> Option<Vote> {
+fn read_vote(value: &TomlValue<'_>, keys: [Option<TomlValue<'_>>; 5]) -> Option<VoteConfig> {
     let [voters, threshold, quorum, independent, divergence] = keys;
     let count = voters.as_ref().and_then(|value| value.small(1..=MAX_VOTERS));
     // How many ballots there can be, and their weight; not known when they could not be read.
@@ -259,7 +259,7 @@ fn read_vote(value: &Value<'_>, keys: [Option<Value<'_>>; 5]) -> Option<Vote> {
     let divergences = [("escalate", Divergence::Escalate), ("fail", Divergence::Fail)];
     let independent = independent.and_then(|value| value.flag()).unwrap_or(false);
     let on_divergence = divergence.and_then(|value| value.word(&divergences)).unwrap_or_default();
-    Some(Vote {
+    Some(VoteConfig {
         members: members?,
         voters: count,
         threshold: threshold.unwrap_or_default(),
@@ -269,7 +269,7 @@ fn read_vote(value: &Value<'_>, keys: [Option<Value<'_>>; 5]) -> Option<Vote> {
     })
 }
 
-fn read_threshold(value: &Value<'_>, most: Option<u64>) -> Option<Threshold> {
+fn read_threshold(value: &TomlValue<'_>, most: Option<u64>) -> Option<Threshold> {
     let words =
         [("majority", Threshold::Majority), ("two-thirds", Threshold::TwoThirds), ("unanimous", Threshold::Unanimous)];
     if let Some((_, threshold)) = words.iter().find(|(word, _)| value.as_str() == Some(word)) {

@@ -1,13 +1,13 @@
 //! `[hook]`: which gate is run when a coding agent wants to stop, and by the hooks of git.
 
-use super::Gate;
+use super::GateConfig;
 use super::problem::nearest;
-use super::read::{Table, Value};
+use super::read::{Table, TomlValue};
 use std::collections::BTreeMap;
 
 /// What `[hook]` says. Where it says nothing, the gate is chosen as `gate run` does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hook {
+pub struct HookConfig {
     /// The gate for an agent that wants to stop.
     pub stop: Option<String>,
     /// The gate for a task that is declared complete; without one, that of `stop`.
@@ -24,8 +24,8 @@ pub struct Hook {
     pub pre_push: Option<String>,
 }
 
-pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, Gate>) -> Hook {
-    let gate = |value: Value<'_>| {
+pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, GateConfig>) -> HookConfig {
+    let gate = |value: TomlValue<'_>| {
         let name = value.text("the name of a gate")?;
         if !gates.contains_key(&name) {
             let shown = crate::text::clean_line(&name, 60);
@@ -33,7 +33,7 @@ pub(super) fn read(mut table: Table<'_>, gates: &BTreeMap<String, Gate>) -> Hook
         }
         Some(name)
     };
-    let hook = Hook {
+    let hook = HookConfig {
         stop: table.get("stop").and_then(gate),
         task_completed: table.get("task_completed").and_then(gate),
         post_tool_use: table.get("post_tool_use").and_then(gate),

@@ -32,7 +32,7 @@ pub enum OnReviewLimit {
 
 /// The budgets of a loop, as far as they are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Loop {
+pub struct LoopConfig {
     /// How often the work is sent back.
     pub max_bounces: Option<u32>,
     /// How often a reviewer may reject the work.
@@ -55,7 +55,7 @@ pub struct Loop {
     pub fix: Option<bool>,
 }
 
-impl Loop {
+impl LoopConfig {
     /// How often the work is sent back if nothing else is said.
     pub const MAX_BOUNCES: u32 = 2;
     /// How often a reviewer may reject the work, and how often it is evaluated, if nothing else is said.
@@ -112,10 +112,10 @@ impl Loop {
     }
 }
 
-pub(super) fn read(mut table: Table<'_>) -> Loop {
+pub(super) fn read(mut table: Table<'_>) -> LoopConfig {
     let spec = [("block", OnSpecFinding::Block), ("suggest", OnSpecFinding::Suggest)];
     let limit = [("block", OnReviewLimit::Block), ("proceed", OnReviewLimit::Proceed)];
-    let budgets = Loop {
+    let budgets = LoopConfig {
         max_bounces: table.get("max_bounces").and_then(|value| value.small(0..=MOST)),
         review_iterations: table.get("review_iterations").and_then(|value| value.small(1..=MOST)),
         max_iterations: table.get("max_iterations").and_then(|value| value.small(1..=MOST)),
@@ -137,14 +137,15 @@ mod tests {
 
     #[test]
     fn a_timeout_doubles_up_to_the_most_that_is_allowed() {
-        let budgets = Loop { executor_timeout: Some(Duration::from_secs(4 * 60)), ..Loop::default() };
+        let budgets = LoopConfig { executor_timeout: Some(Duration::from_secs(4 * 60)), ..LoopConfig::default() };
         let minutes = |exceeded| budgets.timeout(exceeded).as_secs() / 60;
         assert_eq!([0, 1, 2, 3, 99].map(minutes), [4, 8, 15, 15, 15]);
     }
 
     #[test]
     fn more_iterations_make_room_for_their_bounces() {
-        let of = |reviews, bounces| Loop { review_iterations: reviews, max_bounces: bounces, ..Loop::default() };
+        let of =
+            |reviews, bounces| LoopConfig { review_iterations: reviews, max_bounces: bounces, ..LoopConfig::default() };
         assert_eq!(
             [of(None, None), of(Some(5), None), of(Some(1), None), of(Some(5), Some(1))].map(|it| it.bounces()),
             [2, 4, 2, 1]

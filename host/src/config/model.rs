@@ -2,8 +2,8 @@
 
 use super::DEADLINE;
 use super::check::must_be_declared;
-use super::command::{Command, timeout, variable};
-use super::read::{Table, Value};
+use super::command::{CommandConfig, timeout, variable};
+use super::read::{Table, TomlValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub enum Api {
 
 /// A model that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Model {
+pub struct ModelConfig {
     /// How it is asked.
     pub api: Api,
     /// Which model; present unless the API is a command.
@@ -67,7 +67,7 @@ pub struct Price {
     pub output: u64,
 }
 
-impl Model {
+impl ModelConfig {
     /// What so many tokens of a question and its answer cost, where the price is configured.
     pub fn cost(&self, input: u64, output: u64) -> Option<f64> {
         let price = self.price?;
@@ -90,7 +90,7 @@ impl Model {
     }
 }
 
-pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -> Model {
+pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, CommandConfig>) -> ModelConfig {
     let apis = [("anthropic", Api::Anthropic), ("openai", Api::Openai), ("command", Api::Command)];
     let api = table.need("api", "`anthropic`, `openai` or `command`").and_then(|value| value.word(&apis));
     let by_command = api == Some(Api::Command);
@@ -112,7 +112,7 @@ pub(super) fn read(mut table: Table<'_>, commands: &BTreeMap<String, Command>) -
         table.here.problem("expected `model`: the name that the API gives it");
     }
     let place_of_url = url.clone();
-    let model = Model {
+    let model = ModelConfig {
         api: api.unwrap_or(Api::Command),
         model: model.and_then(|value| value.text("the name that the API gives the model")),
         key_env: key_env.and_then(|value| variable(&value)),
@@ -154,7 +154,7 @@ fn read_price(mut table: Table<'_>) -> Option<Price> {
     Some(Price { input: input?, output: output? })
 }
 
-fn address(value: &Value<'_>) -> Option<String> {
+fn address(value: &TomlValue<'_>) -> Option<String> {
     let Some(url) = value.as_str().filter(|url| url.starts_with("https://") || url.starts_with("http://")) else {
         return value.expected("an address that starts with `https://` or `http://`");
     };

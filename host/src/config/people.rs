@@ -1,6 +1,6 @@
 //! `[retry]`, `[escalation]` and `[overrides]`: what happens after a failure, and who may let something through.
 
-use super::read::{Table, Value};
+use super::read::{Table, TomlValue};
 use crate::retry::{EscalationPolicy, Retries, RetryPolicy};
 use serde::Serialize;
 use std::path::{Component, Path};
@@ -47,7 +47,7 @@ pub(super) fn retry(mut table: Table<'_>) -> RetryPolicy {
 }
 
 /// A number, or a table of a number and a time.
-fn retries(value: &Value<'_>, default: Retries) -> Option<Retries> {
+fn retries(value: &TomlValue<'_>, default: Retries) -> Option<Retries> {
     if let Some(most) = value.as_number(0..=u64::from(MOST)) {
         return Some(Retries { most: u32::try_from(most).unwrap_or(MOST), ..default });
     }
@@ -75,7 +75,7 @@ pub(super) fn escalation(mut table: Table<'_>) -> EscalationPolicy {
 }
 
 pub(super) fn overrides(mut table: Table<'_>) -> Overrides {
-    let signer = |value: &Value<'_>| {
+    let signer = |value: &TomlValue<'_>| {
         let text = value.text("a name and an SSH public key")?;
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let is_key = |word: &&str| word.starts_with("ssh-") || word.starts_with("ecdsa-") || word.starts_with("sk-");

@@ -21,7 +21,7 @@ impl fmt::Display for Position {
 
 /// One thing that must be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The entry, such as `gate.review.voters`; empty when the problem is the file or the choice of a gate.
     pub place: String,
     /// Where that is in the file; none when the problem is not in it.
@@ -32,7 +32,7 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-impl Problem {
+impl ConfigProblem {
     /// A problem without a position and a hint. What the file says may be in all texts, so they are made safe to show.
     pub fn new(place: impl AsRef<str>, message: impl AsRef<str>) -> Self {
         let (place, message) = (clean_line(place.as_ref(), 300), clean_line(message.as_ref(), 2_000));
@@ -46,7 +46,7 @@ impl Problem {
 }
 
 /// Position, place and message, so that a file's name and a colon before it make a link that terminals follow.
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(position) = self.position {
             write!(f, "{position}: ")?;
@@ -60,11 +60,11 @@ impl fmt::Display for Problem {
 
 /// All problems, at least one, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(Vec<Problem>);
+pub struct ConfigProblems(Vec<ConfigProblem>);
 
-impl Problems {
+impl ConfigProblems {
     /// `Err` with these problems, put in order, or `Ok` if there are none.
-    pub(crate) fn none_of(mut problems: Vec<Problem>) -> Result<(), Self> {
+    pub(crate) fn none_of(mut problems: Vec<ConfigProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             return Ok(());
         }
@@ -74,28 +74,28 @@ impl Problems {
     }
 
     /// The problems, in the order of the file.
-    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+    pub fn iter(&self) -> std::slice::Iter<'_, ConfigProblem> {
         self.0.iter()
     }
 }
 
-impl<'a> IntoIterator for &'a Problems {
-    type Item = &'a Problem;
-    type IntoIter = std::slice::Iter<'a, Problem>;
+impl<'a> IntoIterator for &'a ConfigProblems {
+    type Item = &'a ConfigProblem;
+    type IntoIter = std::slice::Iter<'a, ConfigProblem>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
 }
 
-impl From<Problem> for Problems {
-    fn from(problem: Problem) -> Self {
+impl From<ConfigProblem> for ConfigProblems {
+    fn from(problem: ConfigProblem) -> Self {
         Self(vec![problem])
     }
 }
 
 /// A line for each problem, and one for each hint.
-impl fmt::Display for Problems {
+impl fmt::Display for ConfigProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().enumerate() {
             if index > 0 {
@@ -110,26 +110,26 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for ConfigProblems {}
 
 /// Where each entry is in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places(BTreeMap<String, Position>);
+pub(crate) struct Positions(BTreeMap<String, Position>);
 
-impl Places {
+impl Positions {
     /// Remembers an entry.
     pub(crate) fn insert(&mut self, place: &str, position: Position) {
         self.0.insert(place.to_owned(), position);
     }
 
     /// A problem at this entry, with the position of the entry or of the nearest one around it.
-    pub(crate) fn problem<'p>(&self, place: &'p str, message: impl AsRef<str>) -> Problem {
+    pub(crate) fn problem<'p>(&self, place: &'p str, message: impl AsRef<str>) -> ConfigProblem {
         let around = |inner: &&'p str| {
             let inner: &'p str = inner;
             inner.rfind(['.', '[']).map(|end| &inner[..end])
         };
         let position = std::iter::successors(Some(place), around).find_map(|place| self.0.get(place).copied());
-        Problem { position, ..Problem::new(place, message) }
+        ConfigProblem { position, ..ConfigProblem::new(place, message) }
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_problem_has_the_position_of_the_nearest_known_entry() {
-        let mut places = Places::default();
+        let mut places = Positions::default();
         let position = Position { line: 3, column: 1 };
         places.insert("gate.a", position);
         assert_eq!(places.problem("gate.a.all[0].timeout", "").position, Some(position));

@@ -2,7 +2,7 @@
 //! goes on, so that all problems come out at once.
 
 use super::files;
-use super::problem::{Places, Position, Problem, nearest, one_of};
+use super::problem::{ConfigProblem, Position, Positions, nearest, one_of};
 use super::units;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 /// The text, and what was noted about it.
-pub(super) struct Source<'s> {
+pub(super) struct TomlSource<'s> {
     text: &'s str,
     lines: Vec<usize>,
-    problems: RefCell<Vec<Problem>>,
-    places: RefCell<Places>,
+    problems: RefCell<Vec<ConfigProblem>>,
+    places: RefCell<Positions>,
 }
 
-impl<'s> Source<'s> {
+impl<'s> TomlSource<'s> {
     pub(super) fn new(text: &'s str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(index, _)| index + 1);
         Self {
@@ -36,26 +36,26 @@ impl<'s> Source<'s> {
         Position { line: count(line), column: count(before.chars().count() + 1) }
     }
 
-    pub(super) fn note(&self, problem: Problem) {
+    pub(super) fn note(&self, problem: ConfigProblem) {
         self.problems.borrow_mut().push(problem);
     }
 
-    pub(super) fn into_notes(self) -> (Vec<Problem>, Places) {
+    pub(super) fn into_notes(self) -> (Vec<ConfigProblem>, Positions) {
         (self.problems.into_inner(), self.places.into_inner())
     }
 }
 
 /// A value and its place.
 #[derive(Clone)]
-pub(super) struct Value<'s> {
-    source: &'s Source<'s>,
+pub(super) struct TomlValue<'s> {
+    source: &'s TomlSource<'s>,
     value: &'s DeValue<'s>,
     pub(super) place: String,
     position: Position,
 }
 
-impl<'s> Value<'s> {
-    fn new(source: &'s Source<'s>, value: &'s toml::Spanned<DeValue<'s>>, place: String) -> Self {
+impl<'s> TomlValue<'s> {
+    fn new(source: &'s TomlSource<'s>, value: &'s toml::Spanned<DeValue<'s>>, place: String) -> Self {
         let position = source.position(value.span().start);
         source.places.borrow_mut().insert(&place, position);
         Self { source, value: value.get_ref(), place, position }
@@ -68,7 +68,7 @@ impl<'s> Value<'s> {
 
     /// Notes a problem here, with what to do about it.
     pub(super) fn problem_with(&self, message: impl AsRef<str>, hint: impl Into<Option<String>>) {
-        let problem = Problem { position: Some(self.position), ..Problem::new(&self.place, message) };
+        let problem = ConfigProblem { position: Some(self.position), ..ConfigProblem::new(&self.place, message) };
         self.source.note(problem.hint(hint));
     }
 
@@ -195,7 +195,7 @@ impl<'s> Value<'s> {
     }
 
     /// The values of a list. An empty one is a problem.
-    pub(super) fn list(&self, what: &str) -> Option<Vec<Value<'s>>> {
+    pub(super) fn list(&self, what: &str) -> Option<Vec<TomlValue<'s>>> {
         let list = self.list_or_empty(what)?;
         if list.is_empty() {
             self.problem(format!("expected {what}, found an empty list"));
@@ -205,9 +205,9 @@ impl<'s> Value<'s> {
     }
 
     /// The values of a list that may be empty.
-    pub(super) fn list_or_empty(&self, what: &str) -> Option<Vec<Value<'s>>> {
+    pub(super) fn list_or_empty(&self, what: &str) -> Option<Vec<TomlValue<'s>>> {
         let Some(values) = self.value.as_array() else { return self.expected(what) };
-        let value = |(index, value)| Value::new(self.source, value, format!("{}[{index}]", self.place));
+        let value = |(index, value)| TomlValue::new(self.source, value, format!("{}[{index}]", self.place));
         Some(values.iter().enumerate().map(value).collect())
     }
 
@@ -215,7 +215,7 @@ impl<'s> Value<'s> {
     pub(super) fn patterns(&self, may_be_empty: bool) -> Option<Vec<String>> {
         let what = "a list of patterns such as `[\"**/*.rs\"]`";
         let list = if may_be_empty { self.list_or_empty(what) } else { self.list(what) }?;
-        let pattern = |value: &Value<'_>| {
+        let pattern = |value: &TomlValue<'_>| {
             let Some(text) = value.as_str() else { return value.expected("a pattern such as `**/*.rs`") };
             match files::pattern(text) {
                 Ok(_) => Some(text.to_owned()),
@@ -248,11 +248,11 @@ impl<'s> Value<'s> {
                 None => return self.expected("a finite number"),
             },
             DeValue::Array(_) => {
-                self.list_or_empty("a list")?.iter().filter_map(Value::json).collect::<Vec<_>>().into()
+                self.list_or_empty("a list")?.iter().filter_map(TomlValue::json).collect::<Vec<_>>().into()
             }
             DeValue::Table(_) => {
                 let entries = self.table("a table")?.entries();
-                let json = |(name, value): (&str, Value<'_>)| Some((name.to_owned(), value.json()?));
+                let json = |(name, value): (&str, TomlValue<'_>)| Some((name.to_owned(), value.json()?));
                 entries.into_iter().filter_map(json).collect::<serde_json::Map<_, _>>().into()
             }
         })
@@ -261,15 +261,15 @@ impl<'s> Value<'s> {
 
 /// A table, and which keys were asked for.
 pub(super) struct Table<'s> {
-    pub(super) here: Value<'s>,
+    pub(super) here: TomlValue<'s>,
     table: &'s DeTable<'s>,
     asked: Vec<&'static str>,
 }
 
 impl<'s> Table<'s> {
     /// The whole file.
-    pub(super) fn root(source: &'s Source<'s>, root: &'s toml::Spanned<DeValue<'s>>) -> Option<Self> {
-        Value::new(source, root, String::new()).table("a table")
+    pub(super) fn root(source: &'s TomlSource<'s>, root: &'s toml::Spanned<DeValue<'s>>) -> Option<Self> {
+        TomlValue::new(source, root, String::new()).table("a table")
     }
 
     /// The place of a key of this table.
@@ -277,13 +277,13 @@ impl<'s> Table<'s> {
         if self.here.place.is_empty() { key.to_owned() } else { format!("{}.{key}", self.here.place) }
     }
 
-    pub(super) fn get(&mut self, key: &'static str) -> Option<Value<'s>> {
+    pub(super) fn get(&mut self, key: &'static str) -> Option<TomlValue<'s>> {
         self.asked.push(key);
-        self.table.get(key).map(|value| Value::new(self.here.source, value, self.place(key)))
+        self.table.get(key).map(|value| TomlValue::new(self.here.source, value, self.place(key)))
     }
 
     /// As [`Table::get`], where it is a problem when there is none.
-    pub(super) fn need(&mut self, key: &'static str, what: &str) -> Option<Value<'s>> {
+    pub(super) fn need(&mut self, key: &'static str, what: &str) -> Option<TomlValue<'s>> {
         let value = self.get(key);
         if value.is_none() {
             self.here.problem(format!("expected `{key}`: {what}"));
@@ -292,10 +292,10 @@ impl<'s> Table<'s> {
     }
 
     /// All entries, in the order of their names.
-    pub(super) fn entries(&self) -> Vec<(&'s str, Value<'s>)> {
+    pub(super) fn entries(&self) -> Vec<(&'s str, TomlValue<'s>)> {
         let entry = |(key, value): (&'s toml::Spanned<_>, _)| {
             let key: &'s std::borrow::Cow<'s, str> = key.get_ref();
-            (key.as_ref(), Value::new(self.here.source, value, self.place(key)))
+            (key.as_ref(), TomlValue::new(self.here.source, value, self.place(key)))
         };
         self.table.iter().map(entry).collect()
     }
@@ -306,10 +306,10 @@ impl<'s> Table<'s> {
             let name = key.get_ref().as_ref();
             if !self.asked.contains(&name) {
                 let shown = crate::text::clean_line(name, 60);
-                let problem = Problem::new(self.place(&shown), format!("unknown key `{shown}`"));
+                let problem = ConfigProblem::new(self.place(&shown), format!("unknown key `{shown}`"));
                 let position = Some(self.here.source.position(key.span().start));
                 let hint = nearest(name, self.asked.iter().copied());
-                self.here.source.note(Problem { position, ..problem.hint(hint) });
+                self.here.source.note(ConfigProblem { position, ..problem.hint(hint) });
             }
         }
     }

@@ -2,7 +2,10 @@
 
 use super::command::COMMAND_TIMEOUT;
 use super::model::MODEL_TIMEOUT;
-use super::{Check, Config, Grant, MAX_DEADLINE, Member, Problem, Rule, Target, Terms, nearest, show_duration};
+use super::{
+    CheckConfig, Config, ConfigProblem, Grant, MAX_DEADLINE, MemberConfig, MemberTarget, MemberTerms, RuleConfig,
+    nearest, show_duration,
+};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -16,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 impl Config {
     /// How long a check may take: as long as the slowest of what it is granted, if it says nothing else; and at most.
-    pub(crate) fn timeouts(&self, check: &Check) -> (Duration, Duration) {
+    pub(crate) fn timeouts(&self, check: &CheckConfig) -> (Duration, Duration) {
         let of = |grant: &Grant| match grant {
             Grant::Workspace => None,
             Grant::Command(name) => Some((self.commands.get(name)?.timeout + GRACE, COMMAND_TIMEOUT.1)),
@@ -30,7 +33,7 @@ impl Config {
 }
 
 /// Everything that does not fit together.
-pub(super) fn problems(config: &Config) -> Vec<Problem> {
+pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
     let mut review = Review { config, problems: Vec::new() };
     for (name, gate) in &config.gates {
         review.timeout(&format!("gate.{name}"), &gate.terms, MAX_DEADLINE);
@@ -59,10 +62,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
 /// Checks that nothing can ever run: whoever wrote them down meant them to be.
 ///
 /// A gate that no other names is none of them, since it can be run by its name.
-pub(super) fn unnamed(config: &Config) -> Vec<Problem> {
+pub(super) fn unnamed(config: &Config) -> Vec<ConfigProblem> {
     let named: BTreeSet<&str> = config.gates.values().flat_map(|gate| gate.rule.names()).collect();
-    let forgotten = |check: &&Check| !named.contains(check.name.as_str()) && check.terms.enabled != Some(false);
-    let problem = |check: &Check| {
+    let forgotten = |check: &&CheckConfig| !named.contains(check.name.as_str()) && check.terms.enabled != Some(false);
+    let problem = |check: &CheckConfig| {
         let name = &check.name;
         let hint = format!("add it to a gate, such as `all = [\"{name}\"]`, or disable it: `enabled = false`");
         config.places.problem(&format!("check.{name}"), "no gate uses this check").hint(hint)
@@ -72,7 +75,7 @@ pub(super) fn unnamed(config: &Config) -> Vec<Problem> {
 
 struct Review<'c> {
     config: &'c Config,
-    problems: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
 }
 
 impl Review<'_> {
@@ -80,24 +83,24 @@ impl Review<'_> {
         self.problems.push(self.config.places.problem(place, message).hint(hint));
     }
 
-    fn timeout(&mut self, place: &str, terms: &Terms, max: Duration) {
+    fn timeout(&mut self, place: &str, terms: &MemberTerms, max: Duration) {
         if let Some(timeout) = terms.timeout.filter(|timeout| *timeout > max) {
             let message = format!("expected at most `{}`, found `{}`", show_duration(max), show_duration(timeout));
             self.note(&format!("{place}.timeout"), message, None);
         }
     }
 
-    fn members(&mut self, rule: &Rule) {
+    fn members(&mut self, rule: &RuleConfig) {
         for member in rule.members() {
             let max = match &member.target {
-                Target::Named(name) => match self.config.checks.get(name) {
+                MemberTarget::Named(name) => match self.config.checks.get(name) {
                     Some(check) => self.config.timeouts(check).1,
                     None => {
                         self.known(member, name);
                         MAX_DEADLINE
                     }
                 },
-                Target::Inline(rule) => {
+                MemberTarget::Inline(rule) => {
                     self.members(rule);
                     MAX_DEADLINE
                 }
@@ -106,7 +109,7 @@ impl Review<'_> {
         }
     }
 
-    fn known(&mut self, member: &Member, name: &str) {
+    fn known(&mut self, member: &MemberConfig, name: &str) {
         if !self.config.gates.contains_key(name) {
             let names = self.config.gates.keys().chain(self.config.checks.keys()).map(String::as_str);
             let shown = crate::text::clean_line(name, 60);

@@ -1,7 +1,7 @@
 //! Settings whose text stands in a file beside gate.toml, such as the prompt of a reviewer.
 
 use super::read::Table;
-use super::{Config, Problem, Problems};
+use super::{Config, ConfigProblem, ConfigProblems};
 use crate::regular_file::{self, Symlinks};
 use crate::text::clean_line;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) 
 
 impl Config {
     /// Makes the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
-    pub fn read_settings_files(&mut self, folder: &Path) -> Result<(), Problems> {
-        let mut problems: Vec<Problem> = Vec::new();
+    pub fn read_settings_files(&mut self, folder: &Path) -> Result<(), ConfigProblems> {
+        let mut problems: Vec<ConfigProblem> = Vec::new();
         for check in self.checks.values_mut() {
             for (setting, path) in std::mem::take(&mut check.settings_files) {
                 match inside(folder, Path::new(&path)).and_then(|path| text(&path)) {
@@ -44,7 +44,7 @@ impl Config {
                 }
             }
         }
-        Problems::none_of(problems)
+        ConfigProblems::none_of(problems)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Gates must come to an end, and to one of a sensible size, before anybody walks through them.
 
-use super::{Config, Gate, MAX_DEPTH, MAX_MEMBERS, Member, Problem, Rule, Target};
+use super::{Config, ConfigProblem, GateConfig, MAX_DEPTH, MAX_MEMBERS, MemberConfig, MemberTarget, RuleConfig};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cycles, and gates that are nested too deeply or have too many members.
 ///
 /// A gate is measured when all gates in it are. What can never be measured is in a cycle, or contains one. Not
 /// recursive over names, since a file can chain many thousands of gates.
-pub(super) fn problems(config: &Config) -> Vec<Problem> {
+pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
     let inner: Inner<'_> =
         config.gates.iter().map(|(name, gate)| (name.as_str(), gates_in(&gate.rule, &config.gates))).collect();
     let mut outer: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -52,10 +52,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
 type Inner<'c> = BTreeMap<&'c str, BTreeSet<&'c str>>;
 
 /// The gates that a rule names, also within inline gates.
-fn gates_in<'c>(rule: &Rule, gates: &'c BTreeMap<String, Gate>) -> BTreeSet<&'c str> {
-    let of = |member: &Member| match &member.target {
-        Target::Named(name) => gates.get_key_value(name).map(|(name, _)| name.as_str()).into_iter().collect(),
-        Target::Inline(rule) => gates_in(rule, gates),
+fn gates_in<'c>(rule: &RuleConfig, gates: &'c BTreeMap<String, GateConfig>) -> BTreeSet<&'c str> {
+    let of = |member: &MemberConfig| match &member.target {
+        MemberTarget::Named(name) => gates.get_key_value(name).map(|(name, _)| name.as_str()).into_iter().collect(),
+        MemberTarget::Inline(rule) => gates_in(rule, gates),
     };
     rule.members().iter().flat_map(of).collect()
 }
@@ -89,16 +89,16 @@ struct Size {
 }
 
 /// The size of a gate with this rule, given the sizes of the gates in it.
-fn measure(rule: &Rule, sizes: &BTreeMap<&str, Size>) -> Size {
-    let of = |member: &Member| match &member.target {
-        Target::Named(name) => sizes.get(name.as_str()).copied().unwrap_or(Size { depth: 0, members: 1 }),
-        Target::Inline(rule) => measure(rule, sizes),
+fn measure(rule: &RuleConfig, sizes: &BTreeMap<&str, Size>) -> Size {
+    let of = |member: &MemberConfig| match &member.target {
+        MemberTarget::Named(name) => sizes.get(name.as_str()).copied().unwrap_or(Size { depth: 0, members: 1 }),
+        MemberTarget::Inline(rule) => measure(rule, sizes),
     };
     let (mut depth, mut members) = (0, 0usize);
     for size in rule.members().iter().map(of) {
         depth = depth.max(size.depth);
         members = members.saturating_add(size.members);
     }
-    let times = if let Rule::Vote(vote) = rule { vote.voters.unwrap_or(1) as usize } else { 1 };
+    let times = if let RuleConfig::Vote(vote) = rule { vote.voters.unwrap_or(1) as usize } else { 1 };
     Size { depth: depth + 1, members: members.saturating_mul(times).saturating_add(1) }
 }

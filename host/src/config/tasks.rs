@@ -1,6 +1,6 @@
 //! `[plan]`, `[evaluator]`: where tasks come from, and who evaluates the work in a loop.
 
-use super::command::{self, Command, Sandbox};
+use super::command::{self, CommandConfig, SandboxLevel};
 use super::read::Table;
 use std::path::{Component, Path};
 use std::time::Duration;
@@ -24,12 +24,12 @@ fn file(mut table: Table<'_>, what: &str) -> Option<String> {
 }
 
 /// `[evaluator]`: a command that only reads the work, and never without a sandbox.
-pub(super) fn evaluator(mut table: Table<'_>) -> Command {
+pub(super) fn evaluator(mut table: Table<'_>) -> CommandConfig {
     for key in ["workspace", "from", "allow"] {
         if let Some(value) = table.get(key) {
             value.problem(format!("expected no `{key}`: an evaluator only reads the work, by a command of its own"));
         }
     }
     let command = command::read_with(table, EVALUATOR_TIMEOUT);
-    Command { min_sandbox: command.min_sandbox.max(Sandbox::Landlock), ..command }
+    CommandConfig { min_sandbox: command.min_sandbox.max(SandboxLevel::Landlock), ..command }
 }

@@ -61,7 +61,7 @@ pub enum Inapplicable {
 /// Whether a member decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum Enforcement {
     /// It does.
     #[default]
     Enforce,
@@ -91,7 +91,7 @@ pub struct Flaky {
 
 /// The terms, as far as they are given.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms {
+pub struct MemberTerms {
     /// The tasks for which it runs; any of them suffices.
     pub when: Option<Vec<When>>,
     /// It runs unless the task asks for a lower tier.
@@ -117,14 +117,14 @@ pub struct Terms {
     /// What becomes of a gate that has nothing to check.
     pub on_nothing: Option<Inapplicable>,
     /// Whether it decides.
-    pub mode: Option<Mode>,
+    pub mode: Option<Enforcement>,
     /// How sure a pass must be, to be one.
     pub min_confidence: Option<f64>,
     /// How sure a pass must be for nobody to be asked.
     pub escalate_below: Option<f64>,
 }
 
-impl Terms {
+impl MemberTerms {
     /// These terms, and where they say nothing, the other ones.
     pub fn or(&self, other: &Self) -> Self {
         Self {
@@ -178,7 +178,7 @@ impl Terms {
                 .and_then(|value| value.word(&[("pass", Inapplicable::Skip), ("block", Inapplicable::Block)])),
             mode: table
                 .get("mode")
-                .and_then(|value| value.word(&[("enforce", Mode::Enforce), ("shadow", Mode::Shadow)])),
+                .and_then(|value| value.word(&[("enforce", Enforcement::Enforce), ("shadow", Enforcement::Shadow)])),
             min_confidence: table.get("min_confidence").and_then(|value| value.fraction()),
             escalate_below: table.get("escalate_below").and_then(|value| value.fraction()),
         }

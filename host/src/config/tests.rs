@@ -7,7 +7,7 @@ fn problems(text: &[u8]) -> String {
     parse(text).map(|_| String::new()).unwrap_or_else(|problems| problems.to_string())
 }
 
-fn position(problems: &Problems) -> Vec<Option<Position>> {
+fn position(problems: &ConfigProblems) -> Vec<Option<Position>> {
     problems.iter().map(|problem| problem.position).collect()
 }
 
@@ -113,18 +113,18 @@ fn a_valid_file_says_what_is_written_in_it() {
     assert_eq!(config.deadline, Duration::from_secs(20 * 60));
     assert_eq!(config.gates.keys().collect::<Vec<_>>(), ["commit", "deterministic", "review"]);
 
-    let Rule::Tiers(tiers) = &config.gates["commit"].rule else { panic!("tiers") };
+    let RuleConfig::Tiers(tiers) = &config.gates["commit"].rule else { panic!("tiers") };
     assert_eq!(tiers.len(), 4);
-    assert_eq!(tiers[0].target, Target::Named("deterministic".to_owned()));
+    assert_eq!(tiers[0].target, MemberTarget::Named("deterministic".to_owned()));
     assert_eq!(tiers[1].terms.flaky, Some(Flaky { runs: 2, pass_if: PassIf::Any }));
     assert_eq!(tiers[3].name.as_deref(), Some("lint"));
-    let Target::Inline(Rule::Any(any)) = &tiers[3].target else { panic!("any") };
+    let MemberTarget::Inline(RuleConfig::Any(any)) = &tiers[3].target else { panic!("any") };
     assert_eq!(any[1].place, "gate.commit.tiers[3].any[1]");
 
     let review = &config.gates["review"];
     assert_eq!(review.terms.when, Some(vec![When::PhaseBoundary, When::Every(5), When::Final]));
     assert_eq!(review.terms.tier, Some(2));
-    let Rule::Vote(vote) = &review.rule else { panic!("vote") };
+    let RuleConfig::Vote(vote) = &review.rule else { panic!("vote") };
     assert_eq!((vote.voters, vote.threshold, vote.quorum), (Some(3), Threshold::TwoThirds, Some(2)));
     assert_eq!((vote.independent, vote.on_divergence), (false, Divergence::Fail));
 

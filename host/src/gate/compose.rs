@@ -2,7 +2,7 @@
 
 use super::algebra;
 use super::vote::{Ballot, Electorate, VoteResult};
-use crate::config::{Divergence, Leniency, Mode};
+use crate::config::{Divergence, Enforcement, Leniency};
 use crate::outcome::{Node, Outcome, Relaxation, SkipReason, VoteCount};
 use crate::plan::{self, Gate, Rule};
 use crate::submission::Evidence;
@@ -97,17 +97,17 @@ pub(super) fn relax(member: &plan::Node, node: &mut Node, in_vote: bool) -> Opti
 
 /// The voters of a gate: those that are enabled and decide, or would if shadows did.
 pub(super) fn electorate(vote: &plan::Vote, members: &[plan::Node], shadows: bool) -> Electorate {
-    let decides = |member: &plan::Node| member.enabled && (shadows || member.mode == Mode::Enforce);
+    let decides = |member: &plan::Node| member.enabled && (shadows || member.mode == Enforcement::Enforce);
     let weight = |member: &plan::Node| decides(member).then_some(member.weight);
     let electorate = Electorate::new(vote, &members.iter().map(weight).collect::<Vec<_>>());
     // A quorum that is named stays what it is when there are more voters.
-    let more = members.iter().filter(|member| member.enabled && member.mode == Mode::Shadow).count();
+    let more = members.iter().filter(|member| member.enabled && member.mode == Enforcement::Shadow).count();
     if shadows && vote.gone_are_missing { electorate.with_more_absences(more) } else { electorate }
 }
 
 /// Whether this is a vote that is held even if no voter applies, since so many must vote.
 fn must_vote(gate: &Gate) -> bool {
-    let decides = |member: &plan::Node| member.enabled && member.mode == Mode::Enforce;
+    let decides = |member: &plan::Node| member.enabled && member.mode == Enforcement::Enforce;
     matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
 }
 

@@ -4,7 +4,7 @@ use super::cadence::{self, Circumstances, Skip};
 use super::compose::{self, Done};
 use super::join::{Boxed, join};
 use super::{GateEvent, RunCheck, classify};
-use crate::config::{Grant, Mode, show_duration};
+use crate::config::{Enforcement, Grant, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
 use crate::plan::{self, Gate, Rule, Vote, What};
 use crate::submission::Evidence;
@@ -182,7 +182,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
                 (0..=there).find(|&counted| settled_by(results, counted))
             }
         };
-        let in_shadow = |index: usize| members[index].mode == Mode::Shadow;
+        let in_shadow = |index: usize| members[index].mode == Enforcement::Shadow;
         let run = |member| self.member(member, below(path, member), deadline, true, known);
         let enough = |results: &[Option<Done>]| settled_at(results).is_some();
         let mut results = join(members.iter().map(run).collect(), enough, in_shadow).await;
@@ -207,7 +207,7 @@ fn below(path: &str, member: &plan::Node) -> String {
 /// A member of which nothing is known yet.
 fn blank(member: &plan::Node, outcome: Outcome) -> Node {
     let mut node = Node::new(&member.name, member.kind(), outcome);
-    node.shadow = member.mode == Mode::Shadow;
+    node.shadow = member.mode == Enforcement::Shadow;
     if let What::Check(check) = &member.what {
         node.verifier = Some(VerifierId {
             name: check.verifier.clone(),

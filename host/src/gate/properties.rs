@@ -3,7 +3,7 @@
 use super::scripted::*;
 use super::trees::*;
 use super::*;
-use crate::config::{Divergence, Inapplicable, Leniency, Mode, Threshold};
+use crate::config::{Divergence, Enforcement, Inapplicable, Leniency, Threshold};
 use crate::outcome::Relaxation;
 use crate::plan::{Rule, Vote, What};
 use crate::verdict::Status;
@@ -20,7 +20,7 @@ struct Plain {
 }
 
 fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -> Plain {
-    let mut plain = Plain { status: None, shadow: node.mode == Mode::Shadow, escalated: false, waved: false };
+    let mut plain = Plain { status: None, shadow: node.mode == Enforcement::Shadow, escalated: false, waved: false };
     if !node.enabled {
         return plain;
     }
@@ -38,7 +38,7 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
             let is_vote = matches!(gate.rule, Rule::Vote(_));
             let all: Vec<Plain> = gate.members.iter().map(|member| plainly(member, letters, is_vote)).collect();
             let some = |plain: &&Plain| plain.status.is_some();
-            let decides = |member: &plan::Node| member.enabled && member.mode == Mode::Enforce;
+            let decides = |member: &plan::Node| member.enabled && member.mode == Enforcement::Enforce;
             let named = matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing);
             let must_vote = named && gate.members.iter().any(decides);
             let only_shadows = !must_vote && !all.iter().filter(some).any(|plain| !plain.shadow);
@@ -97,7 +97,7 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
 }
 
 fn count_plainly(vote: &Vote, voters: &[((&plan::Node, &Plain), &usize)], only_shadows: bool) -> (Status, bool) {
-    let votes = |node: &plan::Node| node.enabled && (only_shadows || node.mode == Mode::Enforce);
+    let votes = |node: &plan::Node| node.enabled && (only_shadows || node.mode == Enforcement::Enforce);
     let (mut of, mut cast, mut absent) = (0, 0, 0);
     for voice in 0..voters.len() {
         let members: Vec<_> = voters
@@ -278,7 +278,7 @@ proptest! {
         if node.nothing_to_check {
             prop_assert_eq!(node.outcome, Outcome::Pass);
             prop_assert!(case.letters.values().all(|letter| *letter == '.'), "{:?}", case);
-            let relaxed = |node: &plan::Node| !node.enabled || node.mode == Mode::Shadow;
+            let relaxed = |node: &plan::Node| !node.enabled || node.mode == Enforcement::Shadow;
             prop_assert!(!case.root.walk().any(relaxed), "{:?}", case);
         }
     }

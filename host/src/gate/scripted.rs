@@ -1,7 +1,7 @@
 //! A judge that says what a test wrote down, and plans for it to judge.
 
 use super::*;
-use crate::config::{Divergence, Flaky, Inapplicable, Leniency, Mode, Threshold};
+use crate::config::{Divergence, Enforcement, Flaky, Inapplicable, Leniency, Threshold};
 use crate::limits::Limits;
 use crate::plan::{Check, Gate, Reads, Rule, Shape, Vote, What};
 use crate::verdict::{ErrorKind, Failure, Status};
@@ -143,7 +143,7 @@ fn node(name: &str, what: What) -> plan::Node {
     plan::Node {
         name: name.to_owned(),
         enabled: true,
-        mode: Mode::Enforce,
+        mode: Enforcement::Enforce,
         when: Vec::new(),
         tier: None,
         on_error: Leniency::Block,

@@ -2,7 +2,7 @@
 
 use super::scripted::*;
 use super::*;
-use crate::config::{Divergence, Grant, Leniency, Mode, PassIf, Threshold, When};
+use crate::config::{Divergence, Enforcement, Grant, Leniency, PassIf, Threshold, When};
 use crate::outcome::Relaxation;
 use crate::plan::{Rule, What};
 use crate::verdict::{ErrorKind, Status};
@@ -91,7 +91,7 @@ fn failing_fast_stops_after_the_first_fail_only() {
 #[test]
 fn later_tiers_know_what_earlier_ones_established() {
     let inner = gate("inner", Rule::Tiers, checks("c d"));
-    let shadow = check("s").with(|node| node.mode = Mode::Shadow);
+    let shadow = check("s").with(|node| node.mode = Enforcement::Shadow);
     let root = gate("g", Rule::Tiers, vec![gate("first", Rule::All, checks("a b")), shadow, inner, check("e")]);
     let script = Script::of(&[("a", "+"), ("b", "."), ("s", "+"), ("c", "+"), ("d", "+"), ("e", "+")]);
     assert_eq!(run_gate(root, &script).outcome, Outcome::Pass);
@@ -149,7 +149,7 @@ fn a_vote_tells_how_it_came_about() {
 
 #[test]
 fn a_voter_in_shadow_runs_to_the_end_and_has_no_ballot() {
-    let members = vec![check("a"), check("b").with(|node| node.mode = Mode::Shadow)];
+    let members = vec![check("a"), check("b").with(|node| node.mode = Enforcement::Shadow)];
     let late = Step::After(500, verdict(Status::Fail).into());
     let script = Script::new([("a", vec![say(Status::Pass)]), ("b", vec![late])]);
     let node = run_gate(vote("g", Threshold::Unanimous, 0, members), &script);
@@ -318,7 +318,7 @@ fn a_pass_made_of_a_fail_tells_what_that_rests_on() {
 
 #[test]
 fn what_only_shadows_decide_is_in_shadow() {
-    let shadow = |name: &str| check(name).with(|node| node.mode = Mode::Shadow);
+    let shadow = |name: &str| check(name).with(|node| node.mode = Enforcement::Shadow);
     let inner = gate("h", Rule::All, vec![shadow("b")]);
     let node = run_gate(gate("g", Rule::All, vec![check("a"), inner]), &Script::of(&[("a", "+"), ("b", "-")]));
     let inner = find(&node, "h");

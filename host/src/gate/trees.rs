@@ -2,7 +2,7 @@
 
 use super::scripted::*;
 use super::*;
-use crate::config::{Divergence, Leniency, Mode, Threshold};
+use crate::config::{Divergence, Enforcement, Leniency, Threshold};
 use crate::plan::{Rule, Vote, What};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Case {
                 terms.push(format!("{key}: {leniency:?}"));
             }
         }
-        terms.extend((node.mode == Mode::Shadow).then(|| "shadow".to_owned()));
+        terms.extend((node.mode == Enforcement::Shadow).then(|| "shadow".to_owned()));
         terms.extend((!node.enabled).then(|| "disabled".to_owned()));
         terms.extend((node.weight != 1).then(|| format!("weight: {}", node.weight)));
         let terms = if terms.is_empty() { String::new() } else { format!("({})", terms.join(", ")) };
@@ -105,7 +105,7 @@ pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Va
             let (on_error, on_abstain, shadow, disabled, weight) = terms;
             node.on_error = on_error;
             node.on_abstain = on_abstain;
-            node.mode = if shadow { Mode::Shadow } else { Mode::Enforce };
+            node.mode = if shadow { Enforcement::Shadow } else { Enforcement::Enforce };
             node.enabled = !disabled;
             node.weight = weight;
             (node, letters)
@@ -123,13 +123,13 @@ pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Va
                     names.insert(node.name.clone(), *rest.next().expect("a letter"));
                     let (leniency, shadow) = terms.next().expect("terms");
                     (node.on_error, node.on_abstain) = (leniency, leniency);
-                    node.mode = if shadow { Mode::Shadow } else { Mode::Enforce };
+                    node.mode = if shadow { Enforcement::Shadow } else { Enforcement::Enforce };
                 }
                 if !lenient {
                     strict(node);
                 }
             });
-            root.mode = Mode::Enforce;
+            root.mode = Enforcement::Enforce;
             root.enabled = true;
             Case { root, letters: names }
         },
@@ -157,7 +157,7 @@ fn name_all(node: &mut plan::Node, next: &mut usize, each: &mut impl FnMut(&mut 
 
 /// How many more voters there are when shadows vote too.
 pub(super) fn in_shadow(members: &[plan::Node]) -> u32 {
-    let count = members.iter().filter(|member| member.enabled && member.mode == Mode::Shadow).count();
+    let count = members.iter().filter(|member| member.enabled && member.mode == Enforcement::Shadow).count();
     u32::try_from(count).expect("few members")
 }
 
@@ -171,7 +171,7 @@ pub(super) fn strict(node: &mut plan::Node) {
     }
     node.on_error = Leniency::Block;
     node.on_abstain = Leniency::Block;
-    node.mode = Mode::Enforce;
+    node.mode = Enforcement::Enforce;
 }
 
 pub(super) fn each(node: &mut plan::Node, change: &impl Fn(&mut plan::Node)) {

@@ -351,7 +351,7 @@ fn is_worktree_of(folder: &Path, root: &Path) -> bool {
 }
 
 /// The gate for an event: `None` where there is none, `Some(None)` for the default one.
-fn gate(settings: &config::Hook, event: Event) -> Option<Option<String>> {
+fn gate(settings: &config::HookConfig, event: Event) -> Option<Option<String>> {
     match event {
         Event::Stop => Some(settings.stop.clone()),
         Event::Task => Some(settings.task_completed.clone().or_else(|| settings.stop.clone())),

@@ -2,7 +2,7 @@
 
 use super::attempt::Done;
 use super::record::{AttemptRecord, Ended, State};
-use crate::config::{Loop, OnReviewLimit, OnSpecFinding};
+use crate::config::{LoopConfig, OnReviewLimit, OnSpecFinding};
 use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Facts, Retries, RetryDecision, RetryPolicy};
 use crate::verdict::{Class, Status};
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Spent {
 /// The budgets. All count the same attempts, and the first that is used up ends the loop.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    budgets: Loop,
+    budgets: LoopConfig,
     /// Whether the work is evaluated, so that its iterations count.
     evaluates: bool,
     retry: RetryPolicy,
@@ -77,7 +77,7 @@ impl Rules {
     /// make room for them. Rejections make room only for iterations of reviews and evaluations, time-outs and what
     /// verifiers broke for nothing.
     pub(super) fn new(
-        budgets: &Loop,
+        budgets: &LoopConfig,
         evaluates: bool,
         mut retry: RetryPolicy,
         mut escalation: EscalationPolicy,
@@ -159,7 +159,7 @@ impl Rules {
         let rejected = done.summary.class == Some(Class::ReviewRejection);
         let iterations = self.budgets.iterations();
         // An evaluator's rejections are counted by its iterations, where nobody says how many reviews there may be.
-        let usual = if self.evaluates { Loop::ITERATIONS.max(iterations) } else { Loop::ITERATIONS };
+        let usual = if self.evaluates { LoopConfig::ITERATIONS.max(iterations) } else { LoopConfig::ITERATIONS };
         let reviews = self.budgets.review_iterations.unwrap_or(usual);
         let limit = self.budgets.on_review_limit.unwrap_or_default();
         if !done.suggestions.is_empty() {
@@ -237,12 +237,13 @@ mod tests {
 
     #[test]
     fn the_first_budget_that_is_used_up_ends_the_loop() {
-        let of = |bounces| Loop { max_bounces: Some(bounces), ..Loop::default() };
+        let of = |bounces| LoopConfig { max_bounces: Some(bounces), ..LoopConfig::default() };
         let many = |class: Class| vec![class; 12];
-        let reviews = |reviews, bounces| Loop { review_iterations: reviews, max_bounces: bounces, ..Loop::default() };
+        let reviews =
+            |reviews, bounces| LoopConfig { review_iterations: reviews, max_bounces: bounces, ..LoopConfig::default() };
         let (failed, escalated) = (State::VerificationFailed, State::Escalated);
         for (budgets, evaluates, classes, bounces, state, budget) in [
-            (Loop::default(), false, many(Class::VerifyFailure), 2, failed, Some("max_bounces")),
+            (LoopConfig::default(), false, many(Class::VerifyFailure), 2, failed, Some("max_bounces")),
             (of(0), false, many(Class::VerifyFailure), 0, failed, Some("max_bounces")),
             (of(9), false, many(Class::VerifyFailure), 9, failed, Some("max_bounces")),
             (of(9), false, many(Class::ExecutionFailure), 9, failed, Some("max_bounces")),
@@ -255,18 +256,32 @@ mod tests {
             (reviews(Some(3), None), false, many(Class::ReviewRejection), 2, failed, Some("review_iterations")),
             (reviews(Some(5), None), false, many(Class::ReviewRejection), 4, failed, Some("review_iterations")),
             (reviews(Some(5), Some(1)), false, many(Class::ReviewRejection), 1, failed, Some("max_bounces")),
-            (Loop::default(), true, many(Class::ReviewRejection), 2, failed, Some("max_iterations")),
+            (LoopConfig::default(), true, many(Class::ReviewRejection), 2, failed, Some("max_iterations")),
             (of(9), true, many(Class::VerifyFailure), 2, failed, Some("max_iterations")),
             (
-                Loop { max_iterations: Some(5), ..Loop::default() },
+                LoopConfig { max_iterations: Some(5), ..LoopConfig::default() },
                 true,
                 many(Class::ReviewRejection),
                 4,
                 failed,
                 Some("max_iterations"),
             ),
-            (Loop { max_tokens: Some(200), ..of(9) }, false, many(Class::VerifyFailure), 1, failed, Some("max_tokens")),
-            (Loop { max_cost: Some(1_400), ..of(9) }, false, many(Class::VerifyFailure), 2, failed, Some("max_cost")),
+            (
+                LoopConfig { max_tokens: Some(200), ..of(9) },
+                false,
+                many(Class::VerifyFailure),
+                1,
+                failed,
+                Some("max_tokens"),
+            ),
+            (
+                LoopConfig { max_cost: Some(1_400), ..of(9) },
+                false,
+                many(Class::VerifyFailure),
+                2,
+                failed,
+                Some("max_cost"),
+            ),
         ] {
             let rules = Rules::new(&budgets, evaluates, RetryPolicy::default(), EscalationPolicy::default());
             let (times, ended) = after(&rules, &classes);
@@ -280,13 +295,14 @@ mod tests {
 
     #[test]
     fn it_proceeds_without_a_pass_only_where_a_setting_says_so() {
-        let rules = |budgets: &Loop| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
+        let rules =
+            |budgets: &LoopConfig| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
         let facts = Facts { attempts: vec![Past::failed(Class::ReviewRejection)], ..Facts::default() };
         let rejected = || Done {
             outstanding: vec!["no error handling".to_owned()],
             ..done(Some(Status::Fail), Some(Class::ReviewRejection), "f")
         };
-        let end = |budgets: &Loop, done: &Done, facts: &Facts| match rules(budgets).next(
+        let end = |budgets: &LoopConfig, done: &Done, facts: &Facts| match rules(budgets).next(
             done,
             facts,
             &Spent { rejections: 3, ..Spent::default() },
@@ -295,18 +311,18 @@ mod tests {
             Next::End(ended) => (ended.state, ended.budget.unwrap_or_default(), ended.warnings),
             Next::Bounce { .. } => panic!("it goes back"),
         };
-        let proceed = Loop { on_review_limit: Some(OnReviewLimit::Proceed), ..Loop::default() };
-        let suggest = Loop { on_spec_finding: Some(OnSpecFinding::Suggest), ..Loop::default() };
+        let proceed = LoopConfig { on_review_limit: Some(OnReviewLimit::Proceed), ..LoopConfig::default() };
+        let suggest = LoopConfig { on_spec_finding: Some(OnSpecFinding::Suggest), ..LoopConfig::default() };
         let none = Vec::<String>::new();
         assert_eq!(
-            end(&Loop::default(), &rejected(), &facts),
+            end(&LoopConfig::default(), &rejected(), &facts),
             (State::VerificationFailed, "review_iterations".to_owned(), none.clone())
         );
         let warnings = vec!["no error handling".to_owned()];
         assert_eq!(end(&proceed, &rejected(), &facts), (State::Completed, "on_review_limit".to_owned(), warnings));
         let unclear = Done { suggestions: vec!["unclear".to_owned()], ..rejected() };
         assert_eq!(
-            end(&Loop::default(), &unclear, &facts),
+            end(&LoopConfig::default(), &unclear, &facts),
             (State::Escalated, "specification".to_owned(), none.clone())
         );
         assert_eq!(
@@ -321,7 +337,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_pass_completes() {
-        let rules = Rules::new(&Loop::default(), false, RetryPolicy::default(), EscalationPolicy::default());
+        let rules = Rules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
         let decide = |status: Option<Status>, past: Past, person: Option<&str>, last| {
             let facts = Facts { attempts: vec![past], needs_person: person.map(str::to_owned), ..Facts::default() };
             rules.next(&done(status, None, "same"), &facts, &Spent::default(), last)

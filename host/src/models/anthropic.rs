@@ -5,7 +5,7 @@
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply, Stop, Tokens};
-use crate::config::Model;
+use crate::config::ModelConfig;
 use serde_json::{Value, json};
 
 pub(super) const URL: &str = "https://api.anthropic.com";
@@ -13,7 +13,7 @@ pub(super) const PATH: &str = "/v1/messages";
 pub(super) const VERSION: &str = "2023-06-01";
 const TOOL: &str = "answer";
 
-pub(super) fn request(model: &Model, question: &Rendered) -> Value {
+pub(super) fn request(model: &ModelConfig, question: &Rendered) -> Value {
     let mut request = json!({
         "model": model.model,
         "max_tokens": question.max_tokens,

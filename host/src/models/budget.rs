@@ -6,7 +6,7 @@
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Tokens};
-use crate::config::Model;
+use crate::config::ModelConfig;
 use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ struct Left {
 }
 
 impl Budget {
-    pub(super) fn of(model: &Model) -> Self {
+    pub(super) fn of(model: &ModelConfig) -> Self {
         Self(Mutex::new(Left {
             requests: model.max_requests,
             tokens: model.max_run_tokens,

@@ -4,13 +4,13 @@ use super::budget::Spending;
 use super::prompt::Rendered;
 use super::{Exchange, NoAnswer, Reply, Stop, no_answer_within};
 use crate::commands::{Commands, Ending, NoResult, Ran};
-use crate::config::Model;
+use crate::config::ModelConfig;
 use crate::text::clean_line;
 use std::time::Duration;
 
 pub(super) async fn ask(
     commands: &Commands,
-    model: &Model,
+    model: &ModelConfig,
     rendered: &Rendered,
     within: Duration,
     spending: &Spending<'_>,
@@ -61,7 +61,7 @@ mod tests {
     use super::super::budget::Budget;
     use super::*;
     use crate::commands::Captured;
-    use crate::config::Sandbox;
+    use crate::config::SandboxLevel;
     use std::time::SystemTime;
 
     fn ran(ending: Ending, stdout: &[u8], length: u64) -> Result<Ran, NoResult> {
@@ -74,7 +74,7 @@ mod tests {
             stderr: captured(b"no credit\n", 10),
             started: SystemTime::UNIX_EPOCH,
             duration: Duration::ZERO,
-            sandbox: Sandbox::None,
+            sandbox: SandboxLevel::None,
             advice: None,
             rewrites: Vec::new(),
             replayed: false,

@@ -4,11 +4,11 @@
 //! model: the same name, whoever serves it and however it is dated, is the same. An executor that does not say its
 //! model cannot be compared with, and is not.
 
-use crate::config::Model;
+use crate::config::ModelConfig;
 use crate::submission::Executor;
 
 /// Whether the model of this name must not be asked about the work of this executor.
-pub(super) fn refused(model: &Model, name: Option<&str>, executor: &Executor) -> bool {
+pub(super) fn refused(model: &ModelConfig, name: Option<&str>, executor: &Executor) -> bool {
     model.distinct && name.zip(executor.model.as_deref()).is_some_and(|(name, other)| is_same(name, other))
 }
 

@@ -5,7 +5,7 @@
 
 use super::NoAnswer;
 use super::http::{Response, Trouble};
-use crate::config::Model;
+use crate::config::ModelConfig;
 use crate::environment::Environment;
 
 /// What stands where the key stood.
@@ -18,7 +18,7 @@ pub(super) struct Key(String);
 
 impl Key {
     /// The key of a model, if it has one.
-    pub(super) fn of(model: &Model, environment: &Environment) -> Result<Option<Self>, NoAnswer> {
+    pub(super) fn of(model: &ModelConfig, environment: &Environment) -> Result<Option<Self>, NoAnswer> {
         let Some(variable) = &model.key_env else { return Ok(None) };
         let unreachable = |why: String| Err(NoAnswer::Unreachable(why));
         match environment.text(variable).map(|key| key.trim().to_owned()) {

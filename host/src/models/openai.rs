@@ -2,13 +2,13 @@
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply, Stop, Tokens};
-use crate::config::Model;
+use crate::config::ModelConfig;
 use serde_json::{Value, json};
 
 pub(super) const URL: &str = "https://api.openai.com/v1";
 pub(super) const PATH: &str = "/chat/completions";
 
-pub(super) fn request(model: &Model, question: &Rendered) -> Value {
+pub(super) fn request(model: &ModelConfig, question: &Rendered) -> Value {
     let mut request = json!({
         "model": model.model,
         "messages": [

@@ -6,7 +6,7 @@
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply};
-use crate::config::{Api, Model};
+use crate::config::{Api, ModelConfig};
 use crate::text::clean_line;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(model: &Model, question: &Rendered) -> Self {
+    fn new(model: &ModelConfig, question: &Rendered) -> Self {
         let Rendered { system, prompt, schema, max_tokens, .. } = question.clone();
         Self { api: model.api, model: model.model.clone(), max_tokens, system, prompt, schema }
     }
@@ -182,7 +182,7 @@ impl Recorder {
     pub(super) fn record(
         &self,
         name: &str,
-        model: &Model,
+        model: &ModelConfig,
         question: &Rendered,
         came: Result<Reply, NoAnswer>,
     ) -> Result<Reply, NoAnswer> {
@@ -213,7 +213,7 @@ pub struct Player(Mutex<BTreeMap<Key, VecDeque<Played>>>);
 
 impl Player {
     /// The recorded answer. Each is given once: a question that was asked three times has three.
-    pub(super) fn play(&self, name: &str, model: &Model, question: &Rendered) -> Result<Reply, NoAnswer> {
+    pub(super) fn play(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
         let key = (name.to_owned(), Asked::new(model, question).digest(&question.nonce));
         let mut answers = self.0.lock();
         let played = answers.get_mut(&key).and_then(VecDeque::pop_front);

@@ -6,7 +6,7 @@ use super::http::{self, Client, Request, Response, Trouble};
 use super::key::Key;
 use super::prompt::Rendered;
 use super::{Exchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
-use crate::config::{Api, Model};
+use crate::config::{Api, ModelConfig};
 use crate::environment::Environment;
 use crate::text::clean_line;
 use serde_json::Value;
@@ -24,7 +24,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 pub(super) async fn ask(
     client: &Client,
     environment: &Environment,
-    model: &Model,
+    model: &ModelConfig,
     question: &Rendered,
     within: Duration,
     spending: &Spending<'_>,
@@ -74,7 +74,7 @@ pub(super) async fn ask(
 
 /// Send an empty question, which no server answers and which costs nothing, to learn whether there is a server that takes
 /// the key. Blocks.
-pub(super) fn reach(environment: &Environment, model: &Model, within: Duration) -> Result<(), NoAnswer> {
+pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Duration) -> Result<(), NoAnswer> {
     let key = Key::of(model, environment)?;
     let headers = headers(model, key.as_ref());
     let request = Request { url: url(model), headers, body: b"{}".to_vec(), timeout: within, limit: MAX_BODY };
@@ -101,7 +101,7 @@ enum Understood {
     Again(String, Option<Duration>),
 }
 
-fn understood(model: &Model, sent: Result<Response, Trouble>, within: Duration, limit: u64) -> Understood {
+fn understood(model: &ModelConfig, sent: Result<Response, Trouble>, within: Duration, limit: u64) -> Understood {
     use Understood::{Again, Done};
     let unreachable = |why: String| Done(Err(NoAnswer::Unreachable(why)));
     let response = match sent {
@@ -131,7 +131,7 @@ fn understood(model: &Model, sent: Result<Response, Trouble>, within: Duration, 
     }
 }
 
-fn read(model: &Model, body: &[u8]) -> Result<Reply, NoAnswer> {
+fn read(model: &ModelConfig, body: &[u8]) -> Result<Reply, NoAnswer> {
     let json = strict::parse(body).map_err(|error| {
         let start = clean_line(&String::from_utf8_lossy(&body[..body.len().min(200)]), 60);
         NoAnswer::Malformed(format!("expected JSON, found `{start}` ({error})"))
@@ -153,7 +153,7 @@ fn said(body: &[u8]) -> String {
     if message.is_empty() { String::new() } else { format!(": {}", clean_line(message, 200)) }
 }
 
-fn url(model: &Model) -> String {
+fn url(model: &ModelConfig) -> String {
     let (url, path) = match model.api {
         Api::Anthropic => (anthropic::URL, anthropic::PATH),
         Api::Openai | Api::Command => (openai::URL, openai::PATH),
@@ -161,7 +161,7 @@ fn url(model: &Model) -> String {
     format!("{}{path}", model.url.as_deref().unwrap_or(url).trim_end_matches('/'))
 }
 
-fn headers(model: &Model, key: Option<&Key>) -> Vec<(&'static str, String)> {
+fn headers(model: &ModelConfig, key: Option<&Key>) -> Vec<(&'static str, String)> {
     let mut headers = vec![("content-type", "application/json".to_owned()), ("accept", "application/json".to_owned())];
     match model.api {
         Api::Anthropic => {
@@ -175,7 +175,7 @@ fn headers(model: &Model, key: Option<&Key>) -> Vec<(&'static str, String)> {
     headers
 }
 
-fn body(model: &Model, question: &Rendered) -> Vec<u8> {
+fn body(model: &ModelConfig, question: &Rendered) -> Vec<u8> {
     let request = match model.api {
         Api::Anthropic => anthropic::request(model, question),
         Api::Openai | Api::Command => openai::request(model, question),

@@ -2,27 +2,28 @@
 
 use super::{Check, FORMAT, Gate, Node, Plan, Reads, Resolved, Resolver, Rule, Shape, What, voices};
 use crate::config::{
-    self, Config, Flaky, Grant, Inapplicable, Mode, Problem, Problems, Target, Terms, nearest, one_of, pattern,
+    self, Config, ConfigProblem, ConfigProblems, Enforcement, Flaky, Grant, Inapplicable, MemberTarget, MemberTerms,
+    nearest, one_of, pattern,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Resolves a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
 /// of another.
-pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, Problems> {
+pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, ConfigProblems> {
     let (name, gate) = choose(config, gate)?;
     let place = format!("gate.{name}");
     let mut resolving = Resolving { config, resolver, verifiers: BTreeMap::new(), problems: Vec::new() };
-    if gate.terms.mode == Some(Mode::Shadow) {
+    if gate.terms.mode == Some(Enforcement::Shadow) {
         let problem = config.places.problem(&format!("{place}.mode"), "a gate in shadow mode cannot be run by itself");
         resolving
             .problems
             .push(problem.hint("set `mode` on its members, or make it a member of another gate".to_owned()));
     }
     let root = resolving.gate(name, &place, &gate.rule, &gate.terms, 1, Inherited::default());
-    Problems::none_of(resolving.problems)?;
+    ConfigProblems::none_of(resolving.problems)?;
     // Without a problem there is a root.
-    let root = root.ok_or_else(|| Problem::new(place, "the gate cannot be resolved"))?;
+    let root = root.ok_or_else(|| ConfigProblem::new(place, "the gate cannot be resolved"))?;
     let mut plan = Plan {
         format: FORMAT,
         deadline: config.deadline,
@@ -51,7 +52,7 @@ pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> 
     Ok(plan)
 }
 
-fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c config::Gate), Problem> {
+fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c config::GateConfig), ConfigProblem> {
     let names = || config.gates.keys().map(String::as_str);
     let Some(name) = name else {
         let inner: BTreeSet<&str> = config.gates.values().flat_map(|gate| gate.rule.names()).collect();
@@ -64,7 +65,7 @@ fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c co
         };
         return gate.map(|(name, gate)| (name.as_str(), gate)).ok_or_else(|| {
             let names: Vec<&str> = names().collect();
-            Problem::new("", "name a gate: there are several").hint(format!("name {}", one_of(&names)))
+            ConfigProblem::new("", "name a gate: there are several").hint(format!("name {}", one_of(&names)))
         });
     };
     config.gates.get_key_value(name).map(|(name, gate)| (name.as_str(), gate)).ok_or_else(|| {
@@ -73,7 +74,7 @@ fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c co
             Some(_) => Some(format!("`{name}` is a check; run it by a gate with `all = [\"{name}\"]`")),
             None => nearest(name, names()),
         };
-        Problem::new("", message).hint(hint)
+        ConfigProblem::new("", message).hint(hint)
     })
 }
 
@@ -88,7 +89,7 @@ struct Inherited {
 }
 
 impl Inherited {
-    fn within(self, terms: &Terms) -> Self {
+    fn within(self, terms: &MemberTerms) -> Self {
         Self {
             attempts: terms.attempts.or(self.attempts),
             flaky: terms.flaky.or(self.flaky),
@@ -104,7 +105,7 @@ struct Resolving<'c> {
     resolver: &'c dyn Resolver,
     /// What the resolver answered; none where it refused.
     verifiers: BTreeMap<String, Option<Resolved>>,
-    problems: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
 }
 
 impl Resolving<'_> {
@@ -112,8 +113,8 @@ impl Resolving<'_> {
         &mut self,
         name: &str,
         place: &str,
-        rule: &config::Rule,
-        terms: &Terms,
+        rule: &config::RuleConfig,
+        terms: &MemberTerms,
         weight: u32,
         outer: Inherited,
     ) -> Option<Node> {
@@ -122,11 +123,11 @@ impl Resolving<'_> {
         let mut complete = true;
         for (index, member) in rule.members().iter().enumerate() {
             let name = match (&member.name, &member.target) {
-                (Some(name), _) | (None, Target::Named(name)) => name.clone(),
-                (None, Target::Inline(rule)) => format!("{}#{}", rule.word(), index + 1),
+                (Some(name), _) | (None, MemberTarget::Named(name)) => name.clone(),
+                (None, MemberTarget::Inline(rule)) => format!("{}#{}", rule.word(), index + 1),
             };
             let names = match rule {
-                config::Rule::Vote(config::Vote { voters: Some(voters), .. }) => {
+                config::RuleConfig::Vote(config::VoteConfig { voters: Some(voters), .. }) => {
                     (1..=*voters).map(|number| format!("{name}#{number}")).collect()
                 }
                 _ => vec![name],
@@ -142,11 +143,11 @@ impl Resolving<'_> {
             return None;
         }
         let rule = match rule {
-            config::Rule::Tiers(_) => Rule::Tiers,
-            config::Rule::All(_) => Rule::All,
-            config::Rule::Any(_) => Rule::Any,
-            config::Rule::Not(_) => Rule::Not,
-            config::Rule::Vote(vote) => match voices::count(vote, &members, &self.config.models) {
+            config::RuleConfig::Tiers(_) => Rule::Tiers,
+            config::RuleConfig::All(_) => Rule::All,
+            config::RuleConfig::Any(_) => Rule::Any,
+            config::RuleConfig::Not(_) => Rule::Not,
+            config::RuleConfig::Vote(vote) => match voices::count(vote, &members, &self.config.models) {
                 Ok(vote) => Rule::Vote(vote),
                 Err(problems) => {
                     let at =
@@ -162,13 +163,13 @@ impl Resolving<'_> {
         Some(node(name, terms, weight, What::Gate(gate)))
     }
 
-    fn member(&mut self, name: &str, member: &config::Member, inherited: Inherited) -> Option<Node> {
+    fn member(&mut self, name: &str, member: &config::MemberConfig, inherited: Inherited) -> Option<Node> {
         let config = self.config;
         let target = match &member.target {
-            Target::Inline(rule) => {
+            MemberTarget::Inline(rule) => {
                 return self.gate(name, &member.place, rule, &member.terms, member.weight, inherited);
             }
-            Target::Named(target) => target,
+            MemberTarget::Named(target) => target,
         };
         if let Some(check) = config.checks.get(target) {
             let terms = member.terms.or(&check.terms);
@@ -183,9 +184,9 @@ impl Resolving<'_> {
     fn check(
         &mut self,
         name: &str,
-        member: &config::Member,
-        check: &config::Check,
-        terms: &Terms,
+        member: &config::MemberConfig,
+        check: &config::CheckConfig,
+        terms: &MemberTerms,
         inherited: Inherited,
     ) -> Option<Check> {
         let verifier = self.verifier(check)?;
@@ -237,7 +238,7 @@ impl Resolving<'_> {
     }
 
     /// Notes every word about files where none is judged: it would have no effect.
-    fn refuse_files(&mut self, member: &config::Member, check: &config::Check) {
+    fn refuse_files(&mut self, member: &config::MemberConfig, check: &config::CheckConfig) {
         let of_check = format!("check.{}", check.name);
         for (place, terms) in [(&member.place, &member.terms), (&of_check, &check.terms)] {
             for (key, given) in [("files", &terms.files), ("exclude", &terms.exclude)] {
@@ -257,7 +258,7 @@ impl Resolving<'_> {
     }
 
     /// Asks the resolver once for each check.
-    fn verifier(&mut self, check: &config::Check) -> Option<Resolved> {
+    fn verifier(&mut self, check: &config::CheckConfig) -> Option<Resolved> {
         if let Some(known) = self.verifiers.get(&check.name) {
             return known.clone();
         }
@@ -283,7 +284,7 @@ impl Resolving<'_> {
     }
 }
 
-fn node(name: &str, terms: &Terms, weight: u32, what: What) -> Node {
+fn node(name: &str, terms: &MemberTerms, weight: u32, what: What) -> Node {
     Node {
         name: name.to_owned(),
         enabled: terms.enabled.unwrap_or(true),

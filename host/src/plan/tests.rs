@@ -1,14 +1,14 @@
 //! What configurations come to.
 
 use super::*;
-use crate::config::{PassIf, Problems, parse};
+use crate::config::{ConfigProblems, PassIf, parse};
 
 /// Knows verifiers by their first letter: `f` for files, `n` for files without patterns, `s` for submissions, `p` for a
 /// program; refuses the others. The digest is the name up to a `-`, so that `s-1` and `s-2` are the same component.
 struct Letters;
 
 impl Resolver for Letters {
-    fn verifier(&self, check: &config::Check) -> Result<Resolved, Vec<Refusal>> {
+    fn verifier(&self, check: &config::CheckConfig) -> Result<Resolved, Vec<Refusal>> {
         let name = check.verifier.rsplit('/').next().unwrap_or_default();
         let resolved = |shape, files: &[&str]| Resolved {
             digest: format!("sha256:{}", name.split('-').next().unwrap_or_default()),
@@ -32,7 +32,7 @@ impl Resolver for Letters {
     }
 }
 
-fn plan_of(file: &str, gate: Option<&str>) -> Result<Plan, Problems> {
+fn plan_of(file: &str, gate: Option<&str>) -> Result<Plan, ConfigProblems> {
     resolve(&parse(file.as_bytes()).expect("a valid file"), gate, &Letters)
 }
 
@@ -142,7 +142,7 @@ fn what_a_member_says_goes_before_its_target_and_that_before_its_gate() {
     );
     let lenient: Vec<_> = plan.root.walk().map(|node| node.on_error).collect();
     assert_eq!(lenient, [Leniency::Warn, Leniency::Escalate, Leniency::Escalate, Leniency::Block]);
-    assert_eq!(plan.root.members()[1].mode, Mode::Shadow);
+    assert_eq!(plan.root.members()[1].mode, Enforcement::Shadow);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which voters are one voice, and whether a vote can come to anything.
 
 use super::{Node, Vote, What};
-use crate::config::{self, Api, Grant, Mode, Model, Threshold};
+use crate::config::{self, Api, Enforcement, Grant, ModelConfig, Threshold};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What makes a voice: the component, and the models that it may ask, by what they are and not by what the
@@ -12,9 +12,9 @@ type Voice<'p> = (&'p str, BTreeSet<(Api, &'p Option<String>, &'p Option<String>
 ///
 /// Voters that never decide, being disabled or in shadow, do not count.
 pub(super) fn count(
-    vote: &config::Vote,
+    vote: &config::VoteConfig,
     members: &[Node],
-    models: &BTreeMap<String, Model>,
+    models: &BTreeMap<String, ModelConfig>,
 ) -> Result<Vote, Vec<(&'static str, String)>> {
     let mut numbers = BTreeMap::new();
     let voices: Vec<usize> = if vote.independent {
@@ -28,7 +28,7 @@ pub(super) fn count(
     };
     let mut weights: BTreeMap<usize, u64> = BTreeMap::new();
     for (member, voice) in
-        members.iter().zip(&voices).filter(|(member, _)| member.enabled && member.mode == Mode::Enforce)
+        members.iter().zip(&voices).filter(|(member, _)| member.enabled && member.mode == Enforcement::Enforce)
     {
         let weight = weights.entry(*voice).or_default();
         *weight = u64::from(member.weight).max(*weight);
@@ -57,7 +57,7 @@ pub(super) fn count(
 }
 
 /// The voices of a member: its own, or those of all checks in it.
-fn voices_of<'p>(member: &'p Node, models: &'p BTreeMap<String, Model>) -> BTreeSet<Voice<'p>> {
+fn voices_of<'p>(member: &'p Node, models: &'p BTreeMap<String, ModelConfig>) -> BTreeSet<Voice<'p>> {
     match &member.what {
         What::Check(check) => {
             let model = |grant: &Grant| match grant {

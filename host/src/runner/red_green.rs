@@ -6,7 +6,7 @@
 
 use crate::changes::{self, Stored};
 use crate::commands::{Commands, Ending, NoResult, Ran};
-use crate::config::Command;
+use crate::config::CommandConfig;
 use crate::environment::Environment;
 use crate::plan;
 use crate::submission::Submission;
@@ -124,7 +124,7 @@ fn first(path: &str) -> Option<String> {
 }
 
 /// The files of the base in a folder, and the command as it is to be run there.
-fn prepare(base: &Base, mut command: Command, changed: &BTreeSet<String>) -> io::Result<(Stored, Command)> {
+fn prepare(base: &Base, mut command: CommandConfig, changed: &BTreeSet<String>) -> io::Result<(Stored, CommandConfig)> {
     let stored = changes::checkout(&base.repository, &base.commit, &base.environment).map_err(io::Error::other)?;
     let written: BTreeSet<String> = command.write.iter().filter_map(|path| first(path)).collect();
     for entry in std::fs::read_dir(&base.repository)? {
@@ -138,7 +138,7 @@ fn prepare(base: &Base, mut command: Command, changed: &BTreeSet<String>) -> io:
     Ok((stored, command))
 }
 
-fn link(from: &Path, to: &Path, command: &mut Command) -> io::Result<()> {
+fn link(from: &Path, to: &Path, command: &mut CommandConfig) -> io::Result<()> {
     // What is not UTF-8 cannot be named in a configuration either.
     let Some(shown) = from.to_str() else { return Ok(()) };
     command.read.push(shown.to_owned());

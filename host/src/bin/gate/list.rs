@@ -4,7 +4,7 @@ use crate::Exit;
 use crate::args::{Format, Global, List};
 use crate::error::Error;
 use crate::run::announce;
-use gatehost::config::{Config, Member, Rule, Target};
+use gatehost::config::{Config, MemberConfig, MemberTarget, RuleConfig};
 use gatehost::environment::Environment;
 use gatehost::session::{self, Policy, Request};
 use gatehost::text::clean_line;
@@ -62,10 +62,10 @@ fn human(out: &mut impl Write, config: &Config) -> std::io::Result<()> {
 }
 
 /// The names of the members of a rule.
-fn members(rule: &Rule) -> Vec<String> {
-    let name = |member: &Member| match (&member.name, &member.target) {
-        (Some(name), _) | (None, Target::Named(name)) => name.clone(),
-        (None, Target::Inline(rule)) => format!("({} of {})", rule.word(), members(rule).join(", ")),
+fn members(rule: &RuleConfig) -> Vec<String> {
+    let name = |member: &MemberConfig| match (&member.name, &member.target) {
+        (Some(name), _) | (None, MemberTarget::Named(name)) => name.clone(),
+        (None, MemberTarget::Inline(rule)) => format!("({} of {})", rule.word(), members(rule).join(", ")),
     };
     rule.members().iter().map(name).collect()
 }

@@ -97,7 +97,7 @@ fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
     wanted.arguments = arguments.unwrap_or_default();
     wanted.budgets.executor_timeout = match &command.executor_timeout {
         None => None,
-        Some(text) => Some(config::Loop::parse_timeout(text).ok_or_else(|| {
+        Some(text) => Some(config::LoopConfig::parse_timeout(text).ok_or_else(|| {
             let expected = "expected a duration up to `15m`, such as `90s` or `5m`";
             Error::mistake(anyhow!("`--executor-timeout {}`: {expected}", clean_line(text, 60)))
         })?),

@@ -128,12 +128,12 @@ fn rule(rule: &Rule, members: usize) -> String {
 
 /// What else was said of a member, where it is not what goes without saying.
 fn terms(node: &Node) -> String {
-    use gatehost::config::{Leniency, Mode};
+    use gatehost::config::{Enforcement, Leniency};
     let mut words = Vec::new();
     if !node.enabled {
         words.push("disabled".to_owned());
     }
-    if node.mode == Mode::Shadow {
+    if node.mode == Enforcement::Shadow {
         words.push("shadow".to_owned());
     }
     if let Some(tier) = node.tier {

@@ -1,7 +1,7 @@
 //! The models of the configuration: whether each can be reached, and whether independent votes ask different ones.
 
 use super::Line;
-use gatehost::config::{Api, Model};
+use gatehost::config::{Api, ModelConfig};
 use gatehost::environment::Environment;
 use gatehost::models::{is_same_model, reach};
 use gatehost::plan::Plan;
@@ -37,7 +37,7 @@ pub(super) fn lines(plan: &Plan) -> Vec<Line> {
     lines
 }
 
-fn line(name: &str, model: &Model, environment: &Environment) -> Line {
+fn line(name: &str, model: &ModelConfig, environment: &Environment) -> Line {
     let what = format!("model {name}");
     if model.api == Api::Command {
         let command = model.command.as_deref().unwrap_or_default();
