@@ -3,7 +3,8 @@
 use gatehost::limits::Limits;
 use gatehost::plan::Shape;
 use gatehost::runtime::{
-    BUNDLED, Bundled, CallResult, Capabilities, Description, FileInput, Grants, ReadFiles, Runtime, Source, Terms,
+    BUNDLED, Bundled, CallContext, CallResult, Capabilities, ComponentSource, Description, FileInput, Grants,
+    ReadFiles, Runtime,
 };
 use gatehost::submission::Submission;
 use gatehost::verdict::{Failure, Status};
@@ -61,7 +62,7 @@ impl Host {
     pub(crate) fn ask_all(&self, questions: Vec<(Vec<u8>, Question)>) -> Vec<Result<CallResult, Failure>> {
         let asked = questions.into_iter().map(|(component, question)| {
             let runtime = Arc::clone(&self.runtime);
-            self.threads.spawn(async move { ask(&runtime, &Source::from_bytes(component), question).await })
+            self.threads.spawn(async move { ask(&runtime, &ComponentSource::from_bytes(component), question).await })
         });
         let asked: Vec<_> = asked.collect();
         self.threads.block_on(async {
@@ -75,24 +76,24 @@ impl Host {
     }
 
     /// Ask a component what it is.
-    pub(crate) fn describe(&self, source: &Source) -> Result<Description, Failure> {
+    pub(crate) fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
         self.threads.block_on(self.runtime.describe(source))
     }
 
     /// Whether a verifier that nobody has a quarrel with still answers.
     pub(crate) fn is_well(&self) -> bool {
         let question = Question { content: b"{}".to_vec(), ..Question::default() };
-        let answer = self.threads.block_on(ask(&self.runtime, &Source::bundled(json_syntax()), question));
+        let answer = self.threads.block_on(ask(&self.runtime, &ComponentSource::bundled(json_syntax()), question));
         answer.is_ok_and(|answer| answer.verdict.status == Status::Pass)
     }
 }
 
-async fn ask(runtime: &Runtime, source: &Source, question: Question) -> Result<CallResult, Failure> {
+async fn ask(runtime: &Runtime, source: &ComponentSource, question: Question) -> Result<CallResult, Failure> {
     let verifier = runtime.load(source, &question.grants)?;
     let Question { limits, settings, path, content, submission, workspace, .. } = question;
     let capabilities =
         Capabilities { workspace: workspace.map(|it| it as Arc<dyn ReadFiles>), ..Capabilities::default() };
-    let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(settings, &limits) };
+    let terms = CallContext { capabilities: Some(&capabilities), ..CallContext::new(settings, &limits) };
     Ok(match verifier.shape().unwrap_or(Shape::File) {
         Shape::File => runtime.check_file(&verifier, &terms, FileInput::new(path, content)).await,
         Shape::Submission => runtime.check_submission(&verifier, &terms, submission).await,

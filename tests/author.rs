@@ -2,7 +2,7 @@
 
 use crate::guests;
 use gatehost::author::{self, Case, Outcome, TRIVIAL, Trial};
-use gatehost::runtime::{BUNDLED, Runtime, Source};
+use gatehost::runtime::{BUNDLED, ComponentSource, Runtime};
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
 use std::fs;
@@ -16,7 +16,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 fn trial(component: Vec<u8>) -> Trial {
     let runtime = Arc::new(Runtime::new(None).expect("an engine"));
-    block_on(Trial::load(runtime, &Source::from_bytes(component))).expect("loaded")
+    block_on(Trial::load(runtime, &ComponentSource::from_bytes(component))).expect("loaded")
 }
 
 /// A folder of cases, each with its files.
@@ -157,7 +157,7 @@ fn the_bundled_verifiers_keep_their_promises() {
     let mut broken = Vec::new();
     for name in ["json-syntax", "completion-signal", "patterns"] {
         let bundled = BUNDLED.iter().find(|bundled| bundled.name == name).expect("bundled");
-        let trial = block_on(Trial::load(Arc::clone(&runtime), &Source::bundled(bundled))).expect("loaded");
+        let trial = block_on(Trial::load(Arc::clone(&runtime), &ComponentSource::bundled(bundled))).expect("loaded");
         let cases = match name {
             "patterns" => &with_rules,
             _ if trial.suits(&of_files).is_ok() => &of_files,
@@ -175,7 +175,7 @@ fn a_call_is_measured() {
     let (_folder, cases) = cases(&[("a/input/a.txt", "a"), ("a/input/b.txt", "b")]);
     let scripted = guests::assemble("scripted", include_str!("../fixtures/scripted.wat"));
     let counting = Arc::new(Runtime::metered().expect("an engine"));
-    let counting = block_on(Trial::load(counting, &Source::from_bytes(scripted.clone()))).expect("loaded");
+    let counting = block_on(Trial::load(counting, &ComponentSource::from_bytes(scripted.clone()))).expect("loaded");
     let measured = block_on(author::measure(&trial(scripted), &counting, &trial(TRIVIAL.to_vec()), &cases));
     let [measured] = &measured.expect("measured")[..] else { panic!("one case") };
     assert_eq!((measured.calls, measured.memory), (2, 2 << 16));

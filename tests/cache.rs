@@ -2,18 +2,18 @@
 
 use crate::guests;
 use gatehost::cache_store::CacheStore;
-use gatehost::runtime::{Code, Runtime, Source};
+use gatehost::runtime::{Code, ComponentSource, Runtime};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-fn guest(name: &str) -> Source {
-    Source::from_bytes(guests::component(name))
+fn guest(name: &str) -> ComponentSource {
+    ComponentSource::from_bytes(guests::component(name))
 }
 
 /// Where the code of a component comes from in a new process, as far as the cache can tell.
-fn code(folder: &Path, source: &Source) -> Code {
+fn code(folder: &Path, source: &ComponentSource) -> Code {
     let runtime = Runtime::new(Some(Arc::new(CacheStore::open(folder).expect("a cache store")))).expect("a runtime");
     let code = runtime.compile(source).expect("a component");
     assert!(!runtime.needs_compiling(source), "it is there afterwards");

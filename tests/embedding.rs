@@ -2,7 +2,7 @@
 
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
-use gatehost::event::{Event, What};
+use gatehost::event::{Event, EventKind};
 use gatehost::session::{Host, Policy, Request};
 use gatehost::verdict::Status;
 use std::fs;
@@ -102,7 +102,7 @@ fn a_caller_gets_a_record_an_error_or_nothing_at_all() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let told = Arc::clone(&seen);
     let watch = move |event: &Event| {
-        if let What::CheckEnded { path, .. } = &event.what {
+        if let EventKind::CheckEnded { path, .. } = &event.what {
             told.lock().expect("a list").push(path.clone());
         }
     };

@@ -3,7 +3,7 @@
 use crate::asking::{Host, Question};
 use crate::guests;
 use gatehost::limits::Limits;
-use gatehost::runtime::{Runtime, Severity, Source};
+use gatehost::runtime::{ComponentSource, LogLevel, Runtime};
 use gatehost::verdict::{Class, ErrorKind, Level, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -77,7 +77,7 @@ fn what_a_program_reads_follows_its_schema() {
         let answer = Host::new().ask(&program("echo"), question).expect("loaded");
         assert_eq!(answer.verdict.status, Status::Pass);
         let [line] = &answer.log[..] else { panic!("{:?}", answer.log) };
-        assert_eq!(line.severity, Severity::Printed);
+        assert_eq!(line.severity, LogLevel::Printed);
         let document = serde_json::from_str(&line.message).expect("a document");
         assert!(validator.is_valid(&document), "{document}");
         document
@@ -132,7 +132,7 @@ fn a_program_cannot_make_the_encoder_read_types_of_its_own() {
 #[test]
 fn a_program_is_known_by_its_own_bytes_and_has_no_shape() {
     let runtime = Runtime::new(None).expect("an engine");
-    let source = Source::from_bytes(program("pass"));
+    let source = ComponentSource::from_bytes(program("pass"));
     let verifier = runtime.load(&source, &Default::default()).expect("loaded");
     assert_eq!((verifier.digest(), verifier.shape()), (source.digest(), None));
     assert!(verifier.component_type().is_program());

@@ -6,7 +6,7 @@
 use crate::asking::{Host, Question};
 use crate::guests;
 use gatehost::config::Grant;
-use gatehost::runtime::{CONTRACT, Rule, Severity, Source};
+use gatehost::runtime::{CONTRACT, ComponentSource, LogLevel, Rule};
 use gatehost::submission::{Claim, Submission};
 use gatehost::verdict::{Category, Class, Edit, Finding, Fix, Level, Metric, Place, Status};
 use gatehost::workspace::Workspace;
@@ -48,14 +48,14 @@ fn file_verifiers_of_every_released_contract_answer() {
         let metric = Metric { name: "tests-run".into(), value: 3.0 };
         assert_eq!((answer.verdict.needs_person, answer.verdict.metrics), (true, vec![metric]), "{version}");
         let log: Vec<_> = answer.log.iter().map(|line| (line.severity, &*line.message)).collect();
-        assert_eq!(log, [(Severity::Warn, "content")], "{version}");
+        assert_eq!(log, [(LogLevel::Warn, "content")], "{version}");
     }
 }
 
 #[test]
 fn verifiers_of_every_released_contract_describe_themselves() {
     for version in RELEASED {
-        let source = Source::from_bytes(guests::component(&format!("released/{version}-file")));
+        let source = ComponentSource::from_bytes(guests::component(&format!("released/{version}-file")));
         let about = Host::new().describe(&source).expect(version);
         assert_eq!((&*about.name, &*about.version, &*about.summary), ("released", "1.0.0", "Stays as it was."));
         assert_eq!((&*about.files, &*about.settings_schema), (&["**/*.txt".to_owned()][..], "{\"type\":\"object\"}"));
@@ -92,10 +92,10 @@ fn submission_verifiers_of_every_released_contract_answer() {
         assert_eq!((answer.verdict.status, &*answer.verdict.summary), (Status::Pass, "all done"), "{version}");
         let log: Vec<_> = answer.log.iter().map(|line| (line.severity, &*line.message)).collect();
         let expected = [
-            (Severity::Error, "abcdef"),
-            (Severity::Debug, "cde"),
-            (Severity::Info, "notes.txt"),
-            (Severity::Warn, "sha256:0123"),
+            (LogLevel::Error, "abcdef"),
+            (LogLevel::Debug, "cde"),
+            (LogLevel::Info, "notes.txt"),
+            (LogLevel::Warn, "sha256:0123"),
         ];
         assert_eq!(log, expected, "{version}");
     }

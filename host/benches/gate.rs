@@ -8,7 +8,7 @@ use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::limits::Limits;
 use gatehost::outcome::{JudgedFile, Node};
-use gatehost::runtime::{FileInput, Grants, Runtime, Source, Terms, Verifier};
+use gatehost::runtime::{CallContext, ComponentSource, FileInput, Grants, Runtime, Verifier};
 use gatehost::session::{Host, Policy, Request};
 use gatehost::verdict::{Status, Verdict};
 use serde::de::IgnoredAny;
@@ -55,9 +55,9 @@ fn tokio(threads: usize) -> tokio::runtime::Runtime {
 const CALLS: u32 = 2_000;
 
 fn trivial_call(runtime: &Arc<Runtime>) {
-    let verifier = runtime.load(&Source::from_bytes(trivial_component()), &Grants::default()).unwrap();
+    let verifier = runtime.load(&ComponentSource::from_bytes(trivial_component()), &Grants::default()).unwrap();
     let limits = Limits::default();
-    let terms = Terms::new("{}", &limits);
+    let terms = CallContext::new("{}", &limits);
     let tokio = tokio(1);
     let mut sandboxed = || {
         tokio.block_on(async {
@@ -99,7 +99,8 @@ fn trivial_component() -> Vec<u8> {
 fn json_files(runtime: &Arc<Runtime>) {
     let files: Arc<Vec<Vec<u8>>> = Arc::new((0..1_000).map(json_file).collect());
     let bytes: usize = files.iter().map(Vec::len).sum();
-    let verifier = runtime.load(&Source::named("json-syntax", Path::new(".")).unwrap(), &Grants::default()).unwrap();
+    let verifier =
+        runtime.load(&ComponentSource::named("json-syntax", Path::new(".")).unwrap(), &Grants::default()).unwrap();
     let one = tokio(1);
     let two = tokio(2);
     // Each side starts with a copy of its own, as if it had read the file.
@@ -150,7 +151,7 @@ fn json_files(runtime: &Arc<Runtime>) {
 
 async fn check_every(runtime: &Runtime, verifier: &Verifier, files: &[Vec<u8>]) {
     let limits = Limits::default();
-    let terms = Terms::new("{}", &limits);
+    let terms = CallContext::new("{}", &limits);
     for file in files {
         let answer = runtime.check_file(verifier, &terms, FileInput::new("a.json", file.clone())).await;
         assert_eq!(answer.verdict.status, Status::Pass);

@@ -3,7 +3,7 @@
 //! This is the layer below a gate: one component, one file, one verdict.
 
 use gatehost::limits::Limits;
-use gatehost::runtime::{FileInput, Grants, Runtime, Source, Terms};
+use gatehost::runtime::{CallContext, ComponentSource, FileInput, Grants, Runtime};
 use gatehost::verdict::Status;
 
 #[expect(clippy::print_stdout, reason = "an example")]
@@ -12,13 +12,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(component), Some(file)) = (arguments.next(), arguments.next()) else {
         return Err("expected a component and a file".into());
     };
-    let source = Source::from_bytes(std::fs::read(component)?);
+    let source = ComponentSource::from_bytes(std::fs::read(component)?);
     // No cache: the component is compiled for this run alone.
     let runtime = Runtime::new(None)?;
     // No grants: a component that imports a capability is refused here, by name.
     let verifier = runtime.load(&source, &Grants::default())?;
     let limits = Limits::default();
-    let terms = Terms::new("{}", &limits);
+    let terms = CallContext::new("{}", &limits);
     let tokio = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
     let input = FileInput::new(&file, std::fs::read(&file)?);
     let answer = tokio.block_on(runtime.check_file(&verifier, &terms, input));

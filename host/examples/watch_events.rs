@@ -1,7 +1,7 @@
 //! Watch what happens while a gate runs: `cargo run --example watch_events -- FOLDER`.
 
 use gatehost::environment::Environment;
-use gatehost::event::{Event, What};
+use gatehost::event::{Event, EventKind};
 use gatehost::session::{Host, Request};
 
 #[expect(clippy::print_stdout, reason = "an example")]
@@ -11,10 +11,10 @@ fn main() -> Result<(), gatehost::error::Error> {
     let host = Host::new(&Environment::of_process())?;
     // An observer is anything that takes events; a closure will do.
     let watch = |event: &Event| match &event.what {
-        What::CheckEnded { path, outcome, duration_ms, .. } => {
+        EventKind::CheckEnded { path, outcome, duration_ms, .. } => {
             println!("{path}: {} after {duration_ms} ms", outcome.as_str());
         }
-        What::RunEnded { status, .. } => println!("the run ended: {status}"),
+        EventKind::RunEnded { status, .. } => println!("the run ended: {status}"),
         _ => {}
     };
     tokio.block_on(host.run(Request::new(folder, Environment::of_process()), watch))?;

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
 use crate::record::Record;
-use crate::session::{Given, Kept, Policy, PolicyFiles, Request, policy_files, tree_digest};
+use crate::session::{Kept, Policy, PolicyFiles, Request, RunInputs, policy_files, tree_digest};
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace::Workspace;
@@ -39,7 +39,7 @@ pub struct Bundle {
     /// The entry of the run in the ledger. Its body is the record.
     pub entry: BundledEntry,
     /// What decided the run besides the files and the policy.
-    given: Given,
+    given: RunInputs,
     /// The files of the policy, gate.toml among them; none for the default gate.
     policy: BTreeMap<String, String>,
     /// The files of the work that verifiers could see, by path.

@@ -28,7 +28,7 @@ const BUILD: &str = env!("GATEHOST_BUILD");
 
 /// What an entry is: its suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CacheKind {
     /// A compiled component.
     Compiled,
     /// What a component said of itself.
@@ -39,7 +39,7 @@ pub enum Kind {
     Stats,
 }
 
-impl Kind {
+impl CacheKind {
     const ALL: [Self; 4] = [Self::Compiled, Self::Description, Self::Passes, Self::Stats];
 
     fn suffix(self) -> &'static str {
@@ -82,7 +82,7 @@ impl CacheStore {
     }
 
     /// The entry, if it is here and authentic.
-    pub fn get(&self, kind: Kind, key: &blake3::Hash) -> Option<Vec<u8>> {
+    pub fn get(&self, kind: CacheKind, key: &blake3::Hash) -> Option<Vec<u8>> {
         let place = self.place(kind, key);
         let (file, mut entry) = match read_regular(&self.path(kind, &place), self.most_bytes / 2) {
             Ok(found) => found,
@@ -108,7 +108,7 @@ impl CacheStore {
     }
 
     /// Keeps an entry. A failure costs time and nothing else, so callers need not report it.
-    pub fn put(&self, kind: Kind, key: &blake3::Hash, bytes: &[u8]) -> io::Result<()> {
+    pub fn put(&self, kind: CacheKind, key: &blake3::Hash, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() as u64 + MAC_BYTES as u64 > self.most_bytes / 2 {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -121,12 +121,12 @@ impl CacheStore {
     }
 
     /// Deletes an entry that is of no use.
-    pub fn remove(&self, kind: Kind, key: &blake3::Hash) {
+    pub fn remove(&self, kind: CacheKind, key: &blake3::Hash) {
         let _ = fs::remove_file(self.path(kind, &self.place(kind, key)));
     }
 
     /// Where an entry belongs: no two kinds, keys or builds share a place.
-    fn place(&self, kind: Kind, key: &blake3::Hash) -> blake3::Hash {
+    fn place(&self, kind: CacheKind, key: &blake3::Hash) -> blake3::Hash {
         let mut place = blake3::Hasher::new();
         // The key has a fixed length and the suffixes differ in their first letter.
         place.update(key.as_bytes()).update(kind.suffix().as_bytes()).update(self.build.as_bytes()).finalize()
@@ -136,7 +136,7 @@ impl CacheStore {
         blake3::Hasher::new_keyed(&self.secret).update(place.as_bytes()).update(bytes).finalize()
     }
 
-    fn path(&self, kind: Kind, place: &blake3::Hash) -> PathBuf {
+    fn path(&self, kind: CacheKind, place: &blake3::Hash) -> PathBuf {
         self.folder.join(format!("{}.{}", place.to_hex(), kind.suffix()))
     }
 
@@ -145,7 +145,7 @@ impl CacheStore {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let path = entry.path();
-            let kept = path.extension().is_some_and(|suffix| Kind::ALL.iter().any(|kind| suffix == kind.suffix()));
+            let kept = path.extension().is_some_and(|suffix| CacheKind::ALL.iter().any(|kind| suffix == kind.suffix()));
             let writing = entry.file_name().as_encoded_bytes().starts_with(WRITING.as_bytes());
             if !kept && !writing {
                 continue;
@@ -225,7 +225,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::process::Command;
 
-    fn path(store: &CacheStore, kind: Kind, key: &blake3::Hash) -> PathBuf {
+    fn path(store: &CacheStore, kind: CacheKind, key: &blake3::Hash) -> PathBuf {
         store.path(kind, &store.place(kind, key))
     }
 
@@ -238,20 +238,20 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = CacheStore::open_bounded(folder.path(), 2_000).expect("a cache store");
         let key = blake3::hash(b"key");
-        let entry = path(&store, Kind::Compiled, &key);
+        let entry = path(&store, CacheKind::Compiled, &key);
         let plants: [&dyn Fn(&Path); 3] = [&pipe, &|path| symlink("/dev/zero", path).expect("a link"), &|path| {
             File::create(path).expect("a file").set_len(1 << 33).expect("a sparse file");
         }];
         for plant in plants {
             plant(&entry);
-            assert_eq!(store.get(Kind::Compiled, &key), None);
+            assert_eq!(store.get(CacheKind::Compiled, &key), None);
             assert!(fs::symlink_metadata(&entry).is_err(), "it is gone");
             let secret = folder.path().join("secret");
             fs::remove_file(&secret).expect("removed");
             plant(&secret);
             CacheStore::open(folder.path()).expect("a cache store with another secret");
         }
-        assert!(store.put(Kind::Compiled, &key, &[7; 1_000]).is_err(), "more than half of it all");
+        assert!(store.put(CacheKind::Compiled, &key, &[7; 1_000]).is_err(), "more than half of it all");
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let (old, new) = (folder.path().join(".writing-old"), folder.path().join(".writing-new"));
         File::create(&new).expect("a file");
         File::create(&old).expect("a file").set_modified(SystemTime::now() - 2 * ABANDONED).expect("a time");
-        store.put(Kind::Passes, &blake3::hash(b"key"), b"bytes").expect("kept");
+        store.put(CacheKind::Passes, &blake3::hash(b"key"), b"bytes").expect("kept");
         assert!(!old.exists() && new.exists());
     }
 
@@ -282,11 +282,11 @@ mod tests {
         let store = CacheStore::open(folder.path()).expect("a cache store");
         let other = CacheStore { build: "another", ..CacheStore::open(folder.path()).expect("a cache store") };
         let key = blake3::hash(b"key");
-        other.put(Kind::Passes, &key, b"bytes").expect("kept");
-        assert_eq!(store.get(Kind::Passes, &key), None);
-        fs::copy(path(&other, Kind::Passes, &key), path(&store, Kind::Passes, &key)).expect("copied");
-        assert_eq!(store.get(Kind::Passes, &key), None);
-        assert_eq!(other.get(Kind::Passes, &key).as_deref(), Some(&b"bytes"[..]));
+        other.put(CacheKind::Passes, &key, b"bytes").expect("kept");
+        assert_eq!(store.get(CacheKind::Passes, &key), None);
+        fs::copy(path(&other, CacheKind::Passes, &key), path(&store, CacheKind::Passes, &key)).expect("copied");
+        assert_eq!(store.get(CacheKind::Passes, &key), None);
+        assert_eq!(other.get(CacheKind::Passes, &key).as_deref(), Some(&b"bytes"[..]));
     }
 
     #[test]
@@ -295,21 +295,21 @@ mod tests {
         let store = CacheStore::open_bounded(folder.path(), 3 * (1_000 + MAC_BYTES as u64)).expect("a cache store");
         let keys: Vec<blake3::Hash> = (0..5u8).map(|n| blake3::hash(&[n])).collect();
         let age = |key: &blake3::Hash, seconds| {
-            let file = File::options().write(true).open(path(&store, Kind::Compiled, key)).expect("an entry");
+            let file = File::options().write(true).open(path(&store, CacheKind::Compiled, key)).expect("an entry");
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).expect("a time");
         };
         for (key, seconds) in keys[..3].iter().zip([30, 20, 10]) {
-            store.put(Kind::Compiled, key, &[7; 1_000]).expect("kept");
+            store.put(CacheKind::Compiled, key, &[7; 1_000]).expect("kept");
             age(key, seconds);
         }
         // The oldest is used again, so the second has to go, and then the third.
-        assert!(store.get(Kind::Compiled, &keys[0]).is_some());
-        store.put(Kind::Passes, &keys[3], &[7; 1_000]).expect("kept");
-        store.put(Kind::Passes, &keys[4], &[7; 1_000]).expect("kept");
-        assert_eq!(store.get(Kind::Compiled, &keys[0]), Some(vec![7; 1_000]));
-        assert_eq!(store.get(Kind::Compiled, &keys[1]), None);
-        assert_eq!(store.get(Kind::Compiled, &keys[2]), None);
-        assert!(store.get(Kind::Passes, &keys[3]).is_some() && store.get(Kind::Passes, &keys[4]).is_some());
+        assert!(store.get(CacheKind::Compiled, &keys[0]).is_some());
+        store.put(CacheKind::Passes, &keys[3], &[7; 1_000]).expect("kept");
+        store.put(CacheKind::Passes, &keys[4], &[7; 1_000]).expect("kept");
+        assert_eq!(store.get(CacheKind::Compiled, &keys[0]), Some(vec![7; 1_000]));
+        assert_eq!(store.get(CacheKind::Compiled, &keys[1]), None);
+        assert_eq!(store.get(CacheKind::Compiled, &keys[2]), None);
+        assert!(store.get(CacheKind::Passes, &keys[3]).is_some() && store.get(CacheKind::Passes, &keys[4]).is_some());
     }
 
     #[test]
@@ -317,9 +317,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = CacheStore::open(folder.path()).expect("a cache store");
         let key = blake3::hash(b"key");
-        store.put(Kind::Compiled, &key, b"bytes").expect("kept");
-        fs::copy(path(&store, Kind::Compiled, &key), path(&store, Kind::Passes, &key)).expect("copied");
-        assert_eq!(store.get(Kind::Passes, &key), None);
-        assert_eq!(store.get(Kind::Compiled, &key).as_deref(), Some(&b"bytes"[..]));
+        store.put(CacheKind::Compiled, &key, b"bytes").expect("kept");
+        fs::copy(path(&store, CacheKind::Compiled, &key), path(&store, CacheKind::Passes, &key)).expect("copied");
+        assert_eq!(store.get(CacheKind::Passes, &key), None);
+        assert_eq!(store.get(CacheKind::Compiled, &key).as_deref(), Some(&b"bytes"[..]));
     }
 }

@@ -5,7 +5,7 @@
 //! bytes. And only a bare pass is: what has something to say says it each time. What another build of this program passed,
 //! the cache store does not find.
 
-use crate::cache_store::{CacheStore, Kind};
+use crate::cache_store::{CacheKind, CacheStore};
 use crate::limits::Limits;
 use crate::run_id;
 use crate::runtime::FileInput;
@@ -24,40 +24,40 @@ pub(crate) struct CachedPasses {
     key: blake3::Hash,
     /// Records in order, as they were kept: searched in place, since most runs ask for few of many.
     before: Vec<u8>,
-    now: Mutex<Vec<(Input, Run)>>,
+    now: Mutex<Vec<(Input, RunKey)>>,
     /// This run.
-    run: Run,
+    run: RunKey,
 }
 
 /// The digest of a path and its bytes.
 type Input = [u8; blake3::OUT_LEN];
 /// The run that established a pass: the bits of its identifier. 0 stands for one without an identifier.
-type Run = [u8; size_of::<u128>()];
+type RunKey = [u8; size_of::<u128>()];
 
 const TIME: usize = size_of::<u32>();
 /// An input, the run that established its pass, and when it was seen last: in which of the runs that kept something.
 /// Big-endian, to be ordered as bytes.
-type Record = [u8; blake3::OUT_LEN + size_of::<Run>() + TIME];
+type CachedPass = [u8; blake3::OUT_LEN + size_of::<RunKey>() + TIME];
 
-fn record((input, run): &(Input, Run), time: u32) -> Record {
+fn record((input, run): &(Input, RunKey), time: u32) -> CachedPass {
     let mut record = [0; _];
     let (of_input, rest) = record.split_at_mut(blake3::OUT_LEN);
-    let (of_run, of_time) = rest.split_at_mut(size_of::<Run>());
+    let (of_run, of_time) = rest.split_at_mut(size_of::<RunKey>());
     of_input.copy_from_slice(input);
     of_run.copy_from_slice(run);
     of_time.copy_from_slice(&time.to_be_bytes());
     record
 }
 
-fn run_of(record: &Record) -> Run {
+fn run_of(record: &CachedPass) -> RunKey {
     record[blake3::OUT_LEN..].first_chunk().copied().unwrap_or_default()
 }
 
-fn input_of(record: &Record) -> &[u8] {
+fn input_of(record: &CachedPass) -> &[u8] {
     &record[..blake3::OUT_LEN]
 }
 
-fn time_of(record: &Record) -> u32 {
+fn time_of(record: &CachedPass) -> u32 {
     record.last_chunk().map_or(0, |time: &[u8; TIME]| u32::from_be_bytes(*time))
 }
 
@@ -69,7 +69,7 @@ impl CachedPasses {
             add(&mut key, part.as_bytes());
         }
         let key = key.finalize();
-        let before = store.get(Kind::Passes, &key).unwrap_or_default();
+        let before = store.get(CacheKind::Passes, &key).unwrap_or_default();
         let run = run_id::decode(run).unwrap_or_default().to_be_bytes();
         Self { store: Arc::clone(store), key, before, now: Mutex::default(), run }
     }
@@ -112,25 +112,26 @@ impl CachedPasses {
             .records()
             .iter()
             .filter(|record| now.binary_search_by(|(input, _)| input.as_slice().cmp(input_of(record))).is_err());
-        let mut records: Vec<Record> = now.iter().map(|passed| record(passed, time)).chain(others.copied()).collect();
+        let mut records: Vec<CachedPass> =
+            now.iter().map(|passed| record(passed, time)).chain(others.copied()).collect();
         if records.len() > MOST {
             records.sort_unstable_by_key(|record| Reverse(time_of(record)));
             records.truncate(MOST);
         }
         records.sort_unstable();
-        let _ = self.store.put(Kind::Passes, &self.key, records.as_flattened());
+        let _ = self.store.put(CacheKind::Passes, &self.key, records.as_flattened());
     }
 
-    fn records(&self) -> &[Record] {
+    fn records(&self) -> &[CachedPass] {
         self.before.as_chunks().0
     }
 
-    fn find(&self, input: &Input) -> Option<&Record> {
+    fn find(&self, input: &Input) -> Option<&CachedPass> {
         let records = self.records();
         records.binary_search_by(|record| input_of(record).cmp(input)).ok().map(|index| &records[index])
     }
 
-    fn seen(&self, input: Input, run: Run) {
+    fn seen(&self, input: Input, run: RunKey) {
         self.now.lock().push((input, run));
     }
 }

@@ -16,7 +16,7 @@ use crate::config::nearest;
 use crate::environment::Environment;
 use crate::submission::{Change, ChangeKind, ChangeState};
 use crate::text;
-use crate::workspace::{self, Kind, Sight, Workspace};
+use crate::workspace::{self, FileKind, FileStat, Workspace};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -264,7 +264,7 @@ pub struct Changes {
     /// Whether they are those of a repository, and not merely what is in a folder.
     pub from_git: bool,
     /// What those that are regular files looked like.
-    pub(crate) looks: HashMap<String, Sight>,
+    pub(crate) looks: HashMap<String, FileStat>,
     /// Holds the bytes that are not in the working tree, for as long as they are read.
     snapshot: Option<git::Snapshot>,
 }
@@ -540,8 +540,10 @@ fn named(
             why: why.to_string(),
         };
         match workspace.stat(inside).map_err(unreadable)?.kind {
-            Kind::Directory => changes.extend(below(inside)?),
-            Kind::File | Kind::Link | Kind::Other => changes.push(whole_file(inside.to_owned(), ChangeState::Unstaged)),
+            FileKind::Directory => changes.extend(below(inside)?),
+            FileKind::File | FileKind::Link | FileKind::Other => {
+                changes.push(whole_file(inside.to_owned(), ChangeState::Unstaged))
+            }
         }
     }
     Ok(changes)
@@ -562,7 +564,7 @@ fn whole_file(path: String, state: ChangeState) -> Change {
 }
 
 /// In order, each once, with their sizes. What is looked at for that is noted.
-fn sized(mut changes: Vec<Change>, workspace: &Workspace, looks: &mut HashMap<String, Sight>) -> Vec<Change> {
+fn sized(mut changes: Vec<Change>, workspace: &Workspace, looks: &mut HashMap<String, FileStat>) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);
     for change in changes.iter_mut().filter(|change| change.size.is_none() && change.kind != ChangeKind::Deleted) {

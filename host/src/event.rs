@@ -23,14 +23,14 @@ pub struct Event {
     pub attempt: Option<u32>,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event")]
 #[non_exhaustive]
-pub enum What {
+pub enum EventKind {
     /// A run began: the plan is resolved, and it is known what is judged.
     #[serde(rename = "run.started")]
     RunStarted {

@@ -110,14 +110,14 @@ fn tail(printed: &str) -> String {
 }
 
 /// What one member has to say.
-struct Part {
+struct FeedbackPart {
     /// Smaller is worse.
     rank: u8,
     lines: Vec<String>,
 }
 
 /// The members to which a gate owes that it did not pass. What is below a pass, or in shadow, is none of them.
-fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut Vec<Part>) {
+fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut Vec<FeedbackPart>) {
     let rank = match node.outcome {
         Outcome::Fail => 0,
         Outcome::Error => 1,
@@ -129,16 +129,16 @@ fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut 
     }
     match node.kind {
         // A gate that has something to say itself has members that all passed.
-        _ if node.verdict.is_some() => parts.push(Part { rank, lines: check(node, round, told) }),
-        NodeKind::Check => parts.push(Part { rank, lines: check(node, round, told) }),
+        _ if node.verdict.is_some() => parts.push(FeedbackPart { rank, lines: check(node, round, told) }),
+        NodeKind::Check => parts.push(FeedbackPart { rank, lines: check(node, round, told) }),
         NodeKind::Not if node.outcome == Outcome::Fail => {
             let passed = node.children.first().map(|child| shown(&child.name)).unwrap_or_default();
             let line = format!("- `{}`: fail, since `{passed}` passed and must not", shown(&node.name));
-            parts.push(Part { rank, lines: vec![line] });
+            parts.push(FeedbackPart { rank, lines: vec![line] });
         }
         NodeKind::Vote => {
             let line = format!("- `{}` (vote): {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
-            parts.push(Part { rank, lines: vec![line] });
+            parts.push(FeedbackPart { rank, lines: vec![line] });
             node.children.iter().for_each(|child| collect(child, round, told, parts));
         }
         NodeKind::Tiers | NodeKind::All | NodeKind::Any | NodeKind::Not => {

@@ -22,7 +22,7 @@ mod join;
 mod trees;
 pub mod vote;
 
-pub use cadence::{Circumstances, Facts};
+pub use cadence::{Circumstances, TaskFacts};
 pub use first::run_failed_first;
 
 use crate::config::Inapplicable;
@@ -98,7 +98,7 @@ pub enum GateEvent<'e> {
         /// Which.
         path: &'e str,
         /// What it is.
-        node: &'e plan::Node,
+        node: &'e plan::PlanNode,
     },
     /// It is known what became of a member, whether it began or not. What was cut short may be told again.
     Finished {

@@ -29,12 +29,12 @@ pub use runs::run_independently;
 use crate::changes::{self, Needs, Selection};
 use crate::config::LoopConfig;
 use crate::error::Error;
-use crate::event::{Observer, What};
+use crate::event::{EventKind, Observer};
 use crate::ledger::Project;
 use crate::plan::Shape;
 use crate::record::{Record, TaskRecord};
 use crate::retry::Past;
-use crate::session::{self, Host, LedgerUse, Pinned, Request, Work, run_id};
+use crate::session::{self, Host, LedgerUse, Pinned, Request, WorkState, run_id};
 use crate::shutdown;
 use crate::text;
 use crate::verdict::Class;
@@ -130,7 +130,7 @@ pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) 
         Some(reached) => reached.base.clone(),
         None => base(&request)?,
     };
-    request.work = Work::Asked;
+    request.work = WorkState::Asked;
     request.selection = Selection::Base(base.clone());
     request.session = emitter.id().to_owned();
     request.models = request.models.shared(&request.folder)?;
@@ -266,7 +266,7 @@ impl Driver<'_> {
     fn begin(&self, record: &mut LoopRecord, reached: Option<&Reached>) -> Result<Course, Error> {
         let Some(reached) = reached else {
             let before = self.tree();
-            self.emitter.emit(What::LoopStarted {
+            self.emitter.emit(EventKind::LoopStarted {
                 gate: record.gate.clone(),
                 plan: record.plan.clone(),
                 base: record.base.clone(),
@@ -282,7 +282,7 @@ impl Driver<'_> {
         record.resumed = reached.resumed.saturating_add(1);
         record.record = reached.records.last().map(|(_, record)| record.clone());
         let attempts = u32::try_from(record.attempts.len()).unwrap_or(u32::MAX);
-        self.emitter.emit(What::LoopResumed { attempts, bounces: record.bounces });
+        self.emitter.emit(EventKind::LoopResumed { attempts, bounces: record.bounces });
         self.entries.resume()?;
         let mut past = self.entries.past(reached.began)?;
         past.extend(record.attempts.iter().map(attempt::past));
@@ -393,7 +393,7 @@ impl Driver<'_> {
         let failure = last.map(|last| last.failure.clone()).unwrap_or_default();
         let class = last.map(|last| last.class_word().to_owned()).unwrap_or_default();
         self.entries.bounce(number, allowed, feedback, &failure)?;
-        self.emitter.emit(What::Bounce { number, allowed, class, failure, feedback: feedback.to_owned() });
+        self.emitter.emit(EventKind::Bounce { number, allowed, class, failure, feedback: feedback.to_owned() });
         Ok(())
     }
 

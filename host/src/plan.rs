@@ -44,7 +44,7 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     /// The gate.
-    pub root: Node,
+    pub root: PlanNode,
     /// The commands that its checks may run.
     pub commands: BTreeMap<String, CommandConfig>,
     /// The models that its checks may ask.
@@ -60,15 +60,15 @@ impl Plan {
     /// Its checks, in order.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.root.walk().filter_map(|node| match &node.what {
-            What::Check(check) => Some(check),
-            What::Gate(_) => None,
+            PlanNodeKind::Check(check) => Some(check),
+            PlanNodeKind::Gate(_) => None,
         })
     }
 }
 
 /// A member of a gate, or the gate that is run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Node {
+pub struct PlanNode {
     /// Its name in reports, unlike that of every other member of the same gate.
     pub name: String,
     /// Whether it takes part at all.
@@ -89,34 +89,34 @@ pub struct Node {
     pub weight: u32,
     /// What it is.
     #[serde(flatten)]
-    pub what: What,
+    pub what: PlanNodeKind,
 }
 
-impl Node {
+impl PlanNode {
     /// Its kind in reports.
     pub fn kind(&self) -> NodeKind {
         match &self.what {
-            What::Check(_) => NodeKind::Check,
-            What::Gate(gate) => match gate.rule {
-                Rule::Tiers => NodeKind::Tiers,
-                Rule::All => NodeKind::All,
-                Rule::Any => NodeKind::Any,
-                Rule::Not => NodeKind::Not,
-                Rule::Vote(_) => NodeKind::Vote,
+            PlanNodeKind::Check(_) => NodeKind::Check,
+            PlanNodeKind::Gate(gate) => match gate.rule {
+                GateRule::Tiers => NodeKind::Tiers,
+                GateRule::All => NodeKind::All,
+                GateRule::Any => NodeKind::Any,
+                GateRule::Not => NodeKind::Not,
+                GateRule::Vote(_) => NodeKind::Vote,
             },
         }
     }
 
     /// Its members, in order.
-    pub fn members(&self) -> &[Node] {
+    pub fn members(&self) -> &[PlanNode] {
         match &self.what {
-            What::Check(_) => &[],
-            What::Gate(gate) => &gate.members,
+            PlanNodeKind::Check(_) => &[],
+            PlanNodeKind::Gate(gate) => &gate.members,
         }
     }
 
     /// The node and everything below it, in order.
-    pub fn walk(&self) -> impl Iterator<Item = &Node> {
+    pub fn walk(&self) -> impl Iterator<Item = &PlanNode> {
         let mut ahead = vec![self];
         std::iter::from_fn(move || {
             let node = ahead.pop()?;
@@ -130,7 +130,7 @@ impl Node {
 #[expect(clippy::large_enum_variant, reason = "a plan has few members, and most of them are checks")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
+pub enum PlanNodeKind {
     /// A use of a verifier.
     Check(Check),
     /// A rule over members.
@@ -141,7 +141,7 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gate {
     /// How the members come to one answer.
-    pub rule: Rule,
+    pub rule: GateRule,
     /// It runs if a file changed that matches one of these; empty for all.
     pub files: Vec<String>,
     /// Changed files that do not count.
@@ -150,13 +150,13 @@ pub struct Gate {
     #[serde(rename = "timeout_ms", serialize_with = "perhaps_milliseconds")]
     pub timeout: Option<Duration>,
     /// The members, in the order of the file.
-    pub members: Vec<Node>,
+    pub members: Vec<PlanNode>,
 }
 
 /// How members come to one answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rule {
+pub enum GateRule {
     /// In order; the first that does not pass decides.
     Tiers,
     /// Every one must pass.
@@ -190,7 +190,7 @@ pub struct Vote {
 /// One resolved use of a verifier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// The name of the member, which is that of its [`Node`].
+    /// The name of the member, which is that of its [`PlanNode`].
     #[serde(skip)]
     pub member: String,
     /// The name of its `[check.*]`.
@@ -233,7 +233,7 @@ pub struct Check {
     pub red_green: bool,
     /// Which parts of a submission it may look at. Follows from the digest.
     #[serde(skip)]
-    pub reads: Reads,
+    pub reads: SubmissionParts,
 }
 
 impl Check {
@@ -269,9 +269,9 @@ impl Shape {
 
 /// Which parts of a submission a verifier may look at. Of one that is not bundled nobody knows, so it may look at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reads(u8);
+pub struct SubmissionParts(u8);
 
-impl Reads {
+impl SubmissionParts {
     /// What the executor says that it did.
     pub const CLAIM: Self = Self(1);
     /// What a separate evaluator said.
@@ -298,12 +298,12 @@ impl Reads {
 pub trait Resolver {
     /// Finds the verifier of a check, and holds the check's settings and grants against it. Asked once for each check
     /// that takes part.
-    fn verifier(&self, check: &config::CheckConfig) -> Result<Resolved, Vec<Refusal>>;
+    fn verifier(&self, check: &config::CheckConfig) -> Result<ResolvedVerifier, Vec<Refusal>>;
 }
 
 /// A verifier that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedVerifier {
     /// The digest of its bytes.
     pub digest: String,
     /// What it is called with. None for a program, which judges files where it is said which, and else the submission.
@@ -313,7 +313,7 @@ pub struct Resolved {
     /// Whether it is about the working tree, whatever is judged.
     pub working_tree: bool,
     /// Which parts of a submission it may look at.
-    pub reads: Reads,
+    pub reads: SubmissionParts,
 }
 
 /// Why a check cannot have its verifier.

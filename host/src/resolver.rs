@@ -1,8 +1,8 @@
 //! Where the verifiers of a plan come from: bundled ones, and components in files.
 
 use crate::config;
-use crate::plan::{Plan, Reads, Refusal, Resolved, Resolver};
-use crate::runtime::{Bundled, ComponentType, Description, Grants, Runtime, Source};
+use crate::plan::{Plan, Refusal, ResolvedVerifier, Resolver, SubmissionParts};
+use crate::runtime::{Bundled, ComponentSource, ComponentType, Description, Grants, Runtime};
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Rule};
 use parking_lot::{Mutex, MutexGuard};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Told of a verifier, by its name, that has to be compiled.
-type Compiling = dyn Fn(&str, &Source) + Send + Sync;
+type Compiling = dyn Fn(&str, &ComponentSource) + Send + Sync;
 
 /// Finds verifiers, and keeps what it found for whoever runs the plan.
 pub(crate) struct Verifiers {
@@ -21,12 +21,12 @@ pub(crate) struct Verifiers {
     /// Told before something is compiled, which can take long.
     compiling: Arc<Compiling>,
     /// By the name that a check gives it: many checks may have one verifier, which is read and asked once.
-    known: Mutex<BTreeMap<String, Result<Arc<Known>, Failure>>>,
+    known: Mutex<BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>>,
 }
 
 /// A verifier, and what it is.
-struct Known {
-    source: Arc<Source>,
+struct KnownVerifier {
+    source: Arc<ComponentSource>,
     component_type: ComponentType,
     about: Description,
 }
@@ -36,13 +36,13 @@ impl Verifiers {
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
-        compiling: impl Fn(&str, &Source) + Send + Sync + 'static,
+        compiling: impl Fn(&str, &ComponentSource) + Send + Sync + 'static,
     ) -> Self {
         Self { runtime, folder, compiling: Arc::new(compiling), known: Mutex::default() }
     }
 
     /// The component with this digest, if a check of the plan uses it.
-    pub(crate) fn source(&self, digest: &str) -> Option<Arc<Source>> {
+    pub(crate) fn source(&self, digest: &str) -> Option<Arc<ComponentSource>> {
         let known = self.known();
         let mut sources = known.values().flatten().map(|known| &known.source);
         sources.find(|source| source.digest() == digest).cloned()
@@ -76,7 +76,7 @@ impl Verifiers {
         warnings.into_iter().collect()
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<Known>, Failure>>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>> {
         self.known.lock()
     }
 
@@ -95,18 +95,18 @@ impl Verifiers {
         }
     }
 
-    fn find(&self, name: &str) -> Result<Arc<Known>, Failure> {
+    fn find(&self, name: &str) -> Result<Arc<KnownVerifier>, Failure> {
         let not_loaded = || Failure::new(ErrorKind::HostFailed, format!("the verifier `{name}` was not loaded"));
         self.known().get(name).cloned().unwrap_or_else(|| Err(not_loaded()))
     }
 
-    async fn look(&self, name: &str) -> Result<Known, Failure> {
+    async fn look(&self, name: &str) -> Result<KnownVerifier, Failure> {
         let (runtime, folder, compiling) =
             (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
         let named = name.to_owned();
         // Reading a component takes the disk, and compiling it seconds.
         let loaded = tokio::task::spawn_blocking(move || {
-            let source = Source::named(&named, &folder)?;
+            let source = ComponentSource::named(&named, &folder)?;
             if runtime.needs_compiling(&source) {
                 compiling(&named, &source);
             }
@@ -116,16 +116,22 @@ impl Verifiers {
         let ended = |error: tokio::task::JoinError| Failure::new(ErrorKind::HostFailed, error.to_string());
         let (source, component_type) = loaded.await.map_err(ended)??;
         let about = self.runtime.describe(&source).await?;
-        Ok(Known { source: Arc::new(source), component_type, about })
+        Ok(KnownVerifier { source: Arc::new(source), component_type, about })
     }
 
-    fn resolve(check: &config::CheckConfig, known: &Known) -> Result<Resolved, Failure> {
-        let Known { source, component_type, about } = known;
+    fn resolve(check: &config::CheckConfig, known: &KnownVerifier) -> Result<ResolvedVerifier, Failure> {
+        let KnownVerifier { source, component_type, about } = known;
         component_type.permit(&Grants::from_iter(check.grants.iter().cloned()))?;
         let shape = if component_type.is_program() { None } else { Some(component_type.shape()?) };
         let working_tree = source.as_bundled().is_some_and(Bundled::is_about_the_working_tree);
-        let reads = source.as_bundled().map_or(Reads::ALL, |bundled| reads(bundled.name));
-        Ok(Resolved { digest: source.digest().to_owned(), shape, files: about.files.clone(), working_tree, reads })
+        let reads = source.as_bundled().map_or(SubmissionParts::ALL, |bundled| reads(bundled.name));
+        Ok(ResolvedVerifier {
+            digest: source.digest().to_owned(),
+            shape,
+            files: about.files.clone(),
+            working_tree,
+            reads,
+        })
     }
 
     fn validate(check: &config::CheckConfig, about: &Description) -> Result<(), Vec<Refusal>> {
@@ -145,7 +151,7 @@ impl Verifiers {
 }
 
 impl Resolver for Verifiers {
-    fn verifier(&self, check: &config::CheckConfig) -> Result<Resolved, Vec<Refusal>> {
+    fn verifier(&self, check: &config::CheckConfig) -> Result<ResolvedVerifier, Vec<Refusal>> {
         let refused = |failure: Failure| vec![failure.into()];
         let known = self.find(&check.verifier).map_err(refused)?;
         let resolved = Self::resolve(check, &known).map_err(refused)?;
@@ -159,14 +165,16 @@ impl Resolver for Verifiers {
 }
 
 /// Which parts of a submission the bundled verifier of this name looks at.
-fn reads(name: &str) -> Reads {
+fn reads(name: &str) -> SubmissionParts {
     match name {
-        "completion-signal" | "contradiction" | "executor-report" => Reads::CLAIM,
-        "evaluator-response" => Reads::EVALUATOR,
-        "expected-files" | "files-in-scope" | "tool-calls" => Reads::TOOL_CALLS,
-        "patterns" | "review-criteria" | "review-signal" | "review-verdict" => Reads::CLAIM.and(Reads::TOOL_CALLS),
-        "case-conflicts" | "checklist" | "clean-tree" | "command" | "test-report" => Reads::NONE,
-        _ => Reads::ALL,
+        "completion-signal" | "contradiction" | "executor-report" => SubmissionParts::CLAIM,
+        "evaluator-response" => SubmissionParts::EVALUATOR,
+        "expected-files" | "files-in-scope" | "tool-calls" => SubmissionParts::TOOL_CALLS,
+        "patterns" | "review-criteria" | "review-signal" | "review-verdict" => {
+            SubmissionParts::CLAIM.and(SubmissionParts::TOOL_CALLS)
+        }
+        "case-conflicts" | "checklist" | "clean-tree" | "command" | "test-report" => SubmissionParts::NONE,
+        _ => SubmissionParts::ALL,
     }
 }
 
@@ -192,10 +200,15 @@ mod tests {
             {
                 text += &source("review");
             }
-            let named = |(field, part): (&str, Reads)| if text.contains(field) { part } else { Reads::NONE };
-            let parts =
-                [(".claim", Reads::CLAIM), (".evaluator", Reads::EVALUATOR), (".tool_calls", Reads::TOOL_CALLS)];
-            let named = parts.map(named).into_iter().fold(Reads::NONE, Reads::and);
+            let named = |(field, part): (&str, SubmissionParts)| {
+                if text.contains(field) { part } else { SubmissionParts::NONE }
+            };
+            let parts = [
+                (".claim", SubmissionParts::CLAIM),
+                (".evaluator", SubmissionParts::EVALUATOR),
+                (".tool_calls", SubmissionParts::TOOL_CALLS),
+            ];
+            let named = parts.map(named).into_iter().fold(SubmissionParts::NONE, SubmissionParts::and);
             assert_eq!(reads(bundled.name), named, "{}", bundled.name);
         }
     }

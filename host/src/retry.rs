@@ -135,7 +135,7 @@ impl Past {
 
 /// What is known when a decision is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct RetryFacts {
     /// The attempts at the task since it last passed or a person answered, oldest first; the last one is decided about.
     pub attempts: Vec<Past>,
     /// How many attempts there may be, where the caller says so.
@@ -206,7 +206,7 @@ pub enum RetryDecision {
 }
 
 /// Decides what happens after the last attempt.
-pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &Facts) -> RetryDecision {
+pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryFacts) -> RetryDecision {
     let Some(last) = facts.attempts.last() else {
         return RetryDecision::Stop { why: "nothing was attempted".to_owned() };
     };
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     fn decided(attempts: &[Past]) -> RetryDecision {
-        let facts = Facts { attempts: attempts.to_vec(), failed_in_group: 1, ..Facts::default() };
+        let facts = RetryFacts { attempts: attempts.to_vec(), failed_in_group: 1, ..RetryFacts::default() };
         decide(&RetryPolicy::default(), &EscalationPolicy::default(), &facts)
     }
 
@@ -334,7 +334,7 @@ mod tests {
         let other = || Past::failed(Class::VerifyFailure);
         assert_eq!(word(&decided(&[rejected(), other(), rejected()])), "notify same-task");
         let patient = EscalationPolicy { same_task: 0, ..EscalationPolicy::default() };
-        let facts = Facts { attempts: vec![rejected(), other(), rejected()], ..Facts::default() };
+        let facts = RetryFacts { attempts: vec![rejected(), other(), rejected()], ..RetryFacts::default() };
         // Twice in all, and not in a row: the retries of the class are used up all the same.
         assert_eq!(word(&decide(&RetryPolicy::default(), &patient, &facts)), "notify retries");
     }
@@ -342,12 +342,12 @@ mod tests {
     #[test]
     fn a_group_of_failed_tasks_halts_and_a_person_outranks_retries() {
         let attempts = vec![Past::failed(Class::VerifyFailure)];
-        let facts = Facts { attempts, failed_in_group: 3, ..Facts::default() };
-        let decide = |facts: &Facts| word(&decide(&RetryPolicy::default(), &EscalationPolicy::default(), facts));
+        let facts = RetryFacts { attempts, failed_in_group: 3, ..RetryFacts::default() };
+        let decide = |facts: &RetryFacts| word(&decide(&RetryPolicy::default(), &EscalationPolicy::default(), facts));
         assert_eq!(decide(&facts), "halt group");
-        let facts = Facts { failed_in_group: 2, needs_person: Some("the vote is divided".to_owned()), ..facts };
+        let facts = RetryFacts { failed_in_group: 2, needs_person: Some("the vote is divided".to_owned()), ..facts };
         assert_eq!(decide(&facts), "notify needs-person");
-        let facts = Facts { needs_person: None, attempts_allowed: Some(1), ..facts };
+        let facts = RetryFacts { needs_person: None, attempts_allowed: Some(1), ..facts };
         assert_eq!(decide(&facts), "notify attempts");
     }
 

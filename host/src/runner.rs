@@ -19,17 +19,17 @@ use crate::outcome::JudgedFile;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
 use crate::runtime::{
-    AskModels, CallResult, Capabilities, CommandsFor, Granted, Grants, LogLine, Prepared, ReadFiles, RunCommands,
-    Runtime,
+    AskModels, CallResult, Capabilities, CommandsFor, Granted, Grants, LogLine, PreparedSubmission, ReadFiles,
+    RunCommands, Runtime,
 };
 use crate::submission::{Change, ChangeKind, CommandEvidence, Evidence, Submission};
 use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
-use crate::workspace::{Sight, Workspace};
+use crate::workspace::{FileStat, Workspace};
 use contents::Contents;
 use digests::Digests;
-use files::{FilesResult, Work, files};
+use files::{FileCheck, FilesResult, files};
 use parking_lot::Mutex;
-use reads::{Reads, TracedReads};
+use reads::{RunReads, TracedReads};
 pub(crate) use red_green::Base;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub(crate) struct Subject {
     /// something else and a check asks for it.
     pub(crate) uncommitted: Option<(Vec<Change>, Option<String>)>,
     /// What some of them looked like when they were found.
-    pub(crate) looks: HashMap<String, Sight>,
+    pub(crate) looks: HashMap<String, FileStat>,
     /// Whether the files are a copy that nobody else knows.
     pub(crate) is_copy: bool,
 }
@@ -87,9 +87,9 @@ pub(crate) struct CheckRunner<'a> {
     /// The files that commands were handed.
     handed: Unchanged,
     /// The submission as the last check was told it.
-    prepared: Mutex<Option<Told>>,
+    prepared: Mutex<Option<PreparedFor>>,
     /// What verifiers read through `workspace`.
-    reads: Arc<Reads>,
+    reads: Arc<RunReads>,
     /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
     shown: Unchanged,
     shown_was_judged: AtomicBool,
@@ -113,9 +113,9 @@ pub(crate) struct CheckRunner<'a> {
 
 /// A submission with what earlier checks established, as verifiers are given it.
 #[derive(Clone)]
-struct Told {
+struct PreparedFor {
     evidence: Vec<Evidence>,
-    submission: Arc<Prepared>,
+    submission: Arc<PreparedSubmission>,
 }
 
 /// What verifiers can be granted by name.
@@ -299,13 +299,13 @@ impl<'a> CheckRunner<'a> {
     }
 
     /// The submission with what earlier checks established. Converted once for all checks that are told the same.
-    fn told(&self, evidence: &[Evidence]) -> Result<Arc<Prepared>, Failure> {
+    fn told(&self, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
         let mut told = self.prepared.lock();
         if let Some(told) = told.as_ref().filter(|told| told.evidence == evidence) {
             return Ok(Arc::clone(&told.submission));
         }
-        let submission = Arc::new(Prepared::new(self.subject.submission.clone(), evidence)?);
-        *told = Some(Told { evidence: evidence.to_vec(), submission: Arc::clone(&submission) });
+        let submission = Arc::new(PreparedSubmission::new(self.subject.submission.clone(), evidence)?);
+        *told = Some(PreparedFor { evidence: evidence.to_vec(), submission: Arc::clone(&submission) });
         Ok(submission)
     }
 
@@ -375,7 +375,7 @@ impl<'a> CheckRunner<'a> {
         // What it is granted can change by itself, and what is flaky is asked to be run again.
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
-        let work = Arc::new(Work {
+        let work = Arc::new(FileCheck {
             cached: store.map(|store| self.passes_before(store, check, &settings)),
             source,
             capabilities: self.capabilities(&grants, &paths),
@@ -404,7 +404,7 @@ impl<'a> CheckRunner<'a> {
                     Some((changes, base)) => {
                         let (changes, base) = (changes.clone(), base.clone());
                         let submission = Submission { changes, base, ..self.subject.submission.clone() };
-                        Arc::new(Prepared::new(submission, evidence)?)
+                        Arc::new(PreparedSubmission::new(submission, evidence)?)
                     }
                     None => self.told(evidence)?,
                 };

@@ -1,6 +1,6 @@
 //! Running other people's code without trusting it. The only door to wasmtime.
 //!
-//! A caller names a component ([`Source`]), loads it for the [`Grants`] of a check ([`Runtime::load`]) and has files
+//! A caller names a component ([`ComponentSource`]), loads it for the [`Grants`] of a check ([`Runtime::load`]) and has files
 //! or submissions judged by it ([`Runtime::check_file`], [`Runtime::check_submission`]). Whatever the component does,
 //! the answer is a [`Verdict`](crate::verdict::Verdict): all ways to end badly are statuses and not `Err`s. Nothing
 //! in the interface shows that there is a wasmtime behind it, so that it could run in another process.
@@ -29,17 +29,17 @@ mod wasi;
 
 pub use bundled::{ALL as BUNDLED, Bundled};
 use cache::Cache;
-pub use call::{CallResult, FileInput, Terms, Used};
+pub use call::{CallContext, CallResult, FileInput, Used};
 pub use capability::{
     AskModels, Capabilities, Capability, CommandsFor, Granted, Grants, Pending, ReadFiles, RunCommands,
 };
 pub use component_type::{CONTRACT, ComponentType};
 pub use contract::WIT;
 pub use load::{Code, Verifier};
-pub use log::{LogLine, Severity};
-pub use prepared::Prepared;
+pub use log::{LogLevel, LogLine};
+pub use prepared::PreparedSubmission;
 pub use program::{ProgramFile, ProgramInput, ProgramOutput};
-pub use source::Source;
+pub use source::ComponentSource;
 
 use crate::cache_store::CacheStore;
 pub use crate::verdict::Rule;
@@ -126,7 +126,7 @@ impl Runtime {
     }
 
     /// Makes a component ready for checks with these grants.
-    pub fn load(&self, source: &Source, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
+    pub fn load(&self, source: &ComponentSource, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
         let key = (source.digest().to_owned(), grants.clone());
         let loaded = || self.loaded.lock();
         if let Some(verifier) = loaded().get(&key) {

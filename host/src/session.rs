@@ -35,7 +35,7 @@ mod trusted;
 
 pub use commits::note as note_commit;
 pub use kept::forget;
-pub(crate) use kept::{Given, Kept};
+pub(crate) use kept::{Kept, RunInputs};
 pub(crate) use notify::notify;
 pub(crate) use policy::FILE as POLICY_FILE;
 pub use policy::{Policy, PolicyOrigin};
@@ -48,32 +48,32 @@ use crate::commands::CommandTape;
 use crate::config::{Config, HookConfig, Inapplicable, LoopConfig, Overrides, nearest};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::event::{Observer, What};
+use crate::event::{EventKind, Observer};
 use crate::feedback::feedback;
 use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
 use crate::models::{BadTape, Tape};
 use crate::outcome::{Node, NodeKind, Outcome};
-use crate::plan::{self, Plan, Reads, Shape};
+use crate::plan::{self, Plan, Shape, SubmissionParts};
 use crate::random::random;
 use crate::record::{HostBuild, PolicyRecord, Record, SelectionRecord, TaskRecord};
 use crate::resolver::Verifiers;
 use crate::retry::{EscalationPolicy, RetryPolicy};
 use crate::runner::{Base, CheckRunner, Logged, Services};
-use crate::runtime::{CONTRACT, Runtime, Source};
+use crate::runtime::{CONTRACT, ComponentSource, Runtime};
 use crate::submission::{Change, Evaluator, Submission, TaskSource};
 use crate::text;
 use crate::verdict::{ErrorKind, Failure, Status};
 use crate::workspace::Workspace;
-use emit::Emitter;
-use policy::Found;
-use recorder::Recorder;
+use emit::RunEvents;
+use policy::FoundPolicy;
+use recorder::LedgerRecorder;
 use sealed::Sealed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
-use trusted::{Comparison, Standing};
+use trusted::{PolicyComparison, Standing};
 
 /// What is to be judged, by which gate.
 #[derive(Clone, Debug)]
@@ -110,7 +110,7 @@ pub struct Request {
     /// The session of the agent that did the work, which its entries in the ledger are found by; empty for none.
     pub session: String,
     /// What the caller knows of the work, where it saw it being done.
-    pub work: Work,
+    pub work: WorkState,
     /// The gate, where it was resolved before: what the policy, the gate and the folder of the request say does not count.
     pub pinned: Option<Pinned>,
     /// What was found before, where a run is repeated: nothing is looked for then, and nothing is recorded.
@@ -133,7 +133,7 @@ pub(crate) struct Repeat {
 /// What a caller knows of the work that is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Work {
+pub enum WorkState {
     /// Nothing: it may be work of any kind, or none.
     #[default]
     Unknown,
@@ -146,7 +146,7 @@ pub enum Work {
 /// A gate that was resolved once, to be run several times. Neither its configuration nor its verifiers are read again, so
 /// the executor between two runs changes neither.
 #[derive(Clone)]
-pub struct Pinned(Arc<Resolved>);
+pub struct Pinned(Arc<ResolvedConfig>);
 
 impl std::fmt::Debug for Pinned {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -184,8 +184,8 @@ impl Pinned {
 }
 
 /// A configuration, what it means, and the verifiers that it names.
-struct Resolved {
-    found: Arc<Found>,
+struct ResolvedConfig {
+    found: Arc<FoundPolicy>,
     plan: Plan,
     verifiers: Verifiers,
     /// What it rests on, where it is pinned.
@@ -211,7 +211,7 @@ impl Request {
             environment,
             ledger: LedgerUse::Off,
             session: String::new(),
-            work: Work::default(),
+            work: WorkState::default(),
             pinned: None,
             repeat: None,
         }
@@ -273,7 +273,7 @@ pub struct Configured {
 /// Read the configuration of a request, and run nothing.
 pub fn configured(request: &Request) -> Result<Configured, Error> {
     let found = policy::find(request)?;
-    let found = match Comparison::new(request, &found) {
+    let found = match PolicyComparison::new(request, &found) {
         Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder, &request.environment)?,
         None => found,
     };
@@ -385,7 +385,7 @@ impl Host {
     pub async fn plan(&self, request: Request, observer: impl Observer + 'static) -> Result<Planned, Error> {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
-            let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
+            let emitter = Arc::new(RunEvents::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
             let Config { retry, escalation, overrides, .. } = found.config.clone();
             let warnings = verifiers.unused_grants(&plan);
@@ -398,12 +398,12 @@ impl Host {
     pub async fn pin(&self, request: Request, observer: impl Observer + 'static) -> Result<Pinned, Error> {
         let session = Session { runtime: Arc::clone(&self.runtime), request, observer: Arc::new(observer) };
         self.on_workers(async move {
-            let emitter = Arc::new(Emitter::new(String::new(), Arc::clone(&session.observer)));
+            let emitter = Arc::new(RunEvents::new(String::new(), Arc::clone(&session.observer)));
             let (found, plan, verifiers) = session.plan(&emitter).await?;
             let (known, request) = (Arc::clone(&found), session.request.clone());
             let sealed = move || Sealed::of(&known, &request.folder, &request.selection, &request.environment);
             let sealed = blocking(sealed).await?;
-            Ok(Pinned(Arc::new(Resolved { found, plan, verifiers, sealed })))
+            Ok(Pinned(Arc::new(ResolvedConfig { found, plan, verifiers, sealed })))
         })
         .await
     }
@@ -438,7 +438,7 @@ struct Session {
 
 impl Session {
     /// Finds the configuration, load its verifiers, and resolves the gate.
-    async fn plan(&self, emitter: &Arc<Emitter>) -> Result<(Arc<Found>, Plan, Verifiers), Error> {
+    async fn plan(&self, emitter: &Arc<RunEvents>) -> Result<(Arc<FoundPolicy>, Plan, Verifiers), Error> {
         let (found, plan, verifiers, _) = self.plan_and_collect(emitter, false).await?;
         Ok((Arc::new(found), plan, verifiers))
     }
@@ -447,12 +447,12 @@ impl Session {
     /// the work is that of the base is looked up meanwhile: it mostly is.
     async fn plan_and_collect(
         &self,
-        emitter: &Arc<Emitter>,
+        emitter: &Arc<RunEvents>,
         collecting: bool,
-    ) -> Result<(Found, Plan, Verifiers, Option<changes::Changes>), Error> {
+    ) -> Result<(FoundPolicy, Plan, Verifiers, Option<changes::Changes>), Error> {
         let request = self.request.clone();
         let found = blocking(move || policy::find(&request)).await?;
-        let comparison = Comparison::new(&self.request, &found);
+        let comparison = PolicyComparison::new(&self.request, &found);
         let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
         let resolved = self.resolve(found, emitter).await;
         let collected = match &resolved {
@@ -501,16 +501,20 @@ impl Session {
         .await
     }
 
-    async fn resolve(&self, mut found: Found, emitter: &Arc<Emitter>) -> Result<(Found, Plan, Verifiers), Error> {
-        if self.request.work != Work::Unknown {
+    async fn resolve(
+        &self,
+        mut found: FoundPolicy,
+        emitter: &Arc<RunEvents>,
+    ) -> Result<(FoundPolicy, Plan, Verifiers), Error> {
+        if self.request.work != WorkState::Unknown {
             for gate in found.config.gates.values_mut() {
                 gate.terms.on_nothing.get_or_insert(Inapplicable::Block);
             }
         }
         let compiling = {
             let emitter = Arc::clone(emitter);
-            move |name: &str, source: &Source| {
-                emitter.emit(What::Compiling { verifier: name.to_owned(), bytes: source.bytes().len() });
+            move |name: &str, source: &ComponentSource| {
+                emitter.emit(EventKind::Compiling { verifier: name.to_owned(), bytes: source.bytes().len() });
             }
         };
         let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), compiling);
@@ -522,16 +526,19 @@ impl Session {
 
     async fn run(self) -> Result<Record, Error> {
         let (start, started) = (Instant::now(), SystemTime::now());
-        let emitter = Arc::new(Emitter::new(run_id(started), Arc::clone(&self.observer)));
+        let emitter = Arc::new(RunEvents::new(run_id(started), Arc::clone(&self.observer)));
         let recorder = tokio::task::spawn_blocking(self.recorder());
         let (resolved, collected) = match &self.request.pinned {
             Some(Pinned(resolved)) => (Arc::clone(resolved), None),
             None => {
                 let (found, plan, verifiers, changes) = self.plan_and_collect(&emitter, true).await?;
-                (Arc::new(Resolved { found: Arc::new(found), plan, verifiers, sealed: Sealed::default() }), changes)
+                (
+                    Arc::new(ResolvedConfig { found: Arc::new(found), plan, verifiers, sealed: Sealed::default() }),
+                    changes,
+                )
             }
         };
-        let Resolved { found, plan, verifiers, .. } = &*resolved;
+        let ResolvedConfig { found, plan, verifiers, .. } = &*resolved;
         self.refuse_unread(plan)?;
         let tape = self.tape()?;
         let store = self.store();
@@ -590,7 +597,7 @@ impl Session {
         circumstances.changed = subject::changed(&changes, &subject.submission);
         circumstances.fail_fast = self.request.fail_fast;
         circumstances.left_out = self.request.checks.left_out(plan)?;
-        circumstances.nothing_done = self.request.work == Work::NotDone;
+        circumstances.nothing_done = self.request.work == WorkState::NotDone;
 
         let digest = plan.digest();
         let attempt = subject.submission.attempt.max(1);
@@ -603,18 +610,18 @@ impl Session {
             ..Labels::default()
         };
         let takes_time = !plan.commands.is_empty() || !plan.models.is_empty();
-        let given = recorder.is_some().then(|| Given {
-            submission: Given::said(&subject.submission),
+        let given = recorder.is_some().then(|| RunInputs {
+            submission: RunInputs::said(&subject.submission),
             paths: subject.paths.clone(),
             from_git: changes.from_git,
             base: changes.base.clone(),
-            work: Given::work(self.request.work),
+            work: RunInputs::work(self.request.work),
             fail_fast: self.request.fail_fast,
             left_out: circumstances.left_out.iter().cloned().collect(),
             predecessor_unpassed,
         });
         let run = emitter.run().to_owned();
-        let begin = |mut recorder: Recorder| {
+        let begin = |mut recorder: LedgerRecorder| {
             blocking(move || {
                 recorder.begin(labels, attempt, takes_time)?;
                 let kept = recorder.ledger().folder().map(|state| Kept::of(&state, &run));
@@ -644,7 +651,7 @@ impl Session {
         let done = {
             let emitter = Arc::clone(&emitter);
             move |check: &str, done, total| {
-                emitter.emit(What::FilesDone { check: check.to_owned(), done, total });
+                emitter.emit(EventKind::FilesDone { check: check.to_owned(), done, total });
             }
         };
         let kept = subject::looked_at(plan)?;
@@ -726,7 +733,7 @@ impl Session {
             && let Err(error) = progress::append(&file, plan, &record, reviews)
         {
             let message = format!("cannot append to the progress file `{}`: {error}", file.display());
-            emitter.emit(What::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
+            emitter.emit(EventKind::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
         }
         emitter.run_ended(record.status);
         Ok(record)
@@ -743,9 +750,9 @@ impl Session {
     }
 
     /// Opens the ledger, where blocking is allowed.
-    fn recorder(&self) -> impl FnOnce() -> Result<Option<Recorder>, Error> + Send + 'static {
+    fn recorder(&self) -> impl FnOnce() -> Result<Option<LedgerRecorder>, Error> + Send + 'static {
         let Request { ledger, environment, folder, session, .. } = self.request.clone();
-        move || Recorder::open(&ledger, &environment, &folder, session)
+        move || LedgerRecorder::open(&ledger, &environment, &folder, session)
     }
 
     /// What is handed over and read by no check would look as if it had been judged.
@@ -759,12 +766,12 @@ impl Session {
         // A document may say more than one gate reads; what the caller hands over by itself is meant to be read.
         let by_caller = |evaluator: &Evaluator| evaluator.source == TaskSource::Caller;
         let reads_claim = if self.request.unread == Unread::RefuseClaim {
-            is_any(|check| check.reads.has(Reads::CLAIM))
+            is_any(|check| check.reads.has(SubmissionParts::CLAIM))
         } else {
             reads_any
         };
         let reads_evaluator = match said.evaluator.as_ref().is_some_and(by_caller) {
-            true => is_any(|check| check.reads.has(Reads::EVALUATOR)),
+            true => is_any(|check| check.reads.has(SubmissionParts::EVALUATOR)),
             false => reads_any,
         };
         let what = [
@@ -875,9 +882,9 @@ fn added(
     Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())
 }
 
-fn emit_log(emitter: &Emitter, log: Vec<Logged>) {
+fn emit_log(emitter: &RunEvents, log: Vec<Logged>) {
     for Logged { check, lines, dropped } in log {
-        let logged = |severity: String, message: String| What::Logged { check: check.clone(), severity, message };
+        let logged = |severity: String, message: String| EventKind::Logged { check: check.clone(), severity, message };
         for line in lines {
             emitter.emit(logged(line.severity.to_string(), line.message));
         }

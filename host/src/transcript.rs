@@ -45,22 +45,22 @@ pub(crate) struct TranscriptReader {
     line: Vec<u8>,
     /// Whether the line is too long, and the rest of it is passed over.
     passing_over: bool,
-    state: State,
+    state: ReaderState,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum ReaderState {
     /// Nothing was printed yet.
     #[default]
     Open,
     /// It is no transcript.
     Text,
     /// It is one.
-    Known(Box<Known>),
+    Known(Box<KnownTranscript>),
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownTranscript {
     told: Transcript,
     /// Calls that were not answered yet, by their identifiers.
     pending: BTreeMap<String, usize>,
@@ -71,7 +71,7 @@ struct Known {
 impl TranscriptReader {
     /// The next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        if matches!(self.state, State::Text) {
+        if matches!(self.state, ReaderState::Text) {
             return;
         }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -93,8 +93,8 @@ impl TranscriptReader {
     pub(crate) fn finish(mut self) -> Option<Transcript> {
         self.take_line();
         match self.state {
-            State::Known(known) => Some(known.told),
-            State::Open | State::Text => None,
+            ReaderState::Known(known) => Some(known.told),
+            ReaderState::Open | ReaderState::Text => None,
         }
     }
 
@@ -105,13 +105,13 @@ impl TranscriptReader {
         }
         let event: Option<Value> = serde_json::from_slice(&line).ok().filter(Value::is_object);
         match (&mut self.state, event) {
-            (State::Known(known), Some(event)) => known.take(&event),
+            (ReaderState::Known(known), Some(event)) => known.take(&event),
             // A warning between events says nothing.
-            (State::Known(_) | State::Text, _) => {}
-            (State::Open, event) => {
+            (ReaderState::Known(_) | ReaderState::Text, _) => {}
+            (ReaderState::Open, event) => {
                 self.state = match event.as_ref().and_then(opening) {
-                    Some(agent) => State::Known(Box::new(Known::new(agent, event.as_ref()))),
-                    None => State::Text,
+                    Some(agent) => ReaderState::Known(Box::new(KnownTranscript::new(agent, event.as_ref()))),
+                    None => ReaderState::Text,
                 }
             }
         }
@@ -128,7 +128,7 @@ fn opening(event: &Value) -> Option<&'static str> {
     }
 }
 
-impl Known {
+impl KnownTranscript {
     fn new(agent: &'static str, first: Option<&Value>) -> Self {
         let told = Transcript {
             agent,

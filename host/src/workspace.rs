@@ -9,8 +9,8 @@ mod links;
 mod mark;
 
 pub use links::Astray;
-pub use mark::Mark;
-pub(crate) use mark::{Looker, MARK_BYTES, Sight, keeps_time};
+pub use mark::FileStamp;
+pub(crate) use mark::{FileStat, Looker, MARK_BYTES, keeps_time};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -48,8 +48,8 @@ pub enum WorkspaceError {
     #[error("not a path inside the workspace: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
     BadPath,
     /// Something else is there.
-    #[error("{}", match .0 { Kind::Directory => "a directory, not a file", Kind::Link => "a symlink, which is not followed", _ => "not a regular file" })]
-    WrongKind(Kind),
+    #[error("{}", match .0 { FileKind::Directory => "a directory, not a file", FileKind::Link => "a symlink, which is not followed", _ => "not a regular file" })]
+    WrongKind(FileKind),
     /// A link does not lead to anything in the workspace.
     #[error("a symlink to `{target}`, which {how}")]
     Astray {
@@ -77,8 +77,8 @@ impl From<Errno> for WorkspaceError {
         match errno {
             Errno::NOENT | Errno::NOTDIR => Self::NotFound,
             // A link where a file or a directory was to be opened.
-            Errno::LOOP => Self::WrongKind(Kind::Link),
-            Errno::NXIO => Self::WrongKind(Kind::Other),
+            Errno::LOOP => Self::WrongKind(FileKind::Link),
+            Errno::NXIO => Self::WrongKind(FileKind::Other),
             other => Self::Io(other.into()),
         }
     }
@@ -86,7 +86,7 @@ impl From<Errno> for WorkspaceError {
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// A directory.
@@ -99,20 +99,20 @@ pub enum Kind {
 
 /// One thing in the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct WorkspaceEntry {
     /// Its path relative to the root.
     pub path: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Its size, for a file.
     pub size: u64,
 }
 
 /// A part of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct ListingPage {
     /// The entries, in the order of their paths' bytes.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<WorkspaceEntry>,
     /// Where to go on.
     pub next: Option<String>,
     /// How many names are not UTF-8.
@@ -142,9 +142,9 @@ impl Workspace {
     }
 
     /// Read a file whole, if it has at most `max` bytes; and what it looked like before.
-    pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, Sight), WorkspaceError> {
+    pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, FileStat), WorkspaceError> {
         let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
-        let sight = Sight::of(&stat).ok_or(WorkspaceError::WrongKind(Kind::Other))?;
+        let sight = FileStat::of(&stat).ok_or(WorkspaceError::WrongKind(FileKind::Other))?;
         let size = sight.mark.size();
         if size > max {
             return Err(WorkspaceError::TooLarge(size));
@@ -184,10 +184,10 @@ impl Workspace {
     }
 
     /// Says what is at a path.
-    pub fn stat(&self, path: &str) -> Result<Entry, WorkspaceError> {
+    pub fn stat(&self, path: &str) -> Result<WorkspaceEntry, WorkspaceError> {
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
-            return Ok(Entry { path: String::new(), kind: Kind::Directory, size: 0 });
+            return Ok(WorkspaceEntry { path: String::new(), kind: FileKind::Directory, size: 0 });
         };
         let stat = match self.open_folder(folders)? {
             None => rustix::fs::statat(&self.root, *name, AtFlags::SYMLINK_NOFOLLOW),
@@ -197,7 +197,7 @@ impl Workspace {
     }
 
     /// Lists a directory, from the entry after `after`.
-    pub fn list(&self, path: &str, after: Option<&str>) -> Result<Page, WorkspaceError> {
+    pub fn list(&self, path: &str, after: Option<&str>) -> Result<ListingPage, WorkspaceError> {
         let parts = parts(path)?;
         let folder = self.open_folder(&parts)?;
         let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
@@ -226,11 +226,11 @@ impl Workspace {
             }
         }
         let next = names.get(start + PAGE).map(|_| names[start + PAGE - 1].clone());
-        Ok(Page { entries, next, unnamable })
+        Ok(ListingPage { entries, next, unnamable })
     }
 
     fn open_regular_parts<P: Arg + Copy>(&self, path: P, parts: &[P]) -> Result<(File, Stat), WorkspaceError> {
-        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
         // Non-blocking, because until `fstat` it may be a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match self.open_below(path, flags) {
@@ -242,7 +242,7 @@ impl Workspace {
         };
         let stat = rustix::fs::fstat(&file)?;
         match kind(&stat) {
-            Kind::File => Ok((File::from(file), stat)),
+            FileKind::File => Ok((File::from(file), stat)),
             other => Err(WorkspaceError::WrongKind(other)),
         }
     }
@@ -284,7 +284,7 @@ impl Workspace {
     fn stat_file(&self, path: &str) -> Result<Stat, WorkspaceError> {
         let stat = self.stat_raw(path)?;
         match kind(&stat) {
-            Kind::File => Ok(stat),
+            FileKind::File => Ok(stat),
             other => Err(WorkspaceError::WrongKind(other)),
         }
     }
@@ -292,7 +292,7 @@ impl Workspace {
     /// What the system says of a path, the last part of which may be a link.
     pub(crate) fn stat_raw(&self, path: &str) -> Result<Stat, WorkspaceError> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
         let stat = match self.open_folder(folders)? {
             None => rustix::fs::statat(&self.root, *name, AtFlags::SYMLINK_NOFOLLOW),
             Some(folder) => rustix::fs::statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW),
@@ -342,7 +342,7 @@ impl Workspace {
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
             };
             folder = match opened {
-                Err(Errno::NOTDIR) if is_link() => return Err(WorkspaceError::WrongKind(Kind::Link)),
+                Err(Errno::NOTDIR) if is_link() => return Err(WorkspaceError::WrongKind(FileKind::Link)),
                 opened => Some(opened?),
             };
         }
@@ -351,19 +351,19 @@ impl Workspace {
 }
 
 /// What the system says that something is.
-pub(crate) fn kind(stat: &Stat) -> Kind {
+pub(crate) fn kind(stat: &Stat) -> FileKind {
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Directory,
-        FileType::Symlink => Kind::Link,
-        _ => Kind::Other,
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Link,
+        _ => FileKind::Other,
     }
 }
 
-fn entry(path: String, stat: &Stat) -> Entry {
+fn entry(path: String, stat: &Stat) -> WorkspaceEntry {
     let kind = kind(stat);
-    let size = if kind == Kind::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
-    Entry { path, kind, size }
+    let size = if kind == FileKind::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
+    WorkspaceEntry { path, kind, size }
 }
 
 /// Whether this is a path that can be inside the workspace.
@@ -446,22 +446,22 @@ mod tests {
     fn links_and_special_files_are_not_opened() {
         let (_folder, workspace) = work();
         for path in ["etc", "loop", "again"] {
-            assert!(matches!(workspace.read(path, 99), Err(WorkspaceError::WrongKind(Kind::Link))), "{path}");
-            assert_eq!(workspace.stat(path).expect("there").kind, Kind::Link, "{path}");
+            assert!(matches!(workspace.read(path, 99), Err(WorkspaceError::WrongKind(FileKind::Link))), "{path}");
+            assert_eq!(workspace.stat(path).expect("there").kind, FileKind::Link, "{path}");
         }
         for path in ["etc/passwd", "again/a.txt", "loop/x"] {
-            assert!(matches!(workspace.read(path, 1 << 20), Err(WorkspaceError::WrongKind(Kind::Link))), "{path}");
-            assert!(matches!(workspace.stat(path), Err(WorkspaceError::WrongKind(Kind::Link))), "{path}");
+            assert!(matches!(workspace.read(path, 1 << 20), Err(WorkspaceError::WrongKind(FileKind::Link))), "{path}");
+            assert!(matches!(workspace.stat(path), Err(WorkspaceError::WrongKind(FileKind::Link))), "{path}");
         }
-        assert!(matches!(workspace.read("pipe", 99), Err(WorkspaceError::WrongKind(Kind::Other))));
-        assert!(matches!(workspace.read("src", 99), Err(WorkspaceError::WrongKind(Kind::Directory))));
-        assert!(matches!(workspace.read("", 99), Err(WorkspaceError::WrongKind(Kind::Directory))));
+        assert!(matches!(workspace.read("pipe", 99), Err(WorkspaceError::WrongKind(FileKind::Other))));
+        assert!(matches!(workspace.read("src", 99), Err(WorkspaceError::WrongKind(FileKind::Directory))));
+        assert!(matches!(workspace.read("", 99), Err(WorkspaceError::WrongKind(FileKind::Directory))));
     }
 
     #[test]
     fn a_listing_is_sorted_and_paged() {
         let (folder, workspace) = work();
-        let names = |page: &Page| page.entries.iter().map(|entry| entry.path.clone()).collect::<Vec<_>>();
+        let names = |page: &ListingPage| page.entries.iter().map(|entry| entry.path.clone()).collect::<Vec<_>>();
         let page = workspace.list("", None).expect("listable");
         assert_eq!(names(&page), ["again", "etc", "loop", "pipe", "secret", "src"]);
         for n in 0..PAGE + 5 {

@@ -1,7 +1,7 @@
 //! A closer look at some of the guests: not only how they end, but what is kept of them.
 
 use super::*;
-use gatehost::runtime::{Severity, Source};
+use gatehost::runtime::{ComponentSource, LogLevel};
 use gatehost::verdict::{Class, Level};
 use std::fs::{self, File};
 use std::path::Path;
@@ -15,20 +15,22 @@ fn a_file_of_a_gigabyte_is_refused_unread() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("huge.wasm");
     File::create(&path).expect("a file").set_len(1 << 30).expect("a sparse file");
-    let failure = Source::from_file(&path).expect_err("too large");
+    let failure = ComponentSource::from_file(&path).expect_err("too large");
     assert_eq!(failure.kind, LoadLimit);
 }
 
 #[test]
 fn other_bytes_than_the_expected_are_refused() {
-    let source = Source::from_bytes(guests::component("another-name"));
-    source.must_be(&Source::from_bytes(guests::component("another-name")).digest().to_uppercase()).expect("the same");
+    let source = ComponentSource::from_bytes(guests::component("another-name"));
+    source
+        .must_be(&ComponentSource::from_bytes(guests::component("another-name")).digest().to_uppercase())
+        .expect("the same");
     let failure = source.must_be(json_syntax().digest).expect_err("others");
     assert_eq!(failure.kind, TrustDigestMismatch);
 
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("other.wasm"), source.bytes()).expect("written");
-    let named = |name: &str, digest: &str| Source::named(&format!("{name}@{digest}"), folder.path());
+    let named = |name: &str, digest: &str| ComponentSource::named(&format!("{name}@{digest}"), folder.path());
     named("./other.wasm", source.digest()).expect("the same");
     named("json-syntax", json_syntax().digest).expect("the same");
     for (name, digest) in [("./other.wasm", json_syntax().digest), ("json-syntax", source.digest())] {
@@ -41,9 +43,9 @@ fn what_was_hashed_is_what_runs_whatever_becomes_of_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("swapped.wasm");
     fs::write(&path, guests::component("unreachable")).expect("written");
-    let source = Source::from_file(&path).expect("read");
+    let source = ComponentSource::from_file(&path).expect("read");
     fs::write(&path, guests::component("another-name")).expect("written");
-    source.must_be(Source::from_bytes(guests::component("unreachable")).digest()).expect("the first");
+    source.must_be(ComponentSource::from_bytes(guests::component("unreachable")).digest()).expect("the first");
     let answer = Host::new().ask(source.bytes(), Question::default()).expect("loaded");
     assert_eq!(answer.verdict.error.map(|failure| failure.kind), Some(TrapUnreachable));
 }
@@ -95,7 +97,7 @@ fn what_is_refused_is_named_with_what_would_help() {
 fn a_description_has_limits_too() {
     let host = Host::new();
     for (name, kind) in [("greedy-description", LimitMemory), ("aliased-rules", LimitTransfer)] {
-        let source = Source::from_bytes(guests::component(name));
+        let source = ComponentSource::from_bytes(guests::component(name));
         let failure = host.describe(&source).expect_err(name);
         assert_eq!(failure.kind, kind, "{name}");
     }
@@ -145,7 +147,7 @@ fn what_a_guest_logs_or_prints_cannot_look_like_the_hosts_words() {
     let [line] = &log("log-forging")[..] else { panic!("one line") };
     assert_eq!(line.message, "fine\\n\\u{1b}[2J\\u{1b}[32mpass\\u{d}\\u{202e}");
     for line in log("print-flood") {
-        assert_eq!((line.severity, &*line.message), (Severity::Printed, "\\u{1b}[31merror:\u{FFFD}"));
+        assert_eq!((line.severity, &*line.message), (LogLevel::Printed, "\\u{1b}[31merror:\u{FFFD}"));
     }
 }
 
@@ -188,10 +190,10 @@ fn findings_that_may_be_handed_over_are_still_too_many_to_keep() {
 #[test]
 fn a_name_is_what_the_host_knows_a_component_by_and_not_what_it_calls_itself() {
     let host = Host::new();
-    let source = Source::from_bytes(guests::component("another-name"));
+    let source = ComponentSource::from_bytes(guests::component("another-name"));
     assert_eq!(host.describe(&source).expect("a description").name, "json-syntax");
     assert!(source.as_bundled().is_none());
-    assert_eq!(Source::named("json-syntax", Path::new(".")).expect("bundled").digest(), json_syntax().digest);
+    assert_eq!(ComponentSource::named("json-syntax", Path::new(".")).expect("bundled").digest(), json_syntax().digest);
 }
 
 /// What is left in a place of the pool is cleared before the next guest gets it.

@@ -6,7 +6,7 @@ use crate::guests;
 use gatehost::environment::Environment;
 use gatehost::limits::Limits;
 use gatehost::models::Stop;
-use gatehost::runtime::{AskModels, Capabilities, Granted, Grants, Runtime, Source, Terms};
+use gatehost::runtime::{AskModels, CallContext, Capabilities, ComponentSource, Granted, Grants, Runtime};
 use gatehost::submission::Submission;
 use gatehost::verdict::{ErrorKind, Status};
 
@@ -185,7 +185,7 @@ fn the_bytes_of_a_command_are_counted_too() {
 #[test]
 fn a_guest_cannot_pass_on_a_question_without_an_answer() {
     let runtime = Runtime::new(None).expect("an engine");
-    let guest = Source::from_bytes(guests::component("models/pass-anyway"));
+    let guest = ComponentSource::from_bytes(guests::component("models/pass-anyway"));
     for (act, granted, expected) in [
         (say("no"), "m", None),
         (Act::Status(400, "", String::new()), "m", Some(ErrorKind::LlmUnreachable)),
@@ -200,7 +200,7 @@ fn a_guest_cannot_pass_on_a_question_without_an_answer() {
         let grants = Grants::from_iter(["model:m".parse().expect("a grant")]);
         let verifier = runtime.load(&guest, &grants).expect("loaded");
         let limits = Limits::default();
-        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new("{}", &limits) };
+        let terms = CallContext { capabilities: Some(&capabilities), ..CallContext::new("{}", &limits) };
         let answer = tokio().block_on(runtime.check_submission(&verifier, &terms, Submission::default()));
         let expected_status = if expected.is_some() { Status::Error } else { Status::Pass };
         assert_eq!(answer.verdict.status, expected_status, "{act:?}");

@@ -5,7 +5,7 @@ use super::*;
 use gatehost::config::Grant;
 use gatehost::limits::Limits;
 use gatehost::runtime::{
-    AskModels, BUNDLED, Capabilities, Granted, Grants, ReadFiles, Runtime, Source, Terms, Verifier,
+    AskModels, BUNDLED, CallContext, Capabilities, ComponentSource, Granted, Grants, ReadFiles, Runtime, Verifier,
 };
 use gatehost::submission::{Change, ChangeKind, ChangeState, DiffLine, Hunk, LineKind, Submission, Task};
 use gatehost::verdict::{ErrorKind, Status, Verdict};
@@ -26,7 +26,7 @@ impl Bench {
         let grants = Grants::from_iter([Grant::Workspace, Grant::Model("m".into())]);
         let load = |name: &&str| {
             let bundled = BUNDLED.iter().find(|bundled| bundled.name == *name).expect("bundled");
-            runtime.load(&Source::bundled(bundled), &grants).expect("loaded")
+            runtime.load(&ComponentSource::bundled(bundled), &grants).expect("loaded")
         };
         let verifiers = REVIEWERS.iter().map(load).collect();
         Self { runtime, verifiers, folder: tempfile::tempdir().expect("a folder") }
@@ -45,7 +45,7 @@ impl Bench {
         let limits = Limits::default();
         let workspace = Some(workspace as Arc<dyn ReadFiles>);
         let capabilities = Capabilities { workspace, commands: None, models: Some(granted) };
-        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(settings, &limits) };
+        let terms = CallContext { capabilities: Some(&capabilities), ..CallContext::new(settings, &limits) };
         self.runtime.check_submission(&self.verifiers[reviewer], &terms, submission.clone()).await.verdict
     }
 

@@ -12,7 +12,7 @@ use super::trial::{Asked, Trial, TrialRun};
 use crate::config;
 use crate::limits::Limits;
 use crate::plan::Shape;
-use crate::runtime::Severity;
+use crate::runtime::LogLevel;
 use crate::settings;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
@@ -189,7 +189,7 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
         misplaced = misplaced.or_else(|| misplaced_finding(case, &once));
         misnamed = misnamed.or_else(|| misnamed_finding(case, &once));
         let lines = once.answers.iter().flat_map(|(_, answer)| &answer.log);
-        printed += lines.filter(|line| line.severity == Severity::Printed).count();
+        printed += lines.filter(|line| line.severity == LogLevel::Printed).count();
     }
     let prints = if printed == 0 {
         "prints nothing".to_owned()

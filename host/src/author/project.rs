@@ -13,7 +13,7 @@ pub const MANIFEST: &str = "gate-verifier.toml";
 /// A verifier and its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The component, as [`crate::runtime::Source::named`] takes it beside the folder that it was looked for in.
+    /// The component, as [`crate::runtime::ComponentSource::named`] takes it beside the folder that it was looked for in.
     pub component: String,
     /// The folder of its cases.
     pub cases: PathBuf,

@@ -6,8 +6,8 @@ use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
 use crate::runtime::{
-    AskModels, CallResult, Capabilities, Capability, ComponentType, Description, Granted, Grants, ReadFiles,
-    RunCommands, Runtime, Source, Terms, Verifier,
+    AskModels, CallContext, CallResult, Capabilities, Capability, ComponentSource, ComponentType, Description, Granted,
+    Grants, ReadFiles, RunCommands, Runtime, Verifier,
 };
 use crate::settings;
 use crate::verdict::{ErrorKind, Failure, Status};
@@ -78,7 +78,7 @@ impl Outcome {
 
 impl Trial {
     /// Loads a component. It is granted what it imports: what it does with that is what is tried.
-    pub async fn load(runtime: Arc<Runtime>, source: &Source) -> Result<Self, Failure> {
+    pub async fn load(runtime: Arc<Runtime>, source: &ComponentSource) -> Result<Self, Failure> {
         let about = runtime.describe(source).await?;
         let component_type = runtime.anatomy_of(source)?;
         let any_name = || "scripted".to_owned();
@@ -138,7 +138,7 @@ impl Trial {
             commands: has(Capability::Commands).then(|| asked.commands.clone()),
             models: has(Capability::Models).then(|| asked.models.clone()),
         };
-        let terms = Terms { capabilities: Some(&capabilities), ..Terms::new(&settings, asked.limits) };
+        let terms = CallContext { capabilities: Some(&capabilities), ..CallContext::new(&settings, asked.limits) };
         let mut answers = Vec::new();
         let mut time = Duration::ZERO;
         match asked.given {

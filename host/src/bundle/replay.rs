@@ -5,7 +5,7 @@ use crate::commands::CommandTape;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::record::Record;
-use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, Unread, Work};
+use crate::session::{Checks, Host, Policy, Recording, Repeat, Request, Unread, WorkState};
 use crate::submission::Submission;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -120,9 +120,9 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
     }
     let given = &bundle.given;
     request.work = match given.work.as_str() {
-        "asked" => Work::Asked,
-        "not-done" => Work::NotDone,
-        _ => Work::Unknown,
+        "asked" => WorkState::Asked,
+        "not-done" => WorkState::NotDone,
+        _ => WorkState::Unknown,
     };
     request.fail_fast = given.fail_fast;
     request.checks = match given.left_out.is_empty() {

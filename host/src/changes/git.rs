@@ -30,7 +30,7 @@ use crate::cache_store::CacheStore;
 use crate::environment::Environment;
 use crate::regular_file::{self, Symlinks};
 use crate::submission::{Change, ChangeState};
-use crate::workspace::{self, Sight, Workspace};
+use crate::workspace::{self, FileStat, Workspace};
 pub(crate) use copy::Copy;
 use objects::Objects;
 use program::Git;
@@ -59,7 +59,7 @@ pub(super) struct Found {
     pub(super) base: Option<String>,
     pub(super) snapshot: Option<Snapshot>,
     /// What some files of the working tree look like.
-    pub(super) looks: HashMap<String, Sight>,
+    pub(super) looks: HashMap<String, FileStat>,
 }
 
 impl From<Vec<Change>> for Found {

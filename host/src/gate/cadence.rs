@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// What is known of the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct TaskFacts {
     /// Its position in the plan, from 0.
     pub index: Option<u32>,
     /// How many tasks the plan has.
@@ -28,7 +28,7 @@ pub struct Facts {
     pub is_vouched_for: bool,
 }
 
-impl From<&Task> for Facts {
+impl From<&Task> for TaskFacts {
     fn from(task: &Task) -> Self {
         Self {
             index: task.index,
@@ -47,7 +47,7 @@ impl From<&Task> for Facts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Circumstances {
     /// What is known of the task.
-    pub facts: Facts,
+    pub facts: TaskFacts,
     /// The paths that changed, if that is known.
     pub changed: Option<Vec<String>>,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
@@ -66,7 +66,7 @@ impl Circumstances {
         let changes = submission.changes.iter();
         let paths = changes.flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten().cloned();
         Self {
-            facts: submission.task.as_ref().map(Facts::from).unwrap_or_default(),
+            facts: submission.task.as_ref().map(TaskFacts::from).unwrap_or_default(),
             changed: (!submission.changes.is_empty()).then(|| paths.collect()),
             fail_fast: false,
             left_out: BTreeSet::new(),
@@ -78,7 +78,7 @@ impl Circumstances {
 
 /// Why a member is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skip {
+pub struct SkipCause {
     /// As a word; none for a member that an earlier one made superfluous.
     pub word: Option<SkipReason>,
     /// In words.
@@ -87,7 +87,7 @@ pub struct Skip {
     pub next_due: Option<u32>,
 }
 
-impl Skip {
+impl SkipCause {
     pub(super) fn new(word: SkipReason, reason: impl Into<String>) -> Self {
         Self { word: Some(word), reason: reason.into(), next_due: None }
     }
@@ -99,14 +99,14 @@ impl Skip {
 }
 
 /// Whether something of this tier is above what the task asks for.
-pub fn above_tier(tier: Option<u32>, facts: &Facts) -> Option<Skip> {
+pub fn above_tier(tier: Option<u32>, facts: &TaskFacts) -> Option<SkipCause> {
     let (tier, asked) = tier.zip(facts.tier)?;
     let word = if facts.is_vouched_for { SkipReason::AboveTier } else { SkipReason::AboveTierByAuthor };
-    (asked < tier).then(|| Skip::new(word, format!("tier {tier}; the task asks for tier {asked} only")))
+    (asked < tier).then(|| SkipCause::new(word, format!("tier {tier}; the task asks for tier {asked} only")))
 }
 
 /// Whether something that runs for these tasks is not due for this one.
-pub fn not_due(when: &[When], facts: &Facts) -> Option<Skip> {
+pub fn not_due(when: &[When], facts: &TaskFacts) -> Option<SkipCause> {
     // All that could make it run are known, and none does.
     let holds = |when: &When| match when {
         When::PhaseBoundary => facts.phase.as_ref().zip(facts.previous_phase.as_ref()).map(|(now, then)| now != then),
@@ -119,11 +119,11 @@ pub fn not_due(when: &[When], facts: &Facts) -> Option<Skip> {
     let next_due = facts.index.and_then(|index| when.iter().filter_map(|when| next(*when, index, facts)).min());
     let reason = next_due.map_or_else(|| "not due for this task".to_owned(), |next| format!("next at task {next}"));
     let word = if facts.is_vouched_for { SkipReason::NotDue } else { SkipReason::NotDueByAuthor };
-    Some(Skip { word: Some(word), reason, next_due })
+    Some(SkipCause { word: Some(word), reason, next_due })
 }
 
 /// The first task after `index` for which this is known to hold.
-fn next(when: When, index: u32, facts: &Facts) -> Option<u32> {
+fn next(when: When, index: u32, facts: &TaskFacts) -> Option<u32> {
     let total = facts.total;
     let later = match when {
         When::PhaseBoundary => facts.boundaries.iter().copied().filter(|later| *later > index).min(),
@@ -134,12 +134,12 @@ fn next(when: When, index: u32, facts: &Facts) -> Option<u32> {
 }
 
 /// Whether no file changed that matches.
-pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[String]>) -> Option<Skip> {
+pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[String]>) -> Option<SkipCause> {
     let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
     // Patterns that cannot be read match everything; the configuration has refused them.
     let set = FileSet::new(files, exclude).ok()?;
     (!changed.iter().any(|path| set.contains(path)))
-        .then(|| Skip::new(SkipReason::NoChangedFile, "no changed file matches"))
+        .then(|| SkipCause::new(SkipReason::NoChangedFile, "no changed file matches"))
 }
 
 #[cfg(test)]
@@ -147,15 +147,15 @@ mod tests {
     use super::*;
     use When::{Every, Final, PhaseBoundary};
 
-    fn facts(index: Option<u32>, total: Option<u32>, phases: Option<(&str, &str)>) -> Facts {
+    fn facts(index: Option<u32>, total: Option<u32>, phases: Option<(&str, &str)>) -> TaskFacts {
         let phase = |phase: &str| phase.to_owned();
-        Facts {
+        TaskFacts {
             index,
             total,
             previous_phase: phases.map(|(then, _)| phase(then)),
             phase: phases.map(|(_, now)| phase(now)),
             is_vouched_for: true,
-            ..Facts::default()
+            ..TaskFacts::default()
         }
     }
 
@@ -186,10 +186,10 @@ mod tests {
         ] {
             assert_eq!(not_due(&when, &facts).map(|skip| skip.next_due), expected, "{when:?} {facts:?}");
         }
-        let known = Facts { boundaries: vec![2, 7, 9], ..facts(Some(3), Some(12), same) };
+        let known = TaskFacts { boundaries: vec![2, 7, 9], ..facts(Some(3), Some(12), same) };
         assert_eq!(not_due(&[PhaseBoundary], &known).and_then(|skip| skip.next_due), Some(7));
         assert_eq!(not_due(&[PhaseBoundary, Every(5)], &known).and_then(|skip| skip.next_due), Some(5));
-        let unpassed = Facts { predecessor_unpassed: true, ..known };
+        let unpassed = TaskFacts { predecessor_unpassed: true, ..known };
         assert_eq!(not_due(&[PhaseBoundary, Every(5)], &unpassed), None, "the task before it has no pass");
         let skip = not_due(&[Every(5)], &facts(Some(6), None, None)).expect("skipped");
         assert_eq!(skip.reason, "next at task 10");
@@ -205,7 +205,7 @@ mod tests {
         ] {
             assert_eq!(not_due(&[when], &facts), None, "{when:?}");
         }
-        assert_eq!(above_tier(Some(3), &Facts::default()), None);
+        assert_eq!(above_tier(Some(3), &TaskFacts::default()), None);
         assert_eq!(not_touched(&["*.rs".to_owned()], &[], None), None);
         assert_eq!(Circumstances::of(&Submission::default()), Circumstances::default());
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_task_may_ask_for_fewer_tiers() {
         for (tier, asked, skipped) in [(2, 1, true), (2, 2, false), (2, 3, false), (1, 0, true)] {
-            let facts = Facts { tier: Some(asked), ..Facts::default() };
+            let facts = TaskFacts { tier: Some(asked), ..TaskFacts::default() };
             assert_eq!(above_tier(Some(tier), &facts).is_some(), skipped, "{tier} {asked}");
             assert_eq!(above_tier(None, &facts), None);
         }

@@ -4,13 +4,13 @@ use super::algebra;
 use super::vote::{Ballot, Electorate, VoteResult};
 use crate::config::{Divergence, Enforcement, Leniency};
 use crate::outcome::{Node, Outcome, Relaxation, SkipReason, VoteCount};
-use crate::plan::{self, Gate, Rule};
+use crate::plan::{self, Gate, GateRule};
 use crate::submission::Evidence;
 use crate::verdict::Status;
 
 /// A member that is done, in one way or another.
 #[derive(Clone, Debug)]
-pub(super) struct Done {
+pub(super) struct DoneMember {
     /// What became of it.
     pub(super) node: Node,
     /// For a member of a vote, that its silence is let through.
@@ -19,7 +19,7 @@ pub(super) struct Done {
     pub(super) evidence: Vec<Evidence>,
 }
 
-impl Done {
+impl DoneMember {
     /// What it counts as.
     pub(super) fn status(&self) -> Option<Status> {
         self.status_if(false)
@@ -58,7 +58,7 @@ pub(super) fn is_by_output(node: &Node) -> bool {
 ///
 /// What is let through is a pass from here on, and marked. A vote has no use for such a pass: it would be a ballot that
 /// nobody cast. There the member keeps its outcome and is no voter, and what was let through is returned.
-pub(super) fn relax(member: &plan::Node, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
+pub(super) fn relax(member: &plan::PlanNode, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
     let (was, key, leniency) = match node.outcome {
         Outcome::Error if member.on_error == Leniency::Warn && is_by_output(node) => {
             node.reason = "not let through by `on_error = \"warn\"`: the command's own output says so".to_owned();
@@ -96,9 +96,9 @@ pub(super) fn relax(member: &plan::Node, node: &mut Node, in_vote: bool) -> Opti
 }
 
 /// The voters of a gate: those that are enabled and decide, or would if shadows did.
-pub(super) fn electorate(vote: &plan::Vote, members: &[plan::Node], shadows: bool) -> Electorate {
-    let decides = |member: &plan::Node| member.enabled && (shadows || member.mode == Enforcement::Enforce);
-    let weight = |member: &plan::Node| decides(member).then_some(member.weight);
+pub(super) fn electorate(vote: &plan::Vote, members: &[plan::PlanNode], shadows: bool) -> Electorate {
+    let decides = |member: &plan::PlanNode| member.enabled && (shadows || member.mode == Enforcement::Enforce);
+    let weight = |member: &plan::PlanNode| decides(member).then_some(member.weight);
     let electorate = Electorate::new(vote, &members.iter().map(weight).collect::<Vec<_>>());
     // A quorum that is named stays what it is when there are more voters.
     let more = members.iter().filter(|member| member.enabled && member.mode == Enforcement::Shadow).count();
@@ -107,8 +107,8 @@ pub(super) fn electorate(vote: &plan::Vote, members: &[plan::Node], shadows: boo
 
 /// Whether this is a vote that is held even if no voter applies, since so many must vote.
 fn must_vote(gate: &Gate) -> bool {
-    let decides = |member: &plan::Node| member.enabled && member.mode == Enforcement::Enforce;
-    matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
+    let decides = |member: &plan::PlanNode| member.enabled && member.mode == Enforcement::Enforce;
+    matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
 }
 
 /// What a decision is as an outcome, and whether a person is asked.
@@ -129,16 +129,16 @@ struct Ruling {
     vote: Option<VoteCount>,
 }
 
-fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
+fn ruling(gate: &Gate, members: &[DoneMember], shadows: bool) -> Option<Ruling> {
     let statuses = || members.iter().map(|member| member.status_if(shadows));
     let plain = |status| Ruling { status, escalated: false, reason: String::new(), vote: None };
     let mut ruling = match &gate.rule {
-        Rule::Tiers => algebra::tiers(statuses()).map(plain)?,
-        Rule::All => algebra::all(statuses()).map(plain)?,
-        Rule::Any => algebra::any(statuses()).map(plain)?,
-        Rule::Not => algebra::not(statuses().next().flatten()).map(plain)?,
+        GateRule::Tiers => algebra::tiers(statuses()).map(plain)?,
+        GateRule::All => algebra::all(statuses()).map(plain)?,
+        GateRule::Any => algebra::any(statuses()).map(plain)?,
+        GateRule::Not => algebra::not(statuses().next().flatten()).map(plain)?,
         // Which voters come to ask for a person depends on when the vote is over, so only its own division does.
-        Rule::Vote(vote) => {
+        GateRule::Vote(vote) => {
             if !must_vote(gate) {
                 statuses().flatten().next()?;
             }
@@ -154,7 +154,7 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
             });
         }
     };
-    let asks = |member: &Done| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;
+    let asks = |member: &DoneMember| member.status_if(shadows) == Some(Status::Abstain) && member.node.escalated;
     ruling.escalated = ruling.status == Status::Abstain && members.iter().any(asks);
     Some(ruling)
 }
@@ -162,7 +162,7 @@ fn ruling(gate: &Gate, members: &[Done], shadows: bool) -> Option<Ruling> {
 /// Lets a gate's members decide, and notes in `node` what that rests on.
 ///
 /// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
-pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Evidence> {
+pub(super) fn decide(gate: &Gate, members: Vec<DoneMember>, node: &mut Node) -> Vec<Evidence> {
     let shadows = members.iter().all(|member| member.status().is_none()) && !must_vote(gate);
     match ruling(gate, &members, shadows) {
         None => {
@@ -189,20 +189,20 @@ pub(super) fn decide(gate: &Gate, members: Vec<Done>, node: &mut Node) -> Vec<Ev
 /// have another status with them.
 ///
 /// Not only of a pass: `not` makes one of a fail, and a vote may pass because a member abstains.
-fn relaxations(gate: &Gate, members: &[Done], status: Status, shadows: bool) -> Vec<Relaxation> {
+fn relaxations(gate: &Gate, members: &[DoneMember], status: Status, shadows: bool) -> Vec<Relaxation> {
     let matter = match &gate.rule {
         // With more voters, the ballots that were not needed might have been.
-        Rule::Vote(vote) => {
+        GateRule::Vote(vote) => {
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(true)).collect();
             let possible = electorate(vote, &gate.members, true).possible(&ballots);
             possible.into_iter().any(|decision| outcome_of(decision, vote.on_divergence).0 != status)
         }
         _ => ruling(gate, members, true).is_none_or(|ruling| ruling.status != status),
     };
-    let of = |member: &Done| -> Vec<Relaxation> {
+    let of = |member: &DoneMember| -> Vec<Relaxation> {
         let node = &member.node;
         let counts = member.status_if(shadows);
-        let one_decides = matches!((&gate.rule, status), (Rule::All, Status::Fail) | (Rule::Any, Status::Pass));
+        let one_decides = matches!((&gate.rule, status), (GateRule::All, Status::Fail) | (GateRule::Any, Status::Pass));
         match node.outcome.status() {
             Some(was) if counts.is_none() && matter => {
                 vec![Relaxation { member: node.name.clone(), was, by: "mode = \"shadow\"".to_owned() }]

@@ -1,12 +1,12 @@
 //! Walking a plan: who runs, in which order, until when; and a place in the tree for whoever does not.
 
-use super::cadence::{self, Circumstances, Skip};
-use super::compose::{self, Done};
+use super::cadence::{self, Circumstances, SkipCause};
+use super::compose::{self, DoneMember};
 use super::join::{Boxed, join};
 use super::{GateEvent, RunCheck, classify};
 use crate::config::{Enforcement, Grant, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
-use crate::plan::{self, Gate, Rule, Vote, What};
+use crate::plan::{self, Gate, GateRule, PlanNodeKind, Vote};
 use crate::submission::Evidence;
 use crate::verdict::Status;
 use std::fmt;
@@ -49,12 +49,12 @@ impl<R: RunCheck> Evaluation<'_, R> {
     /// Runs a member, if it is due.
     pub(super) fn member<'f>(
         &'f self,
-        member: &'f plan::Node,
+        member: &'f plan::PlanNode,
         path: String,
         deadline: Deadline<'f>,
         in_vote: bool,
         known: &'f [Evidence],
-    ) -> Boxed<'f, Done> {
+    ) -> Boxed<'f, DoneMember> {
         Box::pin(async move {
             if let Some(skip) = self.skip(member) {
                 return self.idle(member, &path, Outcome::Skipped, &skip);
@@ -64,8 +64,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
             let mut node = blank(member, Outcome::Error);
             node.started = Some(start.saturating_duration_since(self.start));
             let mut done = match &member.what {
-                What::Check(check) => self.check(check, node, deadline, known).await,
-                What::Gate(gate) => self.gate(gate, node, &path, deadline, known).await,
+                PlanNodeKind::Check(check) => self.check(check, node, deadline, known).await,
+                PlanNodeKind::Gate(gate) => self.gate(gate, node, &path, deadline, known).await,
             };
             classify::classify(&mut done.node);
             done.waved = compose::relax(member, &mut done.node, in_vote);
@@ -79,17 +79,17 @@ impl<R: RunCheck> Evaluation<'_, R> {
         })
     }
 
-    fn skip(&self, member: &plan::Node) -> Option<Skip> {
+    fn skip(&self, member: &plan::PlanNode) -> Option<SkipCause> {
         let Circumstances { facts, changed, left_out, .. } = self.circumstances;
-        let disabled = || (!member.enabled).then(|| Skip::new(SkipReason::Disabled, "disabled"));
+        let disabled = || (!member.enabled).then(|| SkipCause::new(SkipReason::Disabled, "disabled"));
         let is_left_out = || match &member.what {
-            What::Check(check) => left_out.contains(&check.check) || left_out.contains(&member.name),
-            What::Gate(_) => false,
+            PlanNodeKind::Check(check) => left_out.contains(&check.check) || left_out.contains(&member.name),
+            PlanNodeKind::Gate(_) => false,
         };
-        let left_out = || is_left_out().then(|| Skip::new(SkipReason::LeftOut, "excluded by a flag"));
+        let left_out = || is_left_out().then(|| SkipCause::new(SkipReason::LeftOut, "excluded by a flag"));
         let not_touched = || match &member.what {
-            What::Check(_) => None,
-            What::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
+            PlanNodeKind::Check(_) => None,
+            PlanNodeKind::Gate(gate) => cadence::not_touched(&gate.files, &gate.exclude, changed.as_deref()),
         };
         disabled()
             .or_else(left_out)
@@ -99,52 +99,62 @@ impl<R: RunCheck> Evaluation<'_, R> {
     }
 
     /// A member that does not run, and everything below it.
-    fn idle(&self, member: &plan::Node, path: &str, outcome: Outcome, skip: &Skip) -> Done {
+    fn idle(&self, member: &plan::PlanNode, path: &str, outcome: Outcome, skip: &SkipCause) -> DoneMember {
         let mut node = blank(member, outcome);
         node.reason = skip.reason.clone();
         node.skipped = skip.word;
         node.next_due = skip.next_due;
-        let below = Skip { next_due: None, ..skip.clone() };
-        let idle = |member: &plan::Node| self.idle(member, &format!("{path}/{}", member.name), outcome, &below).node;
+        let below = SkipCause { next_due: None, ..skip.clone() };
+        let idle =
+            |member: &plan::PlanNode| self.idle(member, &format!("{path}/{}", member.name), outcome, &below).node;
         node.children = member.members().iter().map(idle).collect();
         self.judge.observe(GateEvent::Finished { path, node: &node });
-        Done { node, waved: None, evidence: Vec::new() }
+        DoneMember { node, waved: None, evidence: Vec::new() }
     }
 
-    async fn gate(&self, gate: &Gate, mut node: Node, path: &str, outer: Deadline<'_>, known: &[Evidence]) -> Done {
+    async fn gate(
+        &self,
+        gate: &Gate,
+        mut node: Node,
+        path: &str,
+        outer: Deadline<'_>,
+        known: &[Evidence],
+    ) -> DoneMember {
         let own = gate.timeout.map(|limit| Deadline { at: Instant::now() + limit, of: &node.name, limit });
         let deadline = own.filter(|own| own.at < outer.at).unwrap_or(outer);
         let members = match &gate.rule {
-            Rule::Vote(vote) => self.vote(vote, &gate.members, path, deadline, known).await,
-            Rule::All if !self.circumstances.fail_fast => {
+            GateRule::Vote(vote) => self.vote(vote, &gate.members, path, deadline, known).await,
+            GateRule::All if !self.circumstances.fail_fast => {
                 let run = |member| self.member(member, below(path, member), deadline, false, known);
                 let all = join(gate.members.iter().map(run).collect(), |_| false, |_| true).await;
                 all.into_iter().flatten().collect()
             }
-            Rule::All | Rule::Any | Rule::Not | Rule::Tiers => self.in_order(gate, path, deadline, known).await,
+            GateRule::All | GateRule::Any | GateRule::Not | GateRule::Tiers => {
+                self.in_order(gate, path, deadline, known).await
+            }
         };
         let evidence = compose::decide(gate, members, &mut node);
-        Done { node, waved: None, evidence }
+        DoneMember { node, waved: None, evidence }
     }
 
     /// One after the other, until the rest no longer matters.
-    async fn in_order(&self, gate: &Gate, path: &str, deadline: Deadline<'_>, known: &[Evidence]) -> Vec<Done> {
+    async fn in_order(&self, gate: &Gate, path: &str, deadline: Deadline<'_>, known: &[Evidence]) -> Vec<DoneMember> {
         let mut known = known.to_vec();
-        let mut members: Vec<Done> = Vec::new();
+        let mut members: Vec<DoneMember> = Vec::new();
         let mut stop = None;
         for member in &gate.members {
             let path = below(path, member);
             let done = match stop {
-                Some(outcome) => self.idle(member, &path, outcome, &Skip::unreached()),
+                Some(outcome) => self.idle(member, &path, outcome, &SkipCause::unreached()),
                 None => self.member(member, path, deadline, false, &known).await,
             };
             stop = stop.or(match (&gate.rule, done.status()) {
-                (Rule::Tiers, Some(Status::Fail | Status::Abstain | Status::Error)) => Some(Outcome::NotReached),
-                (Rule::All, Some(Status::Fail)) => Some(Outcome::NotReached),
-                (Rule::Any, Some(Status::Pass)) => Some(Outcome::NotNeeded),
+                (GateRule::Tiers, Some(Status::Fail | Status::Abstain | Status::Error)) => Some(Outcome::NotReached),
+                (GateRule::All, Some(Status::Fail)) => Some(Outcome::NotReached),
+                (GateRule::Any, Some(Status::Pass)) => Some(Outcome::NotNeeded),
                 _ => None,
             });
-            if gate.rule == Rule::Tiers {
+            if gate.rule == GateRule::Tiers {
                 known.extend(done.evidence.iter().cloned());
             }
             members.push(done);
@@ -156,15 +166,16 @@ impl<R: RunCheck> Evaluation<'_, R> {
     async fn vote(
         &self,
         vote: &Vote,
-        members: &[plan::Node],
+        members: &[plan::PlanNode],
         path: &str,
         deadline: Deadline<'_>,
         known: &[Evidence],
-    ) -> Vec<Done> {
+    ) -> Vec<DoneMember> {
         let electorate = compose::electorate(vote, members, false);
         // Whether the first so many ballots settle it, whatever the others are.
-        let settled_by = |results: &[Option<Done>], counted: usize| {
-            let ballot = |(index, done): (usize, &Option<Done>)| done.as_ref().filter(|_| index < counted)?.ballot();
+        let settled_by = |results: &[Option<DoneMember>], counted: usize| {
+            let ballot =
+                |(index, done): (usize, &Option<DoneMember>)| done.as_ref().filter(|_| index < counted)?.ballot();
             let ballots: Vec<_> = results.iter().enumerate().map(ballot).collect();
             let possible = electorate.possible(&ballots).into_iter();
             let mut outcomes = possible.map(|decision| compose::outcome_of(decision, vote.on_divergence));
@@ -173,8 +184,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
         };
         // Who waits for a command or a model may take minutes, so whoever answers first is counted first. The others
         // are fast and always answer alike: they are counted in order, so that two runs report the same.
-        let any_order = members.iter().flat_map(plan::Node::walk).any(waits);
-        let settled_at = |results: &[Option<Done>]| {
+        let any_order = members.iter().flat_map(plan::PlanNode::walk).any(waits);
+        let settled_at = |results: &[Option<DoneMember>]| {
             let there = results.iter().take_while(|done| done.is_some()).count();
             if any_order {
                 settled_by(results, results.len()).then_some(results.len())
@@ -184,31 +195,31 @@ impl<R: RunCheck> Evaluation<'_, R> {
         };
         let in_shadow = |index: usize| members[index].mode == Enforcement::Shadow;
         let run = |member| self.member(member, below(path, member), deadline, true, known);
-        let enough = |results: &[Option<Done>]| settled_at(results).is_some();
+        let enough = |results: &[Option<DoneMember>]| settled_at(results).is_some();
         let mut results = join(members.iter().map(run).collect(), enough, in_shadow).await;
         let counted = settled_at(&results).unwrap_or(results.len());
         for index in (counted..results.len()).filter(|index| !in_shadow(*index)) {
             results[index] = None;
         }
-        let cut = |member| self.idle(member, &below(path, member), Outcome::NotNeeded, &Skip::unreached());
+        let cut = |member| self.idle(member, &below(path, member), Outcome::NotNeeded, &SkipCause::unreached());
         results.into_iter().zip(members).map(|(done, member)| done.unwrap_or_else(|| cut(member))).collect()
     }
 }
 
 /// Whether a member's answer comes from outside, and so in its own time.
-fn waits(member: &plan::Node) -> bool {
-    matches!(&member.what, What::Check(check) if check.grants.iter().any(|grant| *grant != Grant::Workspace))
+fn waits(member: &plan::PlanNode) -> bool {
+    matches!(&member.what, PlanNodeKind::Check(check) if check.grants.iter().any(|grant| *grant != Grant::Workspace))
 }
 
-fn below(path: &str, member: &plan::Node) -> String {
+fn below(path: &str, member: &plan::PlanNode) -> String {
     format!("{path}/{}", member.name)
 }
 
 /// A member of which nothing is known yet.
-fn blank(member: &plan::Node, outcome: Outcome) -> Node {
+fn blank(member: &plan::PlanNode, outcome: Outcome) -> Node {
     let mut node = Node::new(&member.name, member.kind(), outcome);
     node.shadow = member.mode == Enforcement::Shadow;
-    if let What::Check(check) = &member.what {
+    if let PlanNodeKind::Check(check) = &member.what {
         node.verifier = Some(VerifierId {
             name: check.verifier.clone(),
             digest: check.digest.clone(),

@@ -5,7 +5,7 @@
 
 use super::{CheckAnswer, Checked, Circumstances, GateEvent, RunCheck, run};
 use crate::outcome::{Node, NodeKind, Outcome, SkipReason};
-use crate::plan::{self, Plan, Rule, What};
+use crate::plan::{self, GateRule, Plan, PlanNodeKind};
 use crate::submission::Evidence;
 use crate::verdict::{Failure, Status};
 use parking_lot::Mutex;
@@ -40,29 +40,32 @@ pub async fn run_failed_first(
 fn later(plan: &Plan, failed: &BTreeSet<String>) -> Option<BTreeSet<String>> {
     let mut kept = BTreeSet::new();
     keep(&plan.root, failed, &mut kept);
-    let checks = plan.root.walk().filter(|node| matches!(node.what, What::Check(_)));
+    let checks = plan.root.walk().filter(|node| matches!(node.what, PlanNodeKind::Check(_)));
     let later: BTreeSet<String> =
         checks.map(|node| &node.name).filter(|name| !kept.contains(name.as_str())).cloned().collect();
     (!kept.is_empty() && !later.is_empty()).then_some(later)
 }
 
 /// Keep what is needed of a node, and tell whether something in it failed before.
-fn keep<'p>(node: &'p plan::Node, failed: &BTreeSet<String>, kept: &mut BTreeSet<&'p str>) -> bool {
-    let keep_all = |node: &'p plan::Node, kept: &mut BTreeSet<&'p str>| {
-        kept.extend(node.walk().filter(|node| matches!(node.what, What::Check(_))).map(|node| node.name.as_str()));
+fn keep<'p>(node: &'p plan::PlanNode, failed: &BTreeSet<String>, kept: &mut BTreeSet<&'p str>) -> bool {
+    let keep_all = |node: &'p plan::PlanNode, kept: &mut BTreeSet<&'p str>| {
+        kept.extend(
+            node.walk().filter(|node| matches!(node.what, PlanNodeKind::Check(_))).map(|node| node.name.as_str()),
+        );
     };
     match &node.what {
-        What::Check(_) => failed.contains(&node.name) && kept.insert(&node.name),
-        What::Gate(gate) => match gate.rule {
-            Rule::All => gate.members.iter().fold(false, |hit, member| keep(member, failed, kept) | hit),
-            Rule::Tiers => {
+        PlanNodeKind::Check(_) => failed.contains(&node.name) && kept.insert(&node.name),
+        PlanNodeKind::Gate(gate) => match gate.rule {
+            GateRule::All => gate.members.iter().fold(false, |hit, member| keep(member, failed, kept) | hit),
+            GateRule::Tiers => {
                 let hits = gate.members.iter().map(|member| keep(member, failed, kept)).collect::<Vec<_>>();
                 let last = hits.iter().rposition(|hit| *hit);
                 gate.members.iter().take(last.unwrap_or(0)).for_each(|member| keep_all(member, kept));
                 last.is_some()
             }
-            Rule::Any | Rule::Not | Rule::Vote(_) => {
-                let hit = node.walk().any(|node| matches!(node.what, What::Check(_)) && failed.contains(&node.name));
+            GateRule::Any | GateRule::Not | GateRule::Vote(_) => {
+                let hit =
+                    node.walk().any(|node| matches!(node.what, PlanNodeKind::Check(_)) && failed.contains(&node.name));
                 if hit {
                     keep_all(node, kept);
                 }
@@ -142,9 +145,9 @@ impl<J: RunCheck> RunCheck for Parts<'_, J> {
         let is_second = self.is_second.load(Ordering::SeqCst);
         let forward = match event {
             GateEvent::Started { path, node } if is_second => {
-                !matches!(node.what, What::Check(_)) || !self.told.lock().contains(path)
+                !matches!(node.what, PlanNodeKind::Check(_)) || !self.told.lock().contains(path)
             }
-            GateEvent::Started { node, .. } => matches!(node.what, What::Check(_)),
+            GateEvent::Started { node, .. } => matches!(node.what, PlanNodeKind::Check(_)),
             GateEvent::Finished { path, node } if is_second => {
                 !(node.kind == NodeKind::Check && node.outcome == Outcome::Pass && self.told.lock().contains(path))
             }

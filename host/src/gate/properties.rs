@@ -5,7 +5,7 @@ use super::trees::*;
 use super::*;
 use crate::config::{Divergence, Enforcement, Inapplicable, Leniency, Threshold};
 use crate::outcome::Relaxation;
-use crate::plan::{Rule, Vote, What};
+use crate::plan::{GateRule, PlanNodeKind, Vote};
 use crate::verdict::Status;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ struct Plain {
     waved: bool,
 }
 
-fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -> Plain {
+fn plainly(node: &plan::PlanNode, letters: &BTreeMap<String, char>, in_vote: bool) -> Plain {
     let mut plain = Plain { status: None, shadow: node.mode == Enforcement::Shadow, escalated: false, waved: false };
     if !node.enabled {
         return plain;
     }
     match &node.what {
-        What::Check(_) => {
+        PlanNodeKind::Check(_) => {
             plain.status = match letters[&node.name] {
                 '+' => Some(Status::Pass),
                 '-' => Some(Status::Fail),
@@ -34,12 +34,12 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
                 _ => Some(Status::Error),
             }
         }
-        What::Gate(gate) => {
-            let is_vote = matches!(gate.rule, Rule::Vote(_));
+        PlanNodeKind::Gate(gate) => {
+            let is_vote = matches!(gate.rule, GateRule::Vote(_));
             let all: Vec<Plain> = gate.members.iter().map(|member| plainly(member, letters, is_vote)).collect();
             let some = |plain: &&Plain| plain.status.is_some();
-            let decides = |member: &plan::Node| member.enabled && member.mode == Enforcement::Enforce;
-            let named = matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing);
+            let decides = |member: &plan::PlanNode| member.enabled && member.mode == Enforcement::Enforce;
+            let named = matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing);
             let must_vote = named && gate.members.iter().any(decides);
             let only_shadows = !must_vote && !all.iter().filter(some).any(|plain| !plain.shadow);
             let counts = |plain: &Plain| plain.status.is_some() && (only_shadows || !plain.shadow);
@@ -50,22 +50,22 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
             plain.shadow |= only_shadows;
             let has = |status| members.iter().any(|plain| plain.status == Some(status));
             plain.status = Some(match &gate.rule {
-                Rule::Tiers => {
+                GateRule::Tiers => {
                     let decides = members.iter().find(|plain| plain.status != Some(Status::Pass));
                     decides.and_then(|plain| plain.status).unwrap_or(Status::Pass)
                 }
-                Rule::All if has(Status::Fail) => Status::Fail,
-                Rule::Any if has(Status::Pass) => Status::Pass,
-                Rule::All | Rule::Any if has(Status::Error) => Status::Error,
-                Rule::All | Rule::Any if has(Status::Abstain) => Status::Abstain,
-                Rule::All => Status::Pass,
-                Rule::Any => Status::Fail,
-                Rule::Not => match members[0].status {
+                GateRule::All if has(Status::Fail) => Status::Fail,
+                GateRule::Any if has(Status::Pass) => Status::Pass,
+                GateRule::All | GateRule::Any if has(Status::Error) => Status::Error,
+                GateRule::All | GateRule::Any if has(Status::Abstain) => Status::Abstain,
+                GateRule::All => Status::Pass,
+                GateRule::Any => Status::Fail,
+                GateRule::Not => match members[0].status {
                     Some(Status::Pass) => Status::Fail,
                     Some(Status::Fail) => Status::Pass,
                     other => other.expect("a status"),
                 },
-                Rule::Vote(vote) => {
+                GateRule::Vote(vote) => {
                     let voters: Vec<_> = gate.members.iter().zip(&all).zip(&vote.voices).collect();
                     let more = if only_shadows && named { in_shadow(&gate.members) } else { 0 };
                     let vote = Vote { absences: vote.absences + more, ..vote.clone() };
@@ -77,7 +77,7 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
             let abstains = |member: &&Plain| member.status == Some(Status::Abstain) && member.escalated;
             // Later tiers are not reached.
             let first = members.iter().position(|plain| plain.status != Some(Status::Pass)).unwrap_or(0);
-            let reached = if gate.rule == Rule::Tiers { &members[..=first] } else { &members[..] };
+            let reached = if gate.rule == GateRule::Tiers { &members[..=first] } else { &members[..] };
             let inherits = plain.status == Some(Status::Abstain) && !is_vote;
             plain.escalated |= inherits && reached.iter().any(|plain| abstains(&plain));
         }
@@ -96,8 +96,8 @@ fn plainly(node: &plan::Node, letters: &BTreeMap<String, char>, in_vote: bool) -
     plain
 }
 
-fn count_plainly(vote: &Vote, voters: &[((&plan::Node, &Plain), &usize)], only_shadows: bool) -> (Status, bool) {
-    let votes = |node: &plan::Node| node.enabled && (only_shadows || node.mode == Enforcement::Enforce);
+fn count_plainly(vote: &Vote, voters: &[((&plan::PlanNode, &Plain), &usize)], only_shadows: bool) -> (Status, bool) {
+    let votes = |node: &plan::PlanNode| node.enabled && (only_shadows || node.mode == Enforcement::Enforce);
     let (mut of, mut cast, mut absent) = (0, 0, 0);
     for voice in 0..voters.len() {
         let members: Vec<_> = voters
@@ -136,11 +136,11 @@ fn count_plainly(vote: &Vote, voters: &[((&plan::Node, &Plain), &usize)], only_s
 }
 
 /// A failing check beside the members of the root.
-fn with_failing_member(case: &Case, voice: usize) -> Case {
+fn with_failing_member(case: &TreeCase, voice: usize) -> TreeCase {
     let mut more = case.clone();
     let gate = more.root.gate_mut();
     gate.members.push(check("added"));
-    if let Rule::Vote(vote) = &mut gate.rule {
+    if let GateRule::Vote(vote) = &mut gate.rule {
         vote.voices.push(voice);
     }
     more.letters.insert("added".to_owned(), '-');
@@ -148,12 +148,12 @@ fn with_failing_member(case: &Case, voice: usize) -> Case {
 }
 
 /// The members of every gate but `tiers` in another order.
-fn reversed(node: &mut plan::Node) {
-    if let What::Gate(gate) = &mut node.what
-        && gate.rule != Rule::Tiers
+fn reversed(node: &mut plan::PlanNode) {
+    if let PlanNodeKind::Gate(gate) = &mut node.what
+        && gate.rule != GateRule::Tiers
     {
         gate.members.reverse();
-        if let Rule::Vote(vote) = &mut gate.rule {
+        if let GateRule::Vote(vote) = &mut gate.rule {
             vote.voices.reverse();
         }
     }
@@ -202,7 +202,7 @@ proptest! {
 
     #[test]
     fn a_failing_member_never_makes_a_pass(case in any_gate(ALL, true), voice in 0..5usize) {
-        let alters = !matches!(root_gate(&case).rule, Rule::Any | Rule::Not);
+        let alters = !matches!(root_gate(&case).rule, GateRule::Any | GateRule::Not);
         let before = case.run().outcome;
         let after = with_failing_member(&case, voice).run().outcome;
         if alters {
@@ -221,7 +221,7 @@ proptest! {
     #[test]
     fn not_swaps_pass_and_fail_and_keeps_the_rest(case in any_tree(ALL, true)) {
         let plain = plainly(&case.root, &case.letters, false);
-        let negated = case.with_root(gate("negated", Rule::Not, vec![case.root.clone()])).run();
+        let negated = case.with_root(gate("negated", GateRule::Not, vec![case.root.clone()])).run();
         let expected = match plain.status.filter(|_| !plain.shadow) {
             Some(Status::Pass) => Outcome::Fail,
             Some(Status::Fail) => Outcome::Pass,
@@ -255,7 +255,7 @@ proptest! {
     #[test]
     fn all_and_tiers_pass_only_if_every_member_that_counts_does(case in any_gate(ALL, false)) {
         let node = case.run();
-        if node.outcome == Outcome::Pass && matches!(root_gate(&case).rule, Rule::All | Rule::Tiers) {
+        if node.outcome == Outcome::Pass && matches!(root_gate(&case).rule, GateRule::All | GateRule::Tiers) {
             prop_assert!(node.children.iter().all(|child| matches!(child.outcome, Outcome::Pass | Outcome::Skipped)));
             prop_assert!(node.children.iter().any(|child| child.outcome == Outcome::Pass));
         }
@@ -278,7 +278,7 @@ proptest! {
         if node.nothing_to_check {
             prop_assert_eq!(node.outcome, Outcome::Pass);
             prop_assert!(case.letters.values().all(|letter| *letter == '.'), "{:?}", case);
-            let relaxed = |node: &plan::Node| !node.enabled || node.mode == Enforcement::Shadow;
+            let relaxed = |node: &plan::PlanNode| !node.enabled || node.mode == Enforcement::Shadow;
             prop_assert!(!case.root.walk().any(relaxed), "{:?}", case);
         }
     }
@@ -286,7 +286,7 @@ proptest! {
     #[test]
     fn a_gate_without_files_has_nothing_to_check(case in any_tree(".", false)) {
         let disabled = case.root.walk().any(|node| !node.enabled);
-        let must_vote = |node: &plan::Node| matches!(&node.what, What::Gate(gate) if matches!(&gate.rule, Rule::Vote(vote) if vote.gone_are_missing));
+        let must_vote = |node: &plan::PlanNode| matches!(&node.what, PlanNodeKind::Gate(gate) if matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing));
         let node = letting_nothing_pass(&case).run();
         if !disabled && !case.root.walk().any(must_vote) {
             prop_assert!(node.nothing_to_check && node.outcome == Outcome::Pass, "{:?}", case);
@@ -296,7 +296,7 @@ proptest! {
 
     #[test]
     fn whoever_answers_ends_a_vacuous_pass(case in any_gate(".", false), letter in prop::sample::select(vec!['-', '?', '!', '0']), voice in 0..5usize) {
-        let alters = !matches!(root_gate(&case).rule, Rule::Not);
+        let alters = !matches!(root_gate(&case).rule, GateRule::Not);
         let mut more = with_failing_member(&letting_nothing_pass(&case), voice);
         more.letters.insert("added".to_owned(), letter);
         let node = more.run();
@@ -312,13 +312,13 @@ proptest! {
 }
 
 /// The same gate with `on_nothing = "pass"`.
-fn letting_nothing_pass(case: &Case) -> Case {
+fn letting_nothing_pass(case: &TreeCase) -> TreeCase {
     case.with_root(case.root.clone().with(|root| root.on_nothing = Inapplicable::Skip))
 }
 
-fn root_gate(case: &Case) -> &plan::Gate {
+fn root_gate(case: &TreeCase) -> &plan::Gate {
     match &case.root.what {
-        What::Gate(gate) => gate,
-        What::Check(_) => panic!("a check"),
+        PlanNodeKind::Gate(gate) => gate,
+        PlanNodeKind::Check(_) => panic!("a check"),
     }
 }

@@ -1,18 +1,18 @@
 //! Asking one check: in time, again if there is no answer, and as often as it takes to know a flaky one.
 
-use super::compose::Done;
+use super::compose::DoneMember;
 use super::evaluate::{Deadline, Evaluation};
 use super::join::caught;
 use super::{CheckAnswer, Checked, RunCheck, algebra};
 use crate::config::{Inapplicable, PassIf, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason};
-use crate::plan::{Check, Reads};
+use crate::plan::{Check, SubmissionParts};
 use crate::submission::Evidence;
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use tokio::time::{Instant, timeout_at};
 
 /// One run of a check: its answer, what it counts as, and why if that differs.
-struct Run {
+struct CheckRun {
     answer: CheckAnswer,
     status: Status,
     reason: String,
@@ -26,8 +26,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
         mut node: Node,
         deadline: Deadline<'_>,
         known: &[Evidence],
-    ) -> Done {
-        let mut runs: Vec<Run> = Vec::new();
+    ) -> DoneMember {
+        let mut runs: Vec<CheckRun> = Vec::new();
         for _ in 0..check.flaky.map_or(1, |flaky| flaky.runs) {
             let judged = self.attempts(check, deadline, known, &mut node).await;
             let answer = match judged {
@@ -36,12 +36,12 @@ impl<R: RunCheck> Evaluation<'_, R> {
                     node.outcome = Outcome::Skipped;
                     node.skipped = Some(SkipReason::NoFile);
                     node.reason = "no file matches".to_owned();
-                    return Done { node, waved: None, evidence: Vec::new() };
+                    return DoneMember { node, waved: None, evidence: Vec::new() };
                 }
                 Checked::NoFiles => failure(ErrorKind::HostFailed, "the files changed between two runs"),
             };
             let (status, reason) = counted(&answer.verdict, check);
-            runs.push(Run { answer, status, reason });
+            runs.push(CheckRun { answer, status, reason });
         }
         let statuses = || runs.iter().map(|run| Some(run.status));
         let status = match check.flaky.map(|flaky| flaky.pass_if) {
@@ -76,13 +76,13 @@ impl<R: RunCheck> Evaluation<'_, R> {
             node.files = files;
             let is_judgement = matches!(verdict.status, Status::Pass | Status::Fail);
             node.by_authors_word =
-                is_judgement && check.reads.has(Reads::EVALUATOR) && self.circumstances.evaluator_by_author;
+                is_judgement && check.reads.has(SubmissionParts::EVALUATOR) && self.circumstances.evaluator_by_author;
             let unsure = is_unsure(&verdict, check.escalate_below);
             node.escalated = status == Status::Abstain && (verdict.needs_person || unsure);
             node.verdict = Some(verdict);
-            return Done { node, waved: None, evidence: vec![evidence] };
+            return DoneMember { node, waved: None, evidence: vec![evidence] };
         }
-        Done { node, waved: None, evidence: Vec::new() }
+        DoneMember { node, waved: None, evidence: Vec::new() }
     }
 
     /// Asks until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
@@ -170,7 +170,7 @@ mod tests {
     use crate::gate::scripted::{Script, Step, check, gate, plan, run_plan, say, verdict, vote};
     use crate::gate::{CheckAnswer, Checked, Circumstances};
     use crate::outcome::ModelUse;
-    use crate::plan::Rule;
+    use crate::plan::GateRule;
     use crate::submission::CommandEvidence;
     use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 
@@ -194,7 +194,7 @@ mod tests {
                 Script::new([("a", vec![offline()]), ("b", vec![say(Status::Pass)]), ("c", vec![say(Status::Pass)])]);
             run_plan(&plan(root), &Circumstances::default(), &script)
         };
-        let all = run(gate("g", Rule::All, vec![lenient.clone(), check("b")]));
+        let all = run(gate("g", GateRule::All, vec![lenient.clone(), check("b")]));
         assert_eq!(
             (all.outcome.as_str(), all.children[0].attempts),
             ("error", 1),
@@ -209,7 +209,7 @@ mod tests {
     fn what_was_done_is_told_of_every_run_and_every_attempt() {
         let steps = vec![having(Status::Error, "one"), having(Status::Fail, "two"), having(Status::Pass, "three")];
         let member = check("a").flaky(2, PassIf::Any).with(|node| node.check_mut().attempts = 2);
-        let root = gate("g", Rule::All, vec![member]);
+        let root = gate("g", GateRule::All, vec![member]);
         let node = run_plan(&plan(root), &Circumstances::default(), &Script::new([("a", steps)]));
         let child = &node.children[0];
         assert_eq!((child.outcome.as_str(), child.attempts), ("pass", 3));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::{Divergence, Enforcement, Flaky, Inapplicable, Leniency, Threshold};
 use crate::limits::Limits;
-use crate::plan::{Check, Gate, Reads, Rule, Shape, Vote, What};
+use crate::plan::{Check, Gate, GateRule, PlanNodeKind, Shape, SubmissionParts, Vote};
 use crate::verdict::{ErrorKind, Failure, Status};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -125,7 +125,7 @@ pub(super) fn run_plan_first(plan: &Plan, script: &Script, failed: &BTreeSet<Str
     runtime.expect("a runtime").block_on(run_failed_first(plan, &circumstances, script, failed))
 }
 
-pub(super) fn plan(root: plan::Node) -> Plan {
+pub(super) fn plan(root: plan::PlanNode) -> Plan {
     let (commands, models) = (BTreeMap::new(), BTreeMap::new());
     Plan {
         format: 1,
@@ -139,8 +139,8 @@ pub(super) fn plan(root: plan::Node) -> Plan {
     }
 }
 
-fn node(name: &str, what: What) -> plan::Node {
-    plan::Node {
+fn node(name: &str, what: PlanNodeKind) -> plan::PlanNode {
+    plan::PlanNode {
         name: name.to_owned(),
         enabled: true,
         mode: Enforcement::Enforce,
@@ -154,7 +154,7 @@ fn node(name: &str, what: What) -> plan::Node {
     }
 }
 
-pub(super) fn check(name: &str) -> plan::Node {
+pub(super) fn check(name: &str) -> plan::PlanNode {
     let check = Check {
         member: name.to_owned(),
         check: name.to_owned(),
@@ -174,23 +174,23 @@ pub(super) fn check(name: &str) -> plan::Node {
         escalate_below: None,
         on_not_applicable: Inapplicable::Skip,
         working_tree: false,
-        reads: Reads::ALL,
+        reads: SubmissionParts::ALL,
     };
-    node(name, What::Check(check))
+    node(name, PlanNodeKind::Check(check))
 }
 
-pub(super) fn gate(name: &str, rule: Rule, members: Vec<plan::Node>) -> plan::Node {
-    node(name, What::Gate(Gate { rule, files: Vec::new(), exclude: Vec::new(), timeout: None, members }))
+pub(super) fn gate(name: &str, rule: GateRule, members: Vec<plan::PlanNode>) -> plan::PlanNode {
+    node(name, PlanNodeKind::Gate(Gate { rule, files: Vec::new(), exclude: Vec::new(), timeout: None, members }))
 }
 
-pub(super) fn vote(name: &str, threshold: Threshold, absences: u32, members: Vec<plan::Node>) -> plan::Node {
+pub(super) fn vote(name: &str, threshold: Threshold, absences: u32, members: Vec<plan::PlanNode>) -> plan::PlanNode {
     let voices = (0..members.len()).collect();
     let on_divergence = Divergence::Escalate;
-    gate(name, Rule::Vote(Vote { threshold, absences, gone_are_missing: false, on_divergence, voices }), members)
+    gate(name, GateRule::Vote(Vote { threshold, absences, gone_are_missing: false, on_divergence, voices }), members)
 }
 
 /// Changes that read well in a test.
-impl plan::Node {
+impl plan::PlanNode {
     pub(super) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
@@ -198,15 +198,15 @@ impl plan::Node {
 
     pub(super) fn check_mut(&mut self) -> &mut Check {
         match &mut self.what {
-            What::Check(check) => check,
-            What::Gate(_) => panic!("a gate"),
+            PlanNodeKind::Check(check) => check,
+            PlanNodeKind::Gate(_) => panic!("a gate"),
         }
     }
 
     pub(super) fn gate_mut(&mut self) -> &mut Gate {
         match &mut self.what {
-            What::Check(_) => panic!("a check"),
-            What::Gate(gate) => gate,
+            PlanNodeKind::Check(_) => panic!("a check"),
+            PlanNodeKind::Gate(gate) => gate,
         }
     }
 

@@ -4,16 +4,16 @@ use super::scripted::*;
 use super::*;
 use crate::config::{Divergence, Enforcement, Grant, Leniency, PassIf, Threshold, When};
 use crate::outcome::Relaxation;
-use crate::plan::{Rule, What};
+use crate::plan::{GateRule, PlanNodeKind};
 use crate::verdict::{ErrorKind, Status};
 use std::time::Duration;
 
-fn checks(names: &str) -> Vec<plan::Node> {
+fn checks(names: &str) -> Vec<plan::PlanNode> {
     names.split_whitespace().map(check).collect()
 }
 
 /// Runs a gate without circumstances.
-fn run_gate(root: plan::Node, script: &Script) -> Node {
+fn run_gate(root: plan::PlanNode, script: &Script) -> Node {
     run_plan(&plan(root), &Circumstances::default(), script)
 }
 
@@ -35,30 +35,30 @@ fn error_of(node: &Node) -> (ErrorKind, String) {
 #[test]
 fn every_member_is_accounted_for() {
     for (rule, letters, expected) in [
-        (Rule::Tiers, ["+", "+", "+"], ("pass", "pass, pass, pass")),
-        (Rule::Tiers, ["+", "-", "+"], ("fail", "pass, fail, not reached")),
-        (Rule::Tiers, ["?", "-", "+"], ("abstain", "abstain, not reached, not reached")),
-        (Rule::Tiers, [".", "!", "+"], ("error", "skipped, error, not reached")),
-        (Rule::Tiers, [".", ".", "."], ("abstain", "skipped, skipped, skipped")),
-        (Rule::All, ["+", "+", "."], ("pass", "pass, pass, skipped")),
-        (Rule::All, ["!", "-", "+"], ("fail", "error, fail, pass")),
-        (Rule::Any, ["-", "+", "-"], ("pass", "fail, pass, not needed")),
-        (Rule::Any, ["-", "!", "?"], ("error", "fail, error, abstain")),
-        (Rule::Any, ["-", "-", "."], ("fail", "fail, fail, skipped")),
+        (GateRule::Tiers, ["+", "+", "+"], ("pass", "pass, pass, pass")),
+        (GateRule::Tiers, ["+", "-", "+"], ("fail", "pass, fail, not reached")),
+        (GateRule::Tiers, ["?", "-", "+"], ("abstain", "abstain, not reached, not reached")),
+        (GateRule::Tiers, [".", "!", "+"], ("error", "skipped, error, not reached")),
+        (GateRule::Tiers, [".", ".", "."], ("abstain", "skipped, skipped, skipped")),
+        (GateRule::All, ["+", "+", "."], ("pass", "pass, pass, skipped")),
+        (GateRule::All, ["!", "-", "+"], ("fail", "error, fail, pass")),
+        (GateRule::Any, ["-", "+", "-"], ("pass", "fail, pass, not needed")),
+        (GateRule::Any, ["-", "!", "?"], ("error", "fail, error, abstain")),
+        (GateRule::Any, ["-", "-", "."], ("fail", "fail, fail, skipped")),
     ] {
         let script = Script::of(&[("a", letters[0]), ("b", letters[1]), ("c", letters[2])]);
         let node = run_gate(gate("g", rule.clone(), checks("a b c")), &script);
         assert_eq!((outcomes(&node).0, outcomes(&node).1.as_str()), expected, "{rule:?} {letters:?}");
     }
     for (letter, expected) in [("+", "fail"), ("-", "pass"), ("?", "abstain"), ("!", "error"), (".", "abstain")] {
-        let node = run_gate(gate("g", Rule::Not, checks("a")), &Script::of(&[("a", letter)]));
+        let node = run_gate(gate("g", GateRule::Not, checks("a")), &Script::of(&[("a", letter)]));
         assert_eq!(node.outcome.as_str(), expected, "not {letter}");
     }
 }
 
 #[test]
 fn what_is_not_reached_is_not_reached_to_the_bottom() {
-    let root = gate("g", Rule::Tiers, vec![check("a"), gate("h", Rule::All, checks("b c"))]);
+    let root = gate("g", GateRule::Tiers, vec![check("a"), gate("h", GateRule::All, checks("b c"))]);
     let node = run_gate(root, &Script::of(&[("a", "-")]));
     assert_eq!(outcomes(find(&node, "h")), ("not reached", "not reached, not reached".to_owned()));
     assert_eq!(find(&node, "b").verifier.as_ref().map(|verifier| verifier.digest.as_str()), Some("sha256:d"));
@@ -66,10 +66,10 @@ fn what_is_not_reached_is_not_reached_to_the_bottom() {
 
 #[test]
 fn when_nothing_was_checked_it_is_an_abstention() {
-    let node = run_gate(gate("g", Rule::All, checks("a")), &Script::of(&[("a", ".")]));
+    let node = run_gate(gate("g", GateRule::All, checks("a")), &Script::of(&[("a", ".")]));
     assert_eq!((node.outcome, node.reason.as_str()), (Outcome::Abstain, "nothing was checked: no member applies"));
     assert_eq!(node.children[0].reason, "no file matches");
-    let disabled = gate("g", Rule::All, checks("a")).with(|node| node.enabled = false);
+    let disabled = gate("g", GateRule::All, checks("a")).with(|node| node.enabled = false);
     let node = run_gate(disabled, &Script::default());
     assert_eq!((node.outcome, node.reason.as_str()), (Outcome::Abstain, "nothing was checked: disabled"));
 }
@@ -83,16 +83,16 @@ fn failing_fast_stops_after_the_first_fail_only() {
         (["+", "+", "?"], ("abstain", "pass, pass, abstain")),
     ] {
         let script = Script::of(&[("a", letters[0]), ("b", letters[1]), ("c", letters[2])]);
-        let node = run_plan(&plan(gate("g", Rule::All, checks("a b c"))), &circumstances, &script);
+        let node = run_plan(&plan(gate("g", GateRule::All, checks("a b c"))), &circumstances, &script);
         assert_eq!((outcomes(&node).0, outcomes(&node).1.as_str()), expected);
     }
 }
 
 #[test]
 fn later_tiers_know_what_earlier_ones_established() {
-    let inner = gate("inner", Rule::Tiers, checks("c d"));
+    let inner = gate("inner", GateRule::Tiers, checks("c d"));
     let shadow = check("s").with(|node| node.mode = Enforcement::Shadow);
-    let root = gate("g", Rule::Tiers, vec![gate("first", Rule::All, checks("a b")), shadow, inner, check("e")]);
+    let root = gate("g", GateRule::Tiers, vec![gate("first", GateRule::All, checks("a b")), shadow, inner, check("e")]);
     let script = Script::of(&[("a", "+"), ("b", "."), ("s", "+"), ("c", "+"), ("d", "+"), ("e", "+")]);
     assert_eq!(run_gate(root, &script).outcome, Outcome::Pass);
     let calls: Vec<String> =
@@ -102,7 +102,7 @@ fn later_tiers_know_what_earlier_ones_established() {
 
 #[test]
 fn a_vote_is_over_when_the_rest_cannot_change_it() {
-    let stops = |letters: &[(&str, &str)], root: plan::Node| {
+    let stops = |letters: &[(&str, &str)], root: plan::PlanNode| {
         let node = run_gate(root, &Script::of(letters));
         let (outcome, members) = outcomes(&node);
         (outcome, members, node.escalated)
@@ -126,7 +126,7 @@ fn a_vote_is_over_when_the_rest_cannot_change_it() {
     let letters = [("a", "-"), ("b", "-"), ("c", "+")];
     assert_eq!(stops(&letters, two_of_three()), ("abstain", "fail, fail, pass".to_owned(), true));
     let divided_fails = two_of_three().with(|node| match &mut node.gate_mut().rule {
-        Rule::Vote(vote) => vote.on_divergence = Divergence::Fail,
+        GateRule::Vote(vote) => vote.on_divergence = Divergence::Fail,
         _ => panic!("a vote"),
     });
     let letters = [("a", "-"), ("b", "-"), ("c", "*")];
@@ -171,7 +171,7 @@ fn only_who_gave_no_answer_is_asked_again() {
         ("*+", "pass", 2),
         ("+", "pass", 1),
     ] {
-        let root = gate("g", Rule::All, vec![check("a").with(|node| node.check_mut().attempts = 3)]);
+        let root = gate("g", GateRule::All, vec![check("a").with(|node| node.check_mut().attempts = 3)]);
         let node = run_gate(root, &Script::of(&[("a", letters)]));
         assert_eq!((node.outcome.as_str(), node.children[0].attempts), (outcome, asked), "{letters}");
     }
@@ -190,7 +190,7 @@ fn runs_that_disagree_are_flaky_and_decide_as_configured() {
         ("-.", "fail", "error", true),
     ] {
         for (pass_if, expected) in [(PassIf::All, all), (PassIf::Any, any)] {
-            let root = gate("g", Rule::All, vec![check("a").flaky(2, pass_if)]);
+            let root = gate("g", GateRule::All, vec![check("a").flaky(2, pass_if)]);
             let node = run_gate(root, &Script::of(&[("a", letters)]));
             let child = &node.children[0];
             assert_eq!((node.outcome.as_str(), child.flaky), (expected, flaky), "{letters} {pass_if:?}");
@@ -199,7 +199,7 @@ fn runs_that_disagree_are_flaky_and_decide_as_configured() {
             }
         }
     }
-    let root = gate("g", Rule::All, vec![check("a").flaky(3, PassIf::Any)]);
+    let root = gate("g", GateRule::All, vec![check("a").flaky(3, PassIf::Any)]);
     let node = run_gate(root, &Script::of(&[("a", "-+-")]));
     assert_eq!(node.children[0].reason, "runs disagree: fail, pass, fail");
     assert_eq!(node.children[0].attempts, 3);
@@ -214,7 +214,7 @@ fn a_pass_that_is_not_sure_enough_is_no_judgement() {
         (sure(None), Outcome::Abstain, "passed without a confidence; expected at least 0.8"),
         (say(Status::Fail), Outcome::Fail, ""),
     ] {
-        let root = gate("g", Rule::All, vec![check("a").with(|node| node.check_mut().min_confidence = Some(0.8))]);
+        let root = gate("g", GateRule::All, vec![check("a").with(|node| node.check_mut().min_confidence = Some(0.8))]);
         let node = run_gate(root, &Script::new([("a", vec![step])]));
         assert_eq!((node.outcome, node.children[0].reason.as_str()), (outcome, reason));
     }
@@ -230,7 +230,7 @@ fn a_pass_that_is_less_sure_than_wanted_asks_for_a_person() {
         (sure(None), Outcome::Pass, false),
         (say(Status::Fail), Outcome::Fail, false),
     ] {
-        let root = gate("g", Rule::All, vec![check("a").with(|node| node.check_mut().escalate_below = Some(0.8))]);
+        let root = gate("g", GateRule::All, vec![check("a").with(|node| node.check_mut().escalate_below = Some(0.8))]);
         let node = run_gate(root, &Script::new([("a", vec![step])]));
         assert_eq!((node.outcome, node.escalated), (outcome, escalated));
     }
@@ -283,7 +283,8 @@ fn silence_is_let_through_only_in_the_open() {
             node.on_error = on_error;
             node.on_abstain = on_abstain;
         });
-        let node = run_gate(gate("g", Rule::All, vec![member, check("b")]), &Script::of(&[("a", letter), ("b", "+")]));
+        let node =
+            run_gate(gate("g", GateRule::All, vec![member, check("b")]), &Script::of(&[("a", letter), ("b", "+")]));
         let child = &node.children[0];
         assert_eq!((child.outcome, child.escalated, child.reason.as_str()), (outcome, escalated, reason));
         assert_eq!((node.outcome, node.escalated), (outcome, escalated));
@@ -311,7 +312,7 @@ fn a_lenient_voter_leaves_the_vote_and_casts_nothing() {
 #[test]
 fn a_pass_made_of_a_fail_tells_what_that_rests_on() {
     let lenient = check("a").with(|node| node.on_error = Leniency::Warn);
-    let twice = gate("g", Rule::Not, vec![gate("h", Rule::Not, vec![lenient])]);
+    let twice = gate("g", GateRule::Not, vec![gate("h", GateRule::Not, vec![lenient])]);
     let node = run_gate(twice, &Script::of(&[("a", "!")]));
     assert_eq!((node.outcome, node.relaxed.len()), (Outcome::Pass, 1));
 }
@@ -319,12 +320,12 @@ fn a_pass_made_of_a_fail_tells_what_that_rests_on() {
 #[test]
 fn what_only_shadows_decide_is_in_shadow() {
     let shadow = |name: &str| check(name).with(|node| node.mode = Enforcement::Shadow);
-    let inner = gate("h", Rule::All, vec![shadow("b")]);
-    let node = run_gate(gate("g", Rule::All, vec![check("a"), inner]), &Script::of(&[("a", "+"), ("b", "-")]));
+    let inner = gate("h", GateRule::All, vec![shadow("b")]);
+    let node = run_gate(gate("g", GateRule::All, vec![check("a"), inner]), &Script::of(&[("a", "+"), ("b", "-")]));
     let inner = find(&node, "h");
     assert_eq!((node.outcome, inner.outcome, inner.shadow), (Outcome::Pass, Outcome::Fail, true));
     assert_eq!(node.relaxed.iter().map(|relaxation| relaxation.member.as_str()).collect::<Vec<_>>(), ["h"]);
-    let node = run_gate(gate("g", Rule::All, vec![shadow("b")]), &Script::of(&[("b", "+")]));
+    let node = run_gate(gate("g", GateRule::All, vec![shadow("b")]), &Script::of(&[("b", "+")]));
     assert_eq!((node.outcome, node.reason.as_str()), (Outcome::Abstain, "nothing was checked: it is in shadow"));
 }
 
@@ -332,7 +333,7 @@ fn what_only_shadows_decide_is_in_shadow() {
 fn whoever_takes_too_long_gives_no_answer() {
     let late = |milliseconds| vec![Step::After(milliseconds, verdict(Status::Pass).into())];
     let script = Script::new([("a", late(9_999)), ("b", late(10_001)), ("c", vec![Step::Hang])]);
-    let node = run_gate(gate("g", Rule::All, checks("a b c")), &script);
+    let node = run_gate(gate("g", GateRule::All, checks("a b c")), &script);
     assert_eq!(outcomes(&node), ("error", "pass, error, error".to_owned()));
     assert_eq!(error_of(&node.children[1]), (ErrorKind::LimitTime, "timed out after 10s".to_owned()));
     assert_eq!(node.children[0].duration, Duration::from_millis(9_999));
@@ -341,10 +342,11 @@ fn whoever_takes_too_long_gives_no_answer() {
 
 #[test]
 fn a_gate_out_of_time_has_an_outcome_for_every_member() {
-    let inner = gate("h", Rule::All, checks("a b")).with(|node| node.gate_mut().timeout = Some(Duration::from_secs(2)));
+    let inner =
+        gate("h", GateRule::All, checks("a b")).with(|node| node.gate_mut().timeout = Some(Duration::from_secs(2)));
     let patient = check("b").with(|node| node.check_mut().attempts = 5);
     let inner = inner.with(|node| node.gate_mut().members[1] = patient);
-    let root = gate("g", Rule::Tiers, vec![inner, check("c")]);
+    let root = gate("g", GateRule::Tiers, vec![inner, check("c")]);
     let node = run_gate(root, &Script::of(&[("a", "+"), ("b", "*")]));
     assert_eq!(outcomes(&node), ("error", "error, not reached".to_owned()));
     assert_eq!(outcomes(find(&node, "h")), ("error", "pass, error".to_owned()));
@@ -355,7 +357,7 @@ fn a_gate_out_of_time_has_an_outcome_for_every_member() {
 #[test]
 fn after_the_deadline_of_the_plan_nobody_is_asked() {
     let lenient = |name: &str| check(name).with(|node| node.on_error = Leniency::Warn);
-    let mut plan = plan(gate("g", Rule::Tiers, vec![lenient("a"), check("b")]));
+    let mut plan = plan(gate("g", GateRule::Tiers, vec![lenient("a"), check("b")]));
     plan.deadline = Duration::from_secs(3);
     let script = Script::of(&[("a", "*"), ("b", "+")]);
     let node = run_plan(&plan, &Circumstances::default(), &script);
@@ -366,7 +368,7 @@ fn after_the_deadline_of_the_plan_nobody_is_asked() {
 
 #[test]
 fn a_judge_that_panics_gives_no_answer() {
-    let node = run_gate(gate("g", Rule::All, checks("a b")), &Script::of(&[("a", "x"), ("b", "+")]));
+    let node = run_gate(gate("g", GateRule::All, checks("a b")), &Script::of(&[("a", "x"), ("b", "+")]));
     assert_eq!(outcomes(&node), ("error", "error, pass".to_owned()));
     assert_eq!(
         error_of(&node.children[0]),
@@ -376,14 +378,16 @@ fn a_judge_that_panics_gives_no_answer() {
 
 #[test]
 fn what_is_not_due_is_skipped_and_says_when_it_is_next() {
-    let review = gate("review", Rule::All, checks("b")).with(|node| {
+    let review = gate("review", GateRule::All, checks("b")).with(|node| {
         node.when = vec![When::PhaseBoundary, When::Every(5), When::Final];
         node.tier = Some(2);
     });
-    let files = gate("files", Rule::All, checks("c")).with(|node| node.gate_mut().files = vec!["**/*.py".to_owned()]);
-    let plan = plan(gate("g", Rule::Tiers, vec![check("a"), review, files]));
+    let files =
+        gate("files", GateRule::All, checks("c")).with(|node| node.gate_mut().files = vec!["**/*.py".to_owned()]);
+    let plan = plan(gate("g", GateRule::Tiers, vec![check("a"), review, files]));
     let phase = || Some("1".to_owned());
-    let facts = Facts { index: Some(6), total: Some(20), phase: phase(), previous_phase: phase(), ..Facts::default() };
+    let facts =
+        TaskFacts { index: Some(6), total: Some(20), phase: phase(), previous_phase: phase(), ..TaskFacts::default() };
     let circumstances = Circumstances { facts, changed: Some(vec!["a.rs".to_owned()]), ..Circumstances::default() };
     let script = Script::of(&[("a", "+"), ("b", "+"), ("c", "+")]);
     let node = run_plan(&plan, &circumstances, &script);
@@ -392,14 +396,14 @@ fn what_is_not_due_is_skipped_and_says_when_it_is_next() {
     assert_eq!((review.reason.as_str(), review.next_due), ("next at task 10", Some(10)));
     assert_eq!(review.children[0].outcome, Outcome::Skipped);
     assert_eq!(find(&node, "files").reason, "no changed file matches");
-    let facts = Facts { tier: Some(1), index: Some(10), ..circumstances.facts.clone() };
+    let facts = TaskFacts { tier: Some(1), index: Some(10), ..circumstances.facts.clone() };
     let node = run_plan(&plan, &Circumstances { facts, ..circumstances }, &script);
     assert_eq!(find(&node, "review").reason, "tier 2; the task asks for tier 1 only");
 }
 
 #[test]
 fn progress_is_told_for_everybody() {
-    let root = gate("g", Rule::Tiers, vec![check("a"), gate("h", Rule::Any, checks("b"))]);
+    let root = gate("g", GateRule::Tiers, vec![check("a"), gate("h", GateRule::Any, checks("b"))]);
     let script = Script::of(&[("a", "-")]);
     run_gate(root, &script);
     assert_eq!(
@@ -411,7 +415,7 @@ fn progress_is_told_for_everybody() {
 #[test]
 fn a_check_can_be_the_whole_plan() {
     let root = check("a");
-    assert!(matches!(root.what, What::Check(_)));
+    assert!(matches!(root.what, PlanNodeKind::Check(_)));
     assert_eq!(run_gate(root, &Script::of(&[("a", "+")])).outcome, Outcome::Pass);
 }
 
@@ -420,7 +424,7 @@ fn a_member_that_was_not_needed_still_lends_its_weight() {
     let heavy = |name: &str, weight| check(name).with(|node| node.weight = weight);
     let members = vec![heavy("a", 2), heavy("b", 1), heavy("c", 3)];
     let root = vote("g", Threshold::Majority, 1, members).with(|node| {
-        if let Rule::Vote(vote) = &mut node.gate_mut().rule {
+        if let GateRule::Vote(vote) = &mut node.gate_mut().rule {
             // `b` and `c` are one voice, which weighs 3 against `a`, whatever `c` says.
             (vote.voices, vote.gone_are_missing, vote.on_divergence) = (vec![0, 1, 1], true, Divergence::Fail);
         }
@@ -430,14 +434,14 @@ fn a_member_that_was_not_needed_still_lends_its_weight() {
 }
 
 /// Run a gate, beginning with what failed before.
-fn run_first(root: plan::Node, script: &Script, failed: &[&str]) -> Node {
+fn run_first(root: plan::PlanNode, script: &Script, failed: &[&str]) -> Node {
     run_plan_first(&plan(root), script, &failed.iter().map(|name| (*name).to_owned()).collect())
 }
 
 #[test]
 fn what_failed_before_runs_first_and_decides_only_against() {
     let asked = |script: &Script| script.calls().into_iter().map(|(member, _)| member).collect::<Vec<_>>().join(" ");
-    let all = || gate("g", Rule::All, checks("a b c"));
+    let all = || gate("g", GateRule::All, checks("a b c"));
     let script = Script::of(&[("a", "+"), ("b", "-"), ("c", "+")]);
     let node = run_first(all(), &script, &["b"]);
     assert_eq!(
@@ -458,7 +462,7 @@ fn what_failed_before_runs_first_and_decides_only_against() {
         assert_eq!(run_first(all(), &script, &[failed]).outcome.as_str(), "fail", "{failed}");
     }
     // Where one alone decides nothing, all of them run.
-    for rule in [Rule::Any, Rule::Tiers] {
+    for rule in [GateRule::Any, GateRule::Tiers] {
         let script = Script::of(&[("a", "+"), ("b", "-"), ("c", "+")]);
         let whole =
             run_gate(gate("g", rule.clone(), checks("a b c")), &Script::of(&[("a", "+"), ("b", "-"), ("c", "+")]));
@@ -469,8 +473,11 @@ fn what_failed_before_runs_first_and_decides_only_against() {
         );
     }
     // The tiers before it run whole: what they established is known to it.
-    let tiers =
-        gate("g", Rule::Tiers, vec![gate("one", Rule::All, checks("a b")), gate("two", Rule::All, checks("c d"))]);
+    let tiers = gate(
+        "g",
+        GateRule::Tiers,
+        vec![gate("one", GateRule::All, checks("a b")), gate("two", GateRule::All, checks("c d"))],
+    );
     let script = Script::of(&[("a", "+"), ("b", "+"), ("c", "+"), ("d", "-")]);
     assert_eq!(run_first(tiers, &script, &["d"]).outcome.as_str(), "fail");
     assert_eq!(asked(&script), "a b d");

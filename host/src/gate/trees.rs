@@ -3,26 +3,26 @@
 use super::scripted::*;
 use super::*;
 use crate::config::{Divergence, Enforcement, Leniency, Threshold};
-use crate::plan::{Rule, Vote, What};
+use crate::plan::{GateRule, PlanNodeKind, Vote};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A tree, and what each of its checks says.
 #[derive(Clone)]
-pub(super) struct Case {
-    pub(super) root: plan::Node,
+pub(super) struct TreeCase {
+    pub(super) root: plan::PlanNode,
     pub(super) letters: BTreeMap<String, char>,
 }
 
 /// In one line, such as `tiers[+ all(error: Warn)[- ?]]`.
-impl fmt::Debug for Case {
+impl fmt::Debug for TreeCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sketch(&self.root))
     }
 }
 
-impl Case {
+impl TreeCase {
     pub(super) fn run(&self) -> Node {
         self.run_with(&Circumstances::default())
     }
@@ -38,7 +38,7 @@ impl Case {
         Script::of(&letters)
     }
 
-    fn sketch(&self, node: &plan::Node) -> String {
+    fn sketch(&self, node: &plan::PlanNode) -> String {
         let mut terms = Vec::new();
         for (key, leniency) in [("error", node.on_error), ("abstain", node.on_abstain)] {
             if leniency != Leniency::Block {
@@ -50,8 +50,8 @@ impl Case {
         terms.extend((node.weight != 1).then(|| format!("weight: {}", node.weight)));
         let terms = if terms.is_empty() { String::new() } else { format!("({})", terms.join(", ")) };
         match &node.what {
-            What::Check(_) => format!("{}{terms}", self.letters.get(&node.name).unwrap_or(&' ')),
-            What::Gate(gate) => {
+            PlanNodeKind::Check(_) => format!("{}{terms}", self.letters.get(&node.name).unwrap_or(&' ')),
+            PlanNodeKind::Gate(gate) => {
                 let members: Vec<String> = gate.members.iter().map(|member| self.sketch(member)).collect();
                 format!("{:?}{terms}[{}]", gate.rule, members.join(" "))
             }
@@ -59,7 +59,7 @@ impl Case {
     }
 
     /// The same with another root.
-    pub(super) fn with_root(&self, root: plan::Node) -> Self {
+    pub(super) fn with_root(&self, root: plan::PlanNode) -> Self {
         Self { root, letters: self.letters.clone() }
     }
 }
@@ -78,19 +78,19 @@ fn any_threshold() -> impl Strategy<Value = Threshold> {
 }
 
 /// A rule for this many members.
-fn any_rule(members: usize) -> impl Strategy<Value = Rule> {
+fn any_rule(members: usize) -> impl Strategy<Value = GateRule> {
     let voices = prop_oneof![Just((0..members).collect::<Vec<_>>()), prop::collection::vec(0..members, members)];
     let divergence = prop_oneof![Just(Divergence::Escalate), Just(Divergence::Fail)];
     let vote = (any_threshold(), 0..3u32, any::<bool>(), divergence, voices).prop_map(
         |(threshold, absences, gone_are_missing, on_divergence, voices)| {
-            Rule::Vote(Vote { threshold, absences, gone_are_missing, on_divergence, voices })
+            GateRule::Vote(Vote { threshold, absences, gone_are_missing, on_divergence, voices })
         },
     );
-    prop_oneof![1 => Just(Rule::Tiers), 1 => Just(Rule::All), 1 => Just(Rule::Any), 2 => vote]
+    prop_oneof![1 => Just(GateRule::Tiers), 1 => Just(GateRule::All), 1 => Just(GateRule::Any), 2 => vote]
 }
 
 /// A tree whose checks are all named `?`, and what they say in order.
-pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Value = Case> {
+pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Value = TreeCase> {
     let leaf = prop::sample::select(letters.chars().collect::<Vec<_>>()).prop_map(|letter| (check("?"), vec![letter]));
     let tree = leaf.prop_recursive(3, 16, 4, |inner| {
         let group = prop::collection::vec(inner.clone(), 1..=4).prop_flat_map(|members| {
@@ -99,7 +99,7 @@ pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Va
                 (gate("?", rule, members), letters.concat())
             })
         });
-        let not = inner.prop_map(|(member, letters)| (gate("?", Rule::Not, vec![member]), letters));
+        let not = inner.prop_map(|(member, letters)| (gate("?", GateRule::Not, vec![member]), letters));
         let terms = (any_leniency(), any_leniency(), prop::bool::weighted(0.15), prop::bool::weighted(0.05), 1..4u32);
         (prop_oneof![4 => group, 1 => not], terms).prop_map(|((mut node, letters), terms)| {
             let (on_error, on_abstain, shadow, disabled, weight) = terms;
@@ -118,7 +118,7 @@ pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Va
             let mut rest = letters.iter();
             let mut terms = terms.into_iter().cycle();
             name_all(&mut root, &mut 0, &mut |node| {
-                if let What::Check(check) = &mut node.what {
+                if let PlanNodeKind::Check(check) = &mut node.what {
                     check.member = node.name.clone();
                     names.insert(node.name.clone(), *rest.next().expect("a letter"));
                     let (leniency, shadow) = terms.next().expect("terms");
@@ -131,40 +131,40 @@ pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Va
             });
             root.mode = Enforcement::Enforce;
             root.enabled = true;
-            Case { root, letters: names }
+            TreeCase { root, letters: names }
         },
     )
 }
 
 /// A tree with a gate at its root.
-pub(super) fn any_gate(letters: &'static str, lenient: bool) -> impl Strategy<Value = Case> {
+pub(super) fn any_gate(letters: &'static str, lenient: bool) -> impl Strategy<Value = TreeCase> {
     any_tree(letters, lenient).prop_map(|mut case| {
-        if matches!(case.root.what, What::Check(_)) {
-            case.root = gate("root", Rule::All, vec![case.root]);
+        if matches!(case.root.what, PlanNodeKind::Check(_)) {
+            case.root = gate("root", GateRule::All, vec![case.root]);
         }
         case
     })
 }
 
-fn name_all(node: &mut plan::Node, next: &mut usize, each: &mut impl FnMut(&mut plan::Node)) {
+fn name_all(node: &mut plan::PlanNode, next: &mut usize, each: &mut impl FnMut(&mut plan::PlanNode)) {
     node.name = format!("n{next}");
     *next += 1;
     each(node);
-    if let What::Gate(gate) = &mut node.what {
+    if let PlanNodeKind::Gate(gate) = &mut node.what {
         gate.members.iter_mut().for_each(|member| name_all(member, next, each));
     }
 }
 
 /// How many more voters there are when shadows vote too.
-pub(super) fn in_shadow(members: &[plan::Node]) -> u32 {
+pub(super) fn in_shadow(members: &[plan::PlanNode]) -> u32 {
     let count = members.iter().filter(|member| member.enabled && member.mode == Enforcement::Shadow).count();
     u32::try_from(count).expect("few members")
 }
 
 /// Without any relaxation. Who comes out of the shadow to vote is one voter more, and the quorum stays what it is.
-pub(super) fn strict(node: &mut plan::Node) {
-    if let What::Gate(gate) = &mut node.what
-        && let Rule::Vote(vote) = &mut gate.rule
+pub(super) fn strict(node: &mut plan::PlanNode) {
+    if let PlanNodeKind::Gate(gate) = &mut node.what
+        && let GateRule::Vote(vote) = &mut gate.rule
         && vote.gone_are_missing
     {
         vote.absences += in_shadow(&gate.members);
@@ -174,9 +174,9 @@ pub(super) fn strict(node: &mut plan::Node) {
     node.mode = Enforcement::Enforce;
 }
 
-pub(super) fn each(node: &mut plan::Node, change: &impl Fn(&mut plan::Node)) {
+pub(super) fn each(node: &mut plan::PlanNode, change: &impl Fn(&mut plan::PlanNode)) {
     change(node);
-    if let What::Gate(gate) = &mut node.what {
+    if let PlanNodeKind::Gate(gate) = &mut node.what {
         gate.members.iter_mut().for_each(|member| each(member, change));
     }
 }

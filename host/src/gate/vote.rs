@@ -38,7 +38,7 @@ type Voice = Vec<(usize, u64)>;
 
 /// How a vote stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct Tally {
     /// The weight of the voices for it.
     pub in_favour: u64,
     /// The weight of the voices against it.
@@ -93,8 +93,8 @@ impl Electorate {
     }
 
     /// Counts these ballots, one for each member; none where it is not known and does not matter.
-    pub fn count(&self, ballots: &[Option<Ballot>]) -> Count {
-        let mut count = Count { absences: self.absences, ..Count::default() };
+    pub fn count(&self, ballots: &[Option<Ballot>]) -> Tally {
+        let mut count = Tally { absences: self.absences, ..Tally::default() };
         for voice in &self.voices {
             let said = |member: usize| ballots.get(member).copied().flatten();
             let missed = |member: usize| self.gone_are_missing && said(member) == Some(Ballot::Gone);
@@ -189,7 +189,7 @@ impl Electorate {
     }
 }
 
-impl Count {
+impl Tally {
     /// The count as a record keeps it, of a vote with this result.
     pub fn record(&self, decision: VoteResult) -> VoteCount {
         let Self { in_favour, against, absent, .. } = *self;

@@ -1,6 +1,6 @@
 //! Which checks of a run have begun and not ended, so that whoever watches a run can say what it waited for.
 
-use crate::event::{Event, What};
+use crate::event::{Event, EventKind};
 use crate::outcome::NodeKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -21,8 +21,8 @@ impl Running {
     pub(super) fn note(&mut self, event: &Event) -> bool {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         match &event.what {
-            What::CheckStarted { path, kind: NodeKind::Check } => self.running.insert(name(path)),
-            What::CheckEnded { path, kind: NodeKind::Check, .. } => self.running.remove(&name(path)),
+            EventKind::CheckStarted { path, kind: NodeKind::Check } => self.running.insert(name(path)),
+            EventKind::CheckEnded { path, kind: NodeKind::Check, .. } => self.running.remove(&name(path)),
             _ => false,
         }
     }

@@ -7,7 +7,7 @@ use super::body::{CutOff, Escalation, Resume, Started};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::{Record, TaskRecord};
-use crate::retry::{Facts, Past};
+use crate::retry::{Past, RetryFacts};
 use crate::submission::PriorFinding;
 use crate::text::hex;
 use crate::verdict::{Class, Level, Status};
@@ -344,14 +344,14 @@ fn passes(project: &Project) -> Filter {
 
 /// What is known about a task when a decision about its next attempt is due. `last` is the record of the run that just
 /// ended, whether its entry is there already or not.
-pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Facts, LedgerError> {
+pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<RetryFacts, LedgerError> {
     let past = |record: &Record| Past { status: Some(record.status), class: record.class.clone() };
     let task = last.task.as_ref().filter(|task| !task.id.is_empty());
-    let mut facts = Facts {
+    let mut facts = RetryFacts {
         attempts_allowed: last.attempts_allowed,
         needs_person: needs_person(last),
         blocked_by: last.blocked_by.clone(),
-        ..Facts::default()
+        ..RetryFacts::default()
     };
     if let Some(task) = task {
         let history = TaskHistory::read(ledger, project, &task.id)?;

@@ -6,14 +6,14 @@ use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopRecord};
 use super::{Course, Driver, Spent, repeated, review};
 use crate::config::show_duration;
 use crate::error::Error;
-use crate::event::What;
+use crate::event::EventKind;
 use crate::feedback::{self, Round};
 use crate::fix;
 use crate::outcome::{NodeKind, Outcome};
 use crate::plan::Shape;
 use crate::record::{Mark, Record};
 use crate::retry::Past;
-use crate::session::{Request, Work};
+use crate::session::{Request, WorkState};
 use crate::submission::{Claim, Executor, ExecutorEnd, PriorFinding, ReviewRound};
 use crate::text;
 use crate::verdict::{Class, Level, Status};
@@ -208,7 +208,7 @@ impl Driver<'_> {
     ) -> Result<Request, Error> {
         let mut request = self.request.clone();
         if course.before.is_some() && self.tree() == course.before {
-            request.work = Work::NotDone;
+            request.work = WorkState::NotDone;
         }
         let reads_claims = self.pinned.plan().checks().any(|check| check.shape == Shape::Submission);
         if reads_claims {
@@ -246,7 +246,7 @@ impl Driver<'_> {
             }
             let message = format!("a verifier gave no answer, and is asked again in {}", show_duration(pause));
             let (check, severity) = ("loop".to_owned(), "warn".to_owned());
-            self.emitter.emit(What::Logged { check, severity, message });
+            self.emitter.emit(EventKind::Logged { check, severity, message });
             request.first = failed(&record);
             thread::sleep(pause);
         }
@@ -266,7 +266,7 @@ impl Driver<'_> {
             return Ok(Vec::new());
         }
         let files: Vec<String> = proposal.files.iter().map(|file| file.path.clone()).collect();
-        self.emitter.emit(What::Fixed { files: files.clone() });
+        self.emitter.emit(EventKind::Fixed { files: files.clone() });
         Ok(files)
     }
 }

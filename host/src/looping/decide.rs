@@ -3,7 +3,7 @@
 use super::attempt::Done;
 use super::record::{AttemptRecord, Ended, State};
 use crate::config::{LoopConfig, OnReviewLimit, OnSpecFinding};
-use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Facts, Retries, RetryDecision, RetryPolicy};
+use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Retries, RetryDecision, RetryFacts, RetryPolicy};
 use crate::verdict::{Class, Status};
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ impl Rules {
     }
 
     /// Decides. `last` is the digest of what was wrong the last time.
-    pub(super) fn next(&self, done: &Done, facts: &Facts, spent: &Spent, last: Option<&str>) -> Next {
+    pub(super) fn next(&self, done: &Done, facts: &RetryFacts, spent: &Spent, last: Option<&str>) -> Next {
         if let Some((word, why)) = &done.unjudgeable {
             return Next::End(Ended::escalated(State::Escalated, word, why.clone()));
         }
@@ -223,7 +223,7 @@ mod tests {
         let mut attempts = Vec::new();
         for (bounces, class) in (0..).zip(classes) {
             past.push(Past::failed(class.clone()));
-            let facts = Facts { attempts: past.clone(), ..Facts::default() };
+            let facts = RetryFacts { attempts: past.clone(), ..RetryFacts::default() };
             let mut done = done(Some(Status::Fail), Some(class.clone()), &bounces.to_string());
             done.summary.evaluator = rules.evaluates.then(EvaluatorRun::default);
             (done.summary.tokens, done.summary.cost) = (Some(100), Some(0.5));
@@ -297,12 +297,12 @@ mod tests {
     fn it_proceeds_without_a_pass_only_where_a_setting_says_so() {
         let rules =
             |budgets: &LoopConfig| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
-        let facts = Facts { attempts: vec![Past::failed(Class::ReviewRejection)], ..Facts::default() };
+        let facts = RetryFacts { attempts: vec![Past::failed(Class::ReviewRejection)], ..RetryFacts::default() };
         let rejected = || Done {
             outstanding: vec!["no error handling".to_owned()],
             ..done(Some(Status::Fail), Some(Class::ReviewRejection), "f")
         };
-        let end = |budgets: &LoopConfig, done: &Done, facts: &Facts| match rules(budgets).next(
+        let end = |budgets: &LoopConfig, done: &Done, facts: &RetryFacts| match rules(budgets).next(
             done,
             facts,
             &Spent { rejections: 3, ..Spent::default() },
@@ -330,7 +330,7 @@ mod tests {
             (State::Completed, "on_spec_finding".to_owned(), vec!["unclear".to_owned()])
         );
         // A person outranks every setting.
-        let person = Facts { needs_person: Some("policy".to_owned()), ..facts };
+        let person = RetryFacts { needs_person: Some("policy".to_owned()), ..facts };
         assert_eq!(end(&suggest, &unclear, &person), (State::Escalated, "needs-person".to_owned(), none.clone()));
         assert_eq!(end(&proceed, &rejected(), &person), (State::Escalated, "needs-person".to_owned(), none));
     }
@@ -339,7 +339,8 @@ mod tests {
     fn nothing_but_a_pass_completes() {
         let rules = Rules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
         let decide = |status: Option<Status>, past: Past, person: Option<&str>, last| {
-            let facts = Facts { attempts: vec![past], needs_person: person.map(str::to_owned), ..Facts::default() };
+            let facts =
+                RetryFacts { attempts: vec![past], needs_person: person.map(str::to_owned), ..RetryFacts::default() };
             rules.next(&done(status, None, "same"), &facts, &Spent::default(), last)
         };
         let state = |next: Next| match next {
@@ -358,6 +359,6 @@ mod tests {
         // What a verifier broke is not for the executor to repair.
         assert_eq!(state(decide(Some(Status::Error), past(Some(Status::Error)), None, None)), Some(State::Escalated));
         let lost = Done { unjudgeable: Some(("unjudgeable", "gone".to_owned())), ..done(None, None, "") };
-        assert_eq!(state(rules.next(&lost, &Facts::default(), &Spent::default(), None)), Some(State::Escalated));
+        assert_eq!(state(rules.next(&lost, &RetryFacts::default(), &Spent::default(), None)), Some(State::Escalated));
     }
 }

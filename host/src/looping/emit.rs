@@ -1,7 +1,7 @@
 //! Events of a loop, and those of its runs, in one sequence.
 
 use super::record::{Ended, State};
-use crate::event::{Event, Observer, What};
+use crate::event::{Event, EventKind, Observer};
 use crate::outcome::NodeKind;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -42,11 +42,11 @@ impl Emitter {
         self.counts().attempt = number;
     }
 
-    pub(super) fn emit(&self, what: What) {
+    pub(super) fn emit(&self, what: EventKind) {
         let mut counts = self.counts();
         match &what {
-            What::Bounce { number, .. } => counts.bounces = *number,
-            What::LoopResumed { attempts, bounces } => (counts.attempt, counts.bounces) = (*attempts, *bounces),
+            EventKind::Bounce { number, .. } => counts.bounces = *number,
+            EventKind::LoopResumed { attempts, bounces } => (counts.attempt, counts.bounces) = (*attempts, *bounces),
             _ => {}
         }
         self.tell(&mut counts, self.id.clone(), what);
@@ -56,14 +56,14 @@ impl Emitter {
         if let Some(trigger) = &ended.trigger {
             let level = if ended.state == State::Halted { "halt" } else { "notify" };
             let (trigger, why) = (trigger.clone(), ended.why.clone());
-            self.emit(What::Escalation { level: level.to_owned(), trigger, why });
+            self.emit(EventKind::Escalation { level: level.to_owned(), trigger, why });
         }
     }
 
     /// The last event. Whatever else would follow it is kept back.
     pub(super) fn ended(&self, ended: &Ended) {
         let mut counts = self.counts();
-        let what = What::LoopEnded {
+        let what = EventKind::LoopEnded {
             state: ended.state.as_str().to_owned(),
             why: ended.why.clone(),
             budget: ended.budget.clone(),
@@ -84,11 +84,16 @@ impl Emitter {
             counts.attempt = event.attempt.unwrap_or(counts.attempt);
             emitter.tell(&mut counts, event.run.clone(), event.what.clone());
             if event.of_loop.is_none()
-                && let What::CheckEnded { path, kind: NodeKind::Check, outcome, reason, findings, .. } = &event.what
+                && let EventKind::CheckEnded { path, kind: NodeKind::Check, outcome, reason, findings, .. } =
+                    &event.what
             {
                 let check = path.rsplit('/').next().unwrap_or(path).to_owned();
                 let (outcome, reason, findings) = (*outcome, reason.clone(), *findings);
-                emitter.tell(&mut counts, event.run.clone(), What::Verification { check, outcome, reason, findings });
+                emitter.tell(
+                    &mut counts,
+                    event.run.clone(),
+                    EventKind::Verification { check, outcome, reason, findings },
+                );
             }
         }
     }
@@ -97,7 +102,7 @@ impl Emitter {
         self.state.lock()
     }
 
-    fn tell(&self, counts: &mut Counts, run: String, what: What) {
+    fn tell(&self, counts: &mut Counts, run: String, what: EventKind) {
         if counts.over {
             return;
         }

@@ -8,7 +8,7 @@ use crate::ledger::history::{self, TaskHistory};
 use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, NewEntry, Project};
 use crate::plan::Plan;
 use crate::record::Record;
-use crate::retry::{Facts, Past};
+use crate::retry::{Past, RetryFacts};
 use crate::session::Request;
 use serde::Serialize;
 use serde_json::json;
@@ -244,7 +244,7 @@ impl LoopEntries {
     }
 
     /// What is known when it is decided what follows.
-    pub(super) fn facts(&self, past: &[Past], done: &Done) -> Result<Facts, Error> {
+    pub(super) fn facts(&self, past: &[Past], done: &Done) -> Result<RetryFacts, Error> {
         let failed_in_group = match &self.kept {
             Some((ledger, project)) if !self.labels.group.is_empty() && !done.passed() => {
                 let mut failed = history::failed_tasks(ledger.as_ref(), project, &self.labels.group)?;
@@ -254,6 +254,6 @@ impl LoopEntries {
             _ => 0,
         };
         let needs_person = done.needs_person();
-        Ok(Facts { attempts: past.to_vec(), failed_in_group, needs_person, ..Facts::default() })
+        Ok(RetryFacts { attempts: past.to_vec(), failed_in_group, needs_person, ..RetryFacts::default() })
     }
 }

@@ -10,7 +10,7 @@ use super::record::EvaluatorRun;
 use crate::changes;
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::error::Error;
-use crate::event::What;
+use crate::event::EventKind;
 use crate::random::random;
 use crate::submission::{Evaluator, ExecutorEnd, Task, TaskSource};
 use crate::text::{clean, clean_line, hex};
@@ -56,7 +56,7 @@ impl Driver<'_> {
             let nonce = hex(&nonce);
             let prompt = self.prompt(&nonce, iteration);
             self.entries.evaluator_started(iteration)?;
-            self.emitter.emit(What::EvaluatorStarted { iteration });
+            self.emitter.emit(EventKind::EvaluatorStarted { iteration });
             let ran = super::wait(async { Ok(commands.run(NAME, prompt.into_bytes()).await) })?;
             let mut now = understood(ran, &nonce);
             let same_tree = before.is_some() && self.tree() == before;
@@ -68,7 +68,7 @@ impl Driver<'_> {
             }
             let EvaluatorRun { outcome, exit_code, duration_ms, .. } = now.run.clone();
             self.entries.evaluator_ended(&now.run)?;
-            self.emitter.emit(What::EvaluatorEnded { outcome, exit_code, duration_ms });
+            self.emitter.emit(EventKind::EvaluatorEnded { outcome, exit_code, duration_ms });
             let asked_again = now.refused.is_none() && !now.part.completed;
             evaluated = Some(now);
             if !asked_again {

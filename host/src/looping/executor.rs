@@ -4,7 +4,7 @@ use super::emit::milliseconds;
 use super::{Driver, ExecutorRun};
 use crate::commands::{Ending, NoResult, Supervised, SupervisedEnd};
 use crate::error::Error;
-use crate::event::What;
+use crate::event::EventKind;
 use crate::submission::{ExecutorEnd, Printed};
 use crate::temporary::{Purpose, Temporary};
 use crate::transcript::{Transcript, TranscriptReader};
@@ -74,7 +74,7 @@ impl Driver<'_> {
             keep_terminal: self.wanted.keep_terminal,
         };
         self.entries.executor_started(number)?;
-        self.emitter.emit(What::ExecutorStarted { timeout_ms: milliseconds(program.timeout) });
+        self.emitter.emit(EventKind::ExecutorStarted { timeout_ms: milliseconds(program.timeout) });
         let output = Arc::clone(&self.wanted.output);
         let reader = Arc::new(Mutex::new(Some(TranscriptReader::default())));
         let read = Arc::clone(&reader);
@@ -97,7 +97,7 @@ impl Driver<'_> {
         };
         self.entries.executor_ended(&executed.run)?;
         let ExecutorRun { outcome, exit_code, signal, duration_ms, .. } = executed.run.clone();
-        self.emitter.emit(What::ExecutorEnded { outcome, exit_code, signal, duration_ms });
+        self.emitter.emit(EventKind::ExecutorEnded { outcome, exit_code, signal, duration_ms });
         Ok(executed)
     }
 }

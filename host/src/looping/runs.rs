@@ -6,7 +6,7 @@ use super::{Emitter, LoopRequest, base, repeated, wait};
 use crate::changes::{self, Needs, Selection};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::event::{Observer, What};
+use crate::event::{EventKind, Observer};
 use crate::record::TaskRecord;
 use crate::session::{self, Host, LedgerUse, run_id};
 use crate::text;
@@ -39,7 +39,7 @@ pub fn run_independently(
     let mut request = wanted.request.clone();
     request.session = emitter.id().to_owned();
     request.selection = Selection::Base(base.clone());
-    request.work = session::Work::Asked;
+    request.work = session::WorkState::Asked;
     let pinned = wait(host.pin(request.clone(), emitter.forwarding()))?;
     let ledger = request.ledger.open(&request.environment)?;
     let entries = LoopEntries::new(ledger, &request, pinned.plan())?;
@@ -56,7 +56,7 @@ pub fn run_independently(
         bounces_allowed: budgets.bounces(),
         ..LoopRecord::default()
     };
-    emitter.emit(What::LoopStarted {
+    emitter.emit(EventKind::LoopStarted {
         gate: record.gate.clone(),
         plan: record.plan.clone(),
         base: base.clone(),

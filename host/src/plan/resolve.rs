@@ -1,6 +1,9 @@
 //! From the configuration to the plan: which gate, whose terms, which verifier.
 
-use super::{Check, FORMAT, Gate, Node, Plan, Reads, Resolved, Resolver, Rule, Shape, What, voices};
+use super::{
+    Check, FORMAT, Gate, GateRule, Plan, PlanNode, PlanNodeKind, ResolvedVerifier, Resolver, Shape, SubmissionParts,
+    voices,
+};
 use crate::config::{
     self, Config, ConfigProblem, ConfigProblems, Enforcement, Flaky, Grant, Inapplicable, MemberTarget, MemberTerms,
     nearest, one_of, pattern,
@@ -104,7 +107,7 @@ struct Resolving<'c> {
     config: &'c Config,
     resolver: &'c dyn Resolver,
     /// What the resolver answered; none where it refused.
-    verifiers: BTreeMap<String, Option<Resolved>>,
+    verifiers: BTreeMap<String, Option<ResolvedVerifier>>,
     problems: Vec<ConfigProblem>,
 }
 
@@ -117,7 +120,7 @@ impl Resolving<'_> {
         terms: &MemberTerms,
         weight: u32,
         outer: Inherited,
-    ) -> Option<Node> {
+    ) -> Option<PlanNode> {
         let inherited = outer.within(terms);
         let mut members = Vec::new();
         let mut complete = true;
@@ -143,12 +146,12 @@ impl Resolving<'_> {
             return None;
         }
         let rule = match rule {
-            config::RuleConfig::Tiers(_) => Rule::Tiers,
-            config::RuleConfig::All(_) => Rule::All,
-            config::RuleConfig::Any(_) => Rule::Any,
-            config::RuleConfig::Not(_) => Rule::Not,
+            config::RuleConfig::Tiers(_) => GateRule::Tiers,
+            config::RuleConfig::All(_) => GateRule::All,
+            config::RuleConfig::Any(_) => GateRule::Any,
+            config::RuleConfig::Not(_) => GateRule::Not,
             config::RuleConfig::Vote(vote) => match voices::count(vote, &members, &self.config.models) {
-                Ok(vote) => Rule::Vote(vote),
+                Ok(vote) => GateRule::Vote(vote),
                 Err(problems) => {
                     let at =
                         |(key, message): (&str, String)| self.config.places.problem(&format!("{place}.{key}"), message);
@@ -160,10 +163,10 @@ impl Resolving<'_> {
         let files = terms.files.clone().unwrap_or_default();
         let exclude = terms.exclude.clone().unwrap_or_default();
         let gate = Gate { rule, files, exclude, timeout: terms.timeout, members };
-        Some(node(name, terms, weight, What::Gate(gate)))
+        Some(node(name, terms, weight, PlanNodeKind::Gate(gate)))
     }
 
-    fn member(&mut self, name: &str, member: &config::MemberConfig, inherited: Inherited) -> Option<Node> {
+    fn member(&mut self, name: &str, member: &config::MemberConfig, inherited: Inherited) -> Option<PlanNode> {
         let config = self.config;
         let target = match &member.target {
             MemberTarget::Inline(rule) => {
@@ -174,7 +177,7 @@ impl Resolving<'_> {
         if let Some(check) = config.checks.get(target) {
             let terms = member.terms.or(&check.terms);
             let check = self.check(name, member, check, &terms, inherited)?;
-            return Some(node(name, &terms, member.weight, What::Check(check)));
+            return Some(node(name, &terms, member.weight, PlanNodeKind::Check(check)));
         }
         let gate = config.gates.get(target)?;
         let terms = member.terms.or(&gate.terms);
@@ -233,7 +236,7 @@ impl Resolving<'_> {
             on_not_applicable: inherited.on_not_applicable.unwrap_or_default(),
             working_tree: verifier.working_tree,
             red_green: check.red_green,
-            reads: if shape == Shape::Submission { verifier.reads } else { Reads::NONE },
+            reads: if shape == Shape::Submission { verifier.reads } else { SubmissionParts::NONE },
         })
     }
 
@@ -258,7 +261,7 @@ impl Resolving<'_> {
     }
 
     /// Asks the resolver once for each check.
-    fn verifier(&mut self, check: &config::CheckConfig) -> Option<Resolved> {
+    fn verifier(&mut self, check: &config::CheckConfig) -> Option<ResolvedVerifier> {
         if let Some(known) = self.verifiers.get(&check.name) {
             return known.clone();
         }
@@ -284,8 +287,8 @@ impl Resolving<'_> {
     }
 }
 
-fn node(name: &str, terms: &MemberTerms, weight: u32, what: What) -> Node {
-    Node {
+fn node(name: &str, terms: &MemberTerms, weight: u32, what: PlanNodeKind) -> PlanNode {
+    PlanNode {
         name: name.to_owned(),
         enabled: terms.enabled.unwrap_or(true),
         mode: terms.mode.unwrap_or_default(),

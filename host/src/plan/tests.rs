@@ -8,14 +8,14 @@ use crate::config::{ConfigProblems, PassIf, parse};
 struct Letters;
 
 impl Resolver for Letters {
-    fn verifier(&self, check: &config::CheckConfig) -> Result<Resolved, Vec<Refusal>> {
+    fn verifier(&self, check: &config::CheckConfig) -> Result<ResolvedVerifier, Vec<Refusal>> {
         let name = check.verifier.rsplit('/').next().unwrap_or_default();
-        let resolved = |shape, files: &[&str]| Resolved {
+        let resolved = |shape, files: &[&str]| ResolvedVerifier {
             digest: format!("sha256:{}", name.split('-').next().unwrap_or_default()),
             shape,
             files: files.iter().map(|text| (*text).to_owned()).collect(),
             working_tree: false,
-            reads: Reads::ALL,
+            reads: SubmissionParts::ALL,
         };
         let refusal = |at: &str, message: &str| Refusal { at: at.to_owned(), message: message.to_owned(), hint: None };
         match name.as_bytes().first() {
@@ -188,7 +188,7 @@ fn a_quorum_becomes_the_number_of_voices_that_may_be_missing() {
         ("vote = [\"a\", \"b\", { use = \"c\", enabled = false }]\nquorum = 1", 1, vec![0, 1, 2]),
     ] {
         let plan = plan_of(&format!("[gate.g]\n{gate}\n{CHECKS}"), Some("g")).expect("a plan");
-        let What::Gate(Gate { rule: Rule::Vote(vote), .. }) = &plan.root.what else { panic!("a vote") };
+        let PlanNodeKind::Gate(Gate { rule: GateRule::Vote(vote), .. }) = &plan.root.what else { panic!("a vote") };
         assert_eq!((vote.absences, &vote.voices), (absences, &voices), "{gate}");
         assert_eq!(vote.gone_are_missing, gate.contains("quorum"), "{gate}");
     }

@@ -1,6 +1,6 @@
 //! Which voters are one voice, and whether a vote can come to anything.
 
-use super::{Node, Vote, What};
+use super::{PlanNode, PlanNodeKind, Vote};
 use crate::config::{self, Api, Enforcement, Grant, ModelConfig, Threshold};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ type Voice<'p> = (&'p str, BTreeSet<(Api, &'p Option<String>, &'p Option<String>
 /// Voters that never decide, being disabled or in shadow, do not count.
 pub(super) fn count(
     vote: &config::VoteConfig,
-    members: &[Node],
+    members: &[PlanNode],
     models: &BTreeMap<String, ModelConfig>,
 ) -> Result<Vote, Vec<(&'static str, String)>> {
     let mut numbers = BTreeMap::new();
@@ -57,9 +57,9 @@ pub(super) fn count(
 }
 
 /// The voices of a member: its own, or those of all checks in it.
-fn voices_of<'p>(member: &'p Node, models: &'p BTreeMap<String, ModelConfig>) -> BTreeSet<Voice<'p>> {
+fn voices_of<'p>(member: &'p PlanNode, models: &'p BTreeMap<String, ModelConfig>) -> BTreeSet<Voice<'p>> {
     match &member.what {
-        What::Check(check) => {
+        PlanNodeKind::Check(check) => {
             let model = |grant: &Grant| match grant {
                 Grant::Model(name) => {
                     models.get(name).map(|model| (model.api, &model.model, &model.url, &model.command))
@@ -68,6 +68,6 @@ fn voices_of<'p>(member: &'p Node, models: &'p BTreeMap<String, ModelConfig>) ->
             };
             BTreeSet::from([(check.digest.as_str(), check.grants.iter().filter_map(model).collect())])
         }
-        What::Gate(gate) => gate.members.iter().flat_map(|member| voices_of(member, models)).collect(),
+        PlanNodeKind::Gate(gate) => gate.members.iter().flat_map(|member| voices_of(member, models)).collect(),
     }
 }

@@ -9,7 +9,7 @@ use super::unchanged::{self, input};
 use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::verdict::Failure;
-use crate::workspace::{Looker, Mark, Workspace, WorkspaceError};
+use crate::workspace::{FileStamp, Looker, Workspace, WorkspaceError};
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ const MOST_KEPT: u64 = 32 << 20;
 
 /// What is known of the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ContentDigests {
     /// Taken before it was read; none where it would prove nothing.
-    mark: Option<Mark>,
+    mark: Option<FileStamp>,
     /// SHA-256 of its bytes.
     pub(super) digest: [u8; 32],
     /// The digest of its path, its bytes and its mode.
@@ -31,13 +31,13 @@ pub(super) struct Seen {
 }
 
 /// What is known of a file, and its bytes.
-type Found = (Seen, Option<Arc<FileInput>>);
+type FileContent = (ContentDigests, Option<Arc<FileInput>>);
 
 #[derive(Debug, Default)]
 struct Slot {
     /// How many checks have not had it yet.
     wanted: u32,
-    seen: Option<Seen>,
+    seen: Option<ContentDigests>,
     content: Option<Arc<FileInput>>,
     /// Whether a check asked for it.
     is_judged: bool,
@@ -60,7 +60,12 @@ impl Contents {
             let known = known.and_then(|known| known.of(place));
             let seen = known.map(|(mark, digest, executable)| {
                 let file = FileInput { executable, ..FileInput::new(path, Vec::new()) };
-                Seen { mark: Some(mark), digest, input: CachedPasses::input(&file, &digest), size: mark.size() }
+                ContentDigests {
+                    mark: Some(mark),
+                    digest,
+                    input: CachedPasses::input(&file, &digest),
+                    size: mark.size(),
+                }
             });
             Mutex::new(Slot { wanted: wanted.get(place).copied().unwrap_or(0), seen, ..Slot::default() })
         };
@@ -73,7 +78,7 @@ impl Contents {
     }
 
     /// What is known of a file, with its bytes where they are at hand; it is read if nothing is known. None for a folder.
-    pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<Found>, WorkspaceError> {
+    pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<FileContent>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;
         match slot.seen {
@@ -104,11 +109,16 @@ impl Contents {
         }
     }
 
-    fn read(&self, slot: &mut Slot, path: &str, max: u64) -> Result<Option<(Seen, Arc<FileInput>)>, WorkspaceError> {
+    fn read(
+        &self,
+        slot: &mut Slot,
+        path: &str,
+        max: u64,
+    ) -> Result<Option<(ContentDigests, Arc<FileInput>)>, WorkspaceError> {
         let Some((file, mark)) = input(&self.work, path, max)? else { return Ok(None) };
         let digest = Sha256::digest(&file.content).into();
         let size = file.content.len() as u64;
-        let seen = Seen { mark, digest, input: CachedPasses::input(&file, &digest), size };
+        let seen = ContentDigests { mark, digest, input: CachedPasses::input(&file, &digest), size };
         match slot.seen {
             Some(before) => slot.is_torn |= before.input != seen.input,
             None => slot.seen = Some(seen),
@@ -140,7 +150,7 @@ impl Contents {
     }
 
     /// What was seen of each file, for later runs.
-    pub(super) fn marks(&self) -> Vec<Option<(Mark, [u8; 32])>> {
+    pub(super) fn marks(&self) -> Vec<Option<(FileStamp, [u8; 32])>> {
         (0..self.slots.len())
             .map(|place| {
                 let slot = self.slot(place);

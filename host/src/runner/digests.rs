@@ -3,8 +3,8 @@
 //! Each is kept under the mark that the file had before it was read. Where many files are judged and most of them were
 //! passed before, that a file has the same mark saves opening it.
 
-use crate::cache_store::{CacheStore, Kind};
-use crate::workspace::{MARK_BYTES, Mark, Sight};
+use crate::cache_store::{CacheKind, CacheStore};
+use crate::workspace::{FileStamp, FileStat, MARK_BYTES};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) struct Digests {
     key: blake3::Hash,
     kept: Vec<u8>,
     /// What is known of each path.
-    known: Vec<Option<(Mark, Digest, bool)>>,
+    known: Vec<Option<(FileStamp, Digest, bool)>>,
 }
 
 impl Digests {
@@ -34,13 +34,13 @@ impl Digests {
         store: &Arc<CacheStore>,
         root: &Path,
         paths: &[String],
-        looks: &HashMap<String, Sight>,
+        looks: &HashMap<String, FileStat>,
     ) -> Option<Self> {
         if paths.len() < MANY || !crate::workspace::keeps_time(root) {
             return None;
         }
         let key = blake3::Hasher::new().update(b"digests").update(root.as_os_str().as_encoded_bytes()).finalize();
-        let kept = store.get(Kind::Stats, &key).unwrap_or_default();
+        let kept = store.get(CacheKind::Stats, &key).unwrap_or_default();
         let mut known = vec![None; paths.len()];
         each(&kept, paths, |place, _, mark, digest| {
             if let Some(place) = place
@@ -54,14 +54,14 @@ impl Digests {
     }
 
     /// The mark, the digest and whether it may be executed, of the file at a place.
-    pub(super) fn of(&self, place: usize) -> Option<(Mark, Digest, bool)> {
+    pub(super) fn of(&self, place: usize) -> Option<(FileStamp, Digest, bool)> {
         self.known[place]
     }
 
     /// Keeps what was seen. A failure costs time and nothing else, so it is not reported.
-    pub(super) fn keep(&self, paths: &[String], seen: &[Option<(Mark, Digest)>]) {
-        let settled = |seen: &Option<(Mark, Digest)>| seen.filter(|(mark, _)| mark.is_settled());
-        let now: Vec<Option<(Mark, Digest)>> = seen.iter().map(settled).collect();
+    pub(super) fn keep(&self, paths: &[String], seen: &[Option<(FileStamp, Digest)>]) {
+        let settled = |seen: &Option<(FileStamp, Digest)>| seen.filter(|(mark, _)| mark.is_settled());
+        let now: Vec<Option<(FileStamp, Digest)>> = seen.iter().map(settled).collect();
         let before = self.known.iter().map(|known| known.map(|(mark, digest, _)| (mark, digest)));
         if now.iter().zip(before).all(|(now, before)| now.is_none() || *now == before) {
             return;
@@ -89,7 +89,7 @@ impl Digests {
             bytes.extend_from_slice(&mark);
             bytes.extend_from_slice(&digest);
         }
-        let _ = self.store.put(Kind::Stats, &self.key, &bytes);
+        let _ = self.store.put(CacheKind::Stats, &self.key, &bytes);
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         assert!(Digests::open(&store, root, &paths[1..], &looks()).is_none(), "few");
         let Some(digests) = Digests::open(&store, root, &paths, &looks()) else { return };
         assert!((0..MANY).all(|place| digests.of(place).is_none()));
-        let sights: HashMap<String, Sight> = looks();
+        let sights: HashMap<String, FileStat> = looks();
         let seen: Vec<_> = paths.iter().map(|path| Some((sights[path].mark, [path.len() as u8; 32]))).collect();
         digests.keep(&paths, &seen);
         let again = Digests::open(&store, root, &paths, &looks()).expect("many");
@@ -146,7 +146,7 @@ mod tests {
             let (mark, digest) = seen.expect("seen");
             bytes.extend([&[3, 0], path.as_bytes(), &mark.to_bytes(), &digest].concat());
         }
-        store.put(Kind::Stats, &digests.key, &bytes).expect("stored");
+        store.put(CacheKind::Stats, &digests.key, &bytes).expect("stored");
         fs::write(root.join("007"), "another").expect("written");
         let later = Digests::open(&store, root, &paths, &looks()).expect("many");
         let unknown: Vec<usize> = (0..MANY).filter(|place| later.of(*place).is_none()).collect();

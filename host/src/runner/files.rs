@@ -1,13 +1,15 @@
 //! Many files, judged at once: one worker for each core, and one verdict for all.
 
 use super::FilesDone;
-use super::contents::{Contents, Seen};
+use super::contents::{ContentDigests, Contents};
 use crate::cached_passes::CachedPasses;
 use crate::commands::Ran;
 use crate::config::Inapplicable;
 use crate::fingerprint;
 use crate::outcome::{JudgedFile, ModelUse};
-use crate::runtime::{CallResult, Capabilities, FileInput, Grants, LogLine, Runtime, Source, Terms, Verifier};
+use crate::runtime::{
+    CallContext, CallResult, Capabilities, ComponentSource, FileInput, Grants, LogLine, Runtime, Verifier,
+};
 use crate::text::{clean_line, hex};
 use crate::verdict::{ErrorKind, Failure, Finding, Metric, Status, Verdict};
 use crate::workspace;
@@ -44,7 +46,7 @@ impl From<CallResult> for FileAnswer {
 }
 
 /// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
-pub(super) async fn files(work: Arc<Work>) -> FilesResult {
+pub(super) async fn files(work: Arc<FileCheck>) -> FilesResult {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut workers = JoinSet::new();
     for _ in 0..cores.min(work.paths.len()) {
@@ -70,9 +72,9 @@ pub(super) async fn files(work: Arc<Work>) -> FilesResult {
 }
 
 /// One check of the files of a subject, shared by its workers.
-pub(super) struct Work {
+pub(super) struct FileCheck {
     pub(super) runtime: Arc<Runtime>,
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<ComponentSource>,
     pub(super) grants: Grants,
     /// Loaded when it is first needed: what was passed before needs none.
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
@@ -93,14 +95,14 @@ pub(super) struct Work {
     pub(super) next: AtomicUsize,
 }
 
-impl Work {
+impl FileCheck {
     pub(super) fn verifier(&self) -> Result<&Verifier, Failure> {
         let loaded = self.verifier.get_or_init(|| self.runtime.load(&self.source, &self.grants));
         loaded.as_deref().map_err(Clone::clone)
     }
 
-    pub(super) fn terms(&self) -> Terms<'_> {
-        Terms { capabilities: Some(&self.capabilities), ..Terms::new(&self.settings, &self.limits) }
+    pub(super) fn terms(&self) -> CallContext<'_> {
+        CallContext { capabilities: Some(&self.capabilities), ..CallContext::new(&self.settings, &self.limits) }
     }
 
     async fn work(self: Arc<Self>) -> Vec<(usize, FileAnswer)> {
@@ -125,7 +127,7 @@ impl Work {
     }
 }
 
-impl Work {
+impl FileCheck {
     /// Tell of progress, about a hundred times for each check.
     fn tell(&self) {
         let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());
@@ -139,7 +141,7 @@ impl Work {
         &self,
         place: usize,
         path: &str,
-        seen: &Seen,
+        seen: &ContentDigests,
         content: Option<Arc<FileInput>>,
     ) -> Result<(CallResult, Option<String>), workspace::WorkspaceError> {
         if let Some(run) = self.cached.as_ref().and_then(|cached| cached.established(&seen.input)) {

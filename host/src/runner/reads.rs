@@ -8,7 +8,7 @@
 use super::unchanged;
 use crate::runtime::ReadFiles;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Entry, Kind, Mark, Page, Workspace, WorkspaceError};
+use crate::workspace::{FileKind, FileStamp, ListingPage, Workspace, WorkspaceEntry, WorkspaceError};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -19,14 +19,14 @@ const MOST: usize = 200_000;
 
 /// A question about the work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Question {
+enum ReadRequest {
     File { path: String, max: u64 },
     Range { path: String, offset: u64, length: u32 },
     Stat { path: String },
     Listed { path: String },
 }
 
-impl Question {
+impl ReadRequest {
     fn path(&self) -> &str {
         match self {
             Self::File { path, .. } | Self::Range { path, .. } | Self::Stat { path } | Self::Listed { path } => path,
@@ -45,9 +45,9 @@ impl Question {
 
 /// What was answered.
 #[derive(Debug)]
-struct Answer {
+struct ReadAnswer {
     /// Taken before a file was read; none where it proves nothing.
-    mark: Option<Mark>,
+    mark: Option<FileStamp>,
     digest: blake3::Hash,
     /// It was asked twice, and answered differently.
     torn: bool,
@@ -55,12 +55,12 @@ struct Answer {
 
 /// What was read by all checks of a run.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
-    answers: Mutex<BTreeMap<Question, Answer>>,
+pub(super) struct RunReads {
+    answers: Mutex<BTreeMap<ReadRequest, ReadAnswer>>,
 }
 
-impl Reads {
-    fn note(&self, question: Question, mark: Option<Mark>, digest: blake3::Hash) {
+impl RunReads {
+    fn note(&self, question: ReadRequest, mark: Option<FileStamp>, digest: blake3::Hash) {
         let mut answers = self.answers.lock();
         let full = answers.len() > MOST;
         match answers.entry(question) {
@@ -69,7 +69,7 @@ impl Reads {
                 known.torn |= known.digest != digest;
             }
             btree_map::Entry::Vacant(vacant) if !full => {
-                vacant.insert(Answer { mark, digest, torn: false });
+                vacant.insert(ReadAnswer { mark, digest, torn: false });
             }
             btree_map::Entry::Vacant(_) => {}
         }
@@ -82,7 +82,7 @@ impl Reads {
             let message = format!("verifiers read more than {MOST} files and folders, too many to check again");
             return Err(Failure::new(ErrorKind::SubjectChanged, message));
         }
-        let same = |question: &Question, answer: &Answer| {
+        let same = |question: &ReadRequest, answer: &ReadAnswer| {
             let unmoved = answer.mark.is_some_and(|mark| work.mark(question.path()) == Some(mark));
             !answer.torn && (unmoved || question.ask(work) == answer.digest)
         };
@@ -97,7 +97,7 @@ impl Reads {
 #[derive(Debug)]
 pub(super) struct TracedReads {
     pub(super) work: Arc<Workspace>,
-    pub(super) reads: Arc<Reads>,
+    pub(super) reads: Arc<RunReads>,
 }
 
 impl ReadFiles for TracedReads {
@@ -105,34 +105,36 @@ impl ReadFiles for TracedReads {
         // Before it is read: a later look that finds the same mark then vouches for the bytes.
         let mark = self.work.mark(path);
         let read = self.work.read(path, max);
-        self.reads.note(Question::File { path: path.to_owned(), max }, mark, of_bytes(&read));
+        self.reads.note(ReadRequest::File { path: path.to_owned(), max }, mark, of_bytes(&read));
         read
     }
 
     fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, WorkspaceError> {
         let mark = self.work.mark(path);
         let read = self.work.read_range(path, offset, length);
-        self.reads.note(Question::Range { path: path.to_owned(), offset, length }, mark, of_bytes(&read));
+        self.reads.note(ReadRequest::Range { path: path.to_owned(), offset, length }, mark, of_bytes(&read));
         read
     }
 
-    fn stat(&self, path: &str) -> Result<Entry, WorkspaceError> {
+    fn stat(&self, path: &str) -> Result<WorkspaceEntry, WorkspaceError> {
         let entry = self.work.stat(path);
-        self.reads.note(Question::Stat { path: path.to_owned() }, None, of_entry(&entry));
+        self.reads.note(ReadRequest::Stat { path: path.to_owned() }, None, of_entry(&entry));
         entry
     }
 
-    fn list(&self, path: &str, after: Option<&str>) -> Result<Page, WorkspaceError> {
+    fn list(&self, path: &str, after: Option<&str>) -> Result<ListingPage, WorkspaceError> {
         let page = self.work.list(path, after);
         match &page {
             Ok(page) => {
                 for entry in &page.entries {
                     let listed = Ok(entry.clone());
-                    self.reads.note(Question::Listed { path: entry.path.clone() }, None, of_kind(&listed));
+                    self.reads.note(ReadRequest::Listed { path: entry.path.clone() }, None, of_kind(&listed));
                 }
             }
             // Refused because of what is there, or not there.
-            Err(_) => self.reads.note(Question::Listed { path: path.to_owned() }, None, of_kind(&self.work.stat(path))),
+            Err(_) => {
+                self.reads.note(ReadRequest::Listed { path: path.to_owned() }, None, of_kind(&self.work.stat(path)))
+            }
         }
         page
     }
@@ -159,24 +161,24 @@ fn of_bytes(read: &Result<Vec<u8>, WorkspaceError>) -> blake3::Hash {
     })
 }
 
-fn of_entry(entry: &Result<Entry, WorkspaceError>) -> blake3::Hash {
+fn of_entry(entry: &Result<WorkspaceEntry, WorkspaceError>) -> blake3::Hash {
     digest(entry, |hasher, entry| {
         hasher.update(&[kind(entry)]).update(&entry.size.to_le_bytes());
     })
 }
 
-fn of_kind(entry: &Result<Entry, WorkspaceError>) -> blake3::Hash {
+fn of_kind(entry: &Result<WorkspaceEntry, WorkspaceError>) -> blake3::Hash {
     digest(entry, |hasher, entry| {
         hasher.update(&[kind(entry)]);
     })
 }
 
-fn kind(entry: &Entry) -> u8 {
+fn kind(entry: &WorkspaceEntry) -> u8 {
     match entry.kind {
-        Kind::File => 0,
-        Kind::Directory => 1,
-        Kind::Link => 2,
-        Kind::Other => 3,
+        FileKind::File => 0,
+        FileKind::Directory => 1,
+        FileKind::Link => 2,
+        FileKind::Other => 3,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Astray, Kind, Looker, Mark, Workspace, WorkspaceError};
+use crate::workspace::{Astray, FileKind, FileStamp, Looker, Workspace, WorkspaceError};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -19,19 +19,19 @@ const MAX_NAMED: usize = 10;
 const MAX_SHOWN: u64 = 64 << 20;
 
 /// The digest of a path and its bytes.
-type Digest = [u8; blake3::OUT_LEN];
+type FileDigest = [u8; blake3::OUT_LEN];
 
 /// Remembers what was judged.
 #[derive(Debug, Default)]
 pub(super) struct Unchanged {
-    seen: Mutex<BTreeMap<String, Seen>>,
+    seen: Mutex<BTreeMap<String, SeenFile>>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct SeenFile {
     /// Taken before it was read; none where it proves nothing.
-    mark: Option<Mark>,
-    digest: Digest,
+    mark: Option<FileStamp>,
+    digest: FileDigest,
     size: u64,
     /// It was judged twice, with other bytes each time: whatever is there now, one of the two was of something else.
     torn: bool,
@@ -39,12 +39,12 @@ struct Seen {
 
 impl Unchanged {
     /// Remembers a file that is judged.
-    pub(super) fn saw(&self, path: &str, mark: Option<Mark>, digest: Digest, size: u64) {
+    pub(super) fn saw(&self, path: &str, mark: Option<FileStamp>, digest: FileDigest, size: u64) {
         let mut seen = self.seen.lock();
         match seen.get_mut(path) {
             Some(before) => before.torn |= before.digest != digest,
             None => {
-                seen.insert(path.to_owned(), Seen { mark, digest, size, torn: false });
+                seen.insert(path.to_owned(), SeenFile { mark, digest, size, torn: false });
             }
         }
     }
@@ -61,7 +61,7 @@ impl Unchanged {
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let seen = self.seen.lock();
         let mut looker = Looker::new(work);
-        let mut same = |path: &str, seen: &Seen| {
+        let mut same = |path: &str, seen: &SeenFile| {
             let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
             let equal = |file: &FileInput| CachedPasses::input(file, &Sha256::digest(&file.content)) == seen.digest;
             unmoved || matches!(input(work, path, seen.size), Ok(Some((file, _))) if equal(&file))
@@ -89,11 +89,11 @@ pub(super) fn input(
     work: &Workspace,
     path: &str,
     max: u64,
-) -> Result<Option<(FileInput, Option<Mark>)>, WorkspaceError> {
+) -> Result<Option<(FileInput, Option<FileStamp>)>, WorkspaceError> {
     let mut file = FileInput::new(path, Vec::new());
     let mut is_direct = true;
     let read = match work.read_sighted(path, max) {
-        Err(WorkspaceError::WrongKind(Kind::Link)) => match work.follow(path) {
+        Err(WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
             // A link in the place of one of its folders has no target of its own.
             Ok(target) => {
                 file.link_target = work.link_target(path).ok();
@@ -115,7 +115,7 @@ pub(super) fn input(
             Ok(Some((FileInput { content, executable: sight.executable, ..file }, mark)))
         }
         // A submodule, for one: what is in it has names of its own.
-        Err(WorkspaceError::WrongKind(Kind::Directory)) => Ok(None),
+        Err(WorkspaceError::WrongKind(FileKind::Directory)) => Ok(None),
         Err(error) => Err(error),
     }
 }

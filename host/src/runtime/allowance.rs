@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 /// How long a guest may still run.
 #[derive(Debug)]
-pub(super) struct Allowance(Mutex<State>);
+pub(super) struct Allowance(Mutex<AllowanceState>);
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct AllowanceState {
     /// As of `since`.
     left: Duration,
     /// When it last began to run; `None` while it stands still.
     since: Option<Instant>,
 }
 
-impl State {
+impl AllowanceState {
     fn left(self) -> Duration {
         self.left.saturating_sub(self.since.map_or(Duration::ZERO, |since| since.elapsed()))
     }
@@ -26,12 +26,12 @@ impl State {
 impl Allowance {
     /// This much, not yet running.
     pub(super) fn new(left: Duration) -> Self {
-        Self(Mutex::new(State { left, since: None }))
+        Self(Mutex::new(AllowanceState { left, since: None }))
     }
 
     /// It begins to run.
     pub(super) fn start(&self) {
-        self.set(|state| State { left: state.left(), since: Some(Instant::now()) });
+        self.set(|state| AllowanceState { left: state.left(), since: Some(Instant::now()) });
     }
 
     /// What is left of it.
@@ -41,7 +41,7 @@ impl Allowance {
 
     /// It stands still until the guard is dropped.
     pub(super) fn pause(self: &Arc<Self>) -> Paused {
-        self.set(|state| State { left: state.left(), since: None });
+        self.set(|state| AllowanceState { left: state.left(), since: None });
         Paused(Arc::clone(self))
     }
 
@@ -57,7 +57,7 @@ impl Allowance {
         }
     }
 
-    fn set(&self, change: impl FnOnce(State) -> State) {
+    fn set(&self, change: impl FnOnce(AllowanceState) -> AllowanceState) {
         let mut state = self.0.lock();
         *state = change(*state);
     }

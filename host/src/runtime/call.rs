@@ -6,13 +6,13 @@ use super::bindings::gatehost::verifier::types;
 use super::capability::Capabilities;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
-use super::ending::{self, Ended};
-use super::load::{Check, Verifier};
+use super::ending::{self, GuestEnded};
+use super::load::{CheckExport, Verifier};
 use super::log::LogLine;
 use super::sandbox::{self, Sandbox};
-use super::source::Source;
+use super::source::ComponentSource;
 use super::wasi::Wasi;
-use super::{Description, Prepared, Rule, Runtime, convert, program};
+use super::{Description, PreparedSubmission, Rule, Runtime, convert, program};
 use crate::commands::Ran;
 use crate::limits::Limits;
 use crate::outcome::ModelUse;
@@ -25,7 +25,7 @@ use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
 
 /// What every call of a check has in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct CallContext<'a> {
     /// The settings, as JSON text.
     pub settings: &'a str,
     /// What the call may use.
@@ -34,7 +34,7 @@ pub struct Terms<'a> {
     pub capabilities: Option<&'a Capabilities>,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> CallContext<'a> {
     /// Nothing is granted.
     pub fn new(settings: &'a str, limits: &'a Limits) -> Self {
         Self { settings, limits, capabilities: None }
@@ -122,7 +122,7 @@ impl From<Failure> for CallResult {
 
 impl Runtime {
     /// What a component says of itself: it is asked, unless it was before.
-    pub async fn describe(&self, source: &Source) -> Result<Description, Failure> {
+    pub async fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
         if let Some(bundled) = source.as_bundled() {
             return Ok(bundled.description());
         }
@@ -132,7 +132,7 @@ impl Runtime {
         let verifier = &self.prepare_to_describe(source)?;
         let Some(about) = &verifier.about else { return Ok(program::description()) };
         let limits = Limits::default();
-        let store = self.store(verifier, &Terms::new("{}", &limits), &[]);
+        let store = self.store(verifier, &CallContext::new("{}", &limits), &[]);
         let (_sandbox, answer) = self
             .call(store, async |store| {
                 let instance = verifier.pre.instantiate_async(&mut *store).await?;
@@ -158,7 +158,7 @@ impl Runtime {
     }
 
     /// Has one file judged.
-    pub async fn check_file(&self, verifier: &Verifier, terms: &Terms<'_>, file: FileInput) -> CallResult {
+    pub async fn check_file(&self, verifier: &Verifier, terms: &CallContext<'_>, file: FileInput) -> CallResult {
         self.check_file_keeping(verifier, terms, file).await.0
     }
 
@@ -166,7 +166,7 @@ impl Runtime {
     pub(crate) async fn check_file_keeping(
         &self,
         verifier: &Verifier,
-        terms: &Terms<'_>,
+        terms: &CallContext<'_>,
         file: FileInput,
     ) -> (CallResult, Vec<u8>) {
         if file.content.len() as u64 > terms.limits.input {
@@ -174,12 +174,12 @@ impl Runtime {
         }
         let path = &*file.path.clone();
         let indices = match &verifier.check {
-            Check::File(indices) => indices,
-            Check::Program(run) => {
+            CheckExport::File(indices) => indices,
+            CheckExport::Program(run) => {
                 let input = program::about_file(terms.settings, &file);
                 return (self.run_program(verifier, run, terms, input, Some(path)).await, file.content);
             }
-            Check::Submission(_) => {
+            CheckExport::Submission(_) => {
                 let failure = Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files");
                 return (failure.into(), file.content);
             }
@@ -207,21 +207,31 @@ impl Runtime {
     }
 
     /// Has a submission judged.
-    pub async fn check_submission(&self, verifier: &Verifier, terms: &Terms<'_>, submission: Submission) -> CallResult {
-        match Prepared::new(submission, &[]) {
+    pub async fn check_submission(
+        &self,
+        verifier: &Verifier,
+        terms: &CallContext<'_>,
+        submission: Submission,
+    ) -> CallResult {
+        match PreparedSubmission::new(submission, &[]) {
             Ok(prepared) => self.check_prepared(verifier, terms, &prepared).await,
             Err(failure) => failure.into(),
         }
     }
 
     /// Has a submission judged that was prepared for several checks.
-    pub async fn check_prepared(&self, verifier: &Verifier, terms: &Terms<'_>, prepared: &Prepared) -> CallResult {
+    pub async fn check_prepared(
+        &self,
+        verifier: &Verifier,
+        terms: &CallContext<'_>,
+        prepared: &PreparedSubmission,
+    ) -> CallResult {
         if prepared.size > terms.limits.input {
             return too_large(prepared.size, terms.limits).into();
         }
         let indices = match &verifier.check {
-            Check::Submission(indices) => indices,
-            Check::Program(run) => {
+            CheckExport::Submission(indices) => indices,
+            CheckExport::Program(run) => {
                 let input = program::about_submission(terms.settings, &prepared.submission);
                 let fits = |input: &Vec<u8>| input.len() as u64 <= terms.limits.input;
                 let input = match input {
@@ -230,7 +240,7 @@ impl Runtime {
                 };
                 return self.run_program(verifier, run, terms, input, None).await;
             }
-            Check::File(_) => {
+            CheckExport::File(_) => {
                 return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge submissions").into();
             }
         };
@@ -250,7 +260,7 @@ impl Runtime {
         &self,
         verifier: &Verifier,
         run: &run::GuestIndices,
-        terms: &Terms<'_>,
+        terms: &CallContext<'_>,
         input: Result<Vec<u8>, Failure>,
         only: Option<&str>,
     ) -> CallResult {
@@ -271,7 +281,7 @@ impl Runtime {
         answered(sandbox, verdict.and_then(|verdict| convert::checked(verdict, terms.limits, only)))
     }
 
-    fn store(&self, verifier: &Verifier, terms: &Terms<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
+    fn store(&self, verifier: &Verifier, terms: &CallContext<'_>, inputs: &[&[u8]]) -> Store<Sandbox> {
         let mut seed = blake3::Hasher::new();
         if verifier.component_type.uses_random() {
             for input in [verifier.digest.as_bytes(), terms.settings.as_bytes()].iter().chain(inputs) {
@@ -306,9 +316,9 @@ impl Runtime {
             Ok(_) => tokio::select! {
                 biased;
                 answer = guest(&mut store) => answer,
-                () = time.used_up() => Err(Ended::error(ErrorKind::LimitTime, "the call timed out")),
+                () = time.used_up() => Err(GuestEnded::error(ErrorKind::LimitTime, "the call timed out")),
             },
-            Err(closed) => Err(Ended::error(ErrorKind::HostFailed, closed.to_string())),
+            Err(closed) => Err(GuestEnded::error(ErrorKind::HostFailed, closed.to_string())),
         };
         // Asking an engine that does not count makes an error, with a backtrace: more than all the rest of a call.
         let left = self.metered.then(|| store.get_fuel().ok()).flatten();

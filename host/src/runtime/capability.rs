@@ -63,9 +63,9 @@ pub trait ReadFiles: fmt::Debug + Send + Sync {
     /// Reads at most `length` bytes from `offset`.
     fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::WorkspaceError>;
     /// Says what is at a path.
-    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::WorkspaceError>;
+    fn stat(&self, path: &str) -> Result<workspace::WorkspaceEntry, workspace::WorkspaceError>;
     /// Lists a directory, from the entry after `after`.
-    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::WorkspaceError>;
+    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::ListingPage, workspace::WorkspaceError>;
 }
 
 /// Runs commands by name: the `commands` interface.
@@ -95,11 +95,11 @@ impl ReadFiles for Workspace {
         Self::read_range(self, path, offset, length)
     }
 
-    fn stat(&self, path: &str) -> Result<workspace::Entry, workspace::WorkspaceError> {
+    fn stat(&self, path: &str) -> Result<workspace::WorkspaceEntry, workspace::WorkspaceError> {
         Self::stat(self, path)
     }
 
-    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::Page, workspace::WorkspaceError> {
+    fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::ListingPage, workspace::WorkspaceError> {
         Self::list(self, path, after)
     }
 }

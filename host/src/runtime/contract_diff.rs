@@ -3,7 +3,7 @@
 use super::capability::Grants;
 use super::component_type::ComponentType;
 use super::contract::{Contract, Differs, Func};
-use super::{Runtime, Source};
+use super::{ComponentSource, Runtime};
 use crate::verdict::{ErrorKind, Failure};
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -11,7 +11,7 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem};
 
 impl Runtime {
     /// Everything in which a component does not fit the contract, as far as its type shows it. Grants are not looked at.
-    pub fn contract_differences(&self, source: &Source) -> Vec<Failure> {
+    pub fn contract_differences(&self, source: &ComponentSource) -> Vec<Failure> {
         let component = match self.component(source) {
             Ok(component) => component,
             Err(failure) => return vec![failure],

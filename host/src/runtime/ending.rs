@@ -14,13 +14,13 @@ const MAX_FRAMES: usize = 8;
 
 /// The host ended the guest, for this reason.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct GuestEnded {
     kind: ErrorKind,
     message: String,
     hint: Option<String>,
 }
 
-impl Ended {
+impl GuestEnded {
     pub(super) fn error(kind: ErrorKind, message: impl Into<String>) -> wasmtime::Error {
         wasmtime::Error::new(Self { kind, message: message.into(), hint: None })
     }
@@ -31,13 +31,13 @@ impl Ended {
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for GuestEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Ended {}
+impl std::error::Error for GuestEnded {}
 
 /// The code that a program exited with, if that is how it ended.
 pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
@@ -54,7 +54,7 @@ pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     match error.downcast_ref::<WasmBacktrace>().and_then(frames) {
         Some(frames) if error.downcast_ref::<Trap>().is_some() => failure.hint(format!("the guest was in {frames}")),
         _ => {
-            let given = error.downcast_ref::<Ended>().and_then(|ended| ended.hint.clone());
+            let given = error.downcast_ref::<GuestEnded>().and_then(|ended| ended.hint.clone());
             Failure { hint: given.or_else(|| advice(kind).map(str::to_owned)), ..failure }
         }
     }
@@ -82,7 +82,7 @@ pub(super) fn refusal(error: &wasmtime::Error) -> Failure {
 }
 
 fn classify(error: &wasmtime::Error) -> (ErrorKind, String) {
-    if let Some(Ended { kind, message, .. }) = error.downcast_ref() {
+    if let Some(GuestEnded { kind, message, .. }) = error.downcast_ref() {
         return (*kind, message.clone());
     }
     if let Some(I32Exit(code)) = error.downcast_ref() {

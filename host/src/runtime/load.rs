@@ -7,7 +7,7 @@ use super::component_type::ComponentType;
 use super::ending;
 use super::sandbox::Sandbox;
 use super::scan;
-use super::source::Source;
+use super::source::ComponentSource;
 use super::{Runtime, contract_diff, program, wasi};
 use crate::plan::Shape;
 use crate::verdict::{ErrorKind, Failure};
@@ -24,11 +24,11 @@ pub struct Verifier {
     pub(super) pre: InstancePre<Sandbox>,
     /// None for a program, which cannot be asked.
     pub(super) about: Option<exports::about::GuestIndices>,
-    pub(super) check: Check,
+    pub(super) check: CheckExport,
 }
 
 /// The export that is called.
-pub(super) enum Check {
+pub(super) enum CheckExport {
     File(exports::file_verifier::GuestIndices),
     Submission(exports::submission_verifier::GuestIndices),
     Program(run::GuestIndices),
@@ -43,9 +43,9 @@ impl Verifier {
     /// Its shape; none where it can have either.
     pub fn shape(&self) -> Option<Shape> {
         match self.check {
-            Check::File(_) => Some(Shape::File),
-            Check::Submission(_) => Some(Shape::Submission),
-            Check::Program(_) => None,
+            CheckExport::File(_) => Some(Shape::File),
+            CheckExport::Submission(_) => Some(Shape::Submission),
+            CheckExport::Program(_) => None,
         }
     }
 
@@ -76,7 +76,7 @@ pub enum Code {
 
 impl Runtime {
     /// Whether a run would have to compile this component first.
-    pub fn needs_compiling(&self, source: &Source) -> bool {
+    pub fn needs_compiling(&self, source: &ComponentSource) -> bool {
         if source.as_bundled().is_some() {
             return false;
         }
@@ -92,7 +92,7 @@ impl Runtime {
     }
 
     /// The imports and exports of a component that may be a verifier.
-    pub fn anatomy_of(&self, source: &Source) -> Result<ComponentType, Failure> {
+    pub fn anatomy_of(&self, source: &ComponentSource) -> Result<ComponentType, Failure> {
         match source.as_bundled() {
             Some(bundled) => Ok(bundled.component_type()),
             None => self.code(source).map(|(component, _)| self.component_type(&component)),
@@ -100,15 +100,15 @@ impl Runtime {
     }
 
     /// Compiles a component ahead, so that no run needs to.
-    pub fn compile(&self, source: &Source) -> Result<Code, Failure> {
+    pub fn compile(&self, source: &ComponentSource) -> Result<Code, Failure> {
         self.code(source).map(|(_, code)| code)
     }
 
-    pub(super) fn component(&self, source: &Source) -> Result<Component, Failure> {
+    pub(super) fn component(&self, source: &ComponentSource) -> Result<Component, Failure> {
         self.code(source).map(|(component, _)| component)
     }
 
-    fn code(&self, source: &Source) -> Result<(Component, Code), Failure> {
+    fn code(&self, source: &ComponentSource) -> Result<(Component, Code), Failure> {
         let components = || self.components.lock();
         if let Some(component) = components().get(source.digest()) {
             return Ok((component.clone(), Code::Cached));
@@ -118,7 +118,7 @@ impl Runtime {
         Ok((component, code))
     }
 
-    fn find_or_compile(&self, source: &Source) -> Result<(Component, Code), Failure> {
+    fn find_or_compile(&self, source: &ComponentSource) -> Result<(Component, Code), Failure> {
         if let Some(bundled) = source.as_bundled() {
             #[expect(unsafe_code, reason = "machine code that this program's own build made")]
             // SAFETY: `bundled/` made these bytes with `Engine::precompile_component`, and they are part of this program.
@@ -147,7 +147,7 @@ impl Runtime {
         Ok((component, if kept { Code::Compiled } else { Code::Unkept }))
     }
 
-    pub(super) fn prepare(&self, source: &Source, grants: &Grants) -> Result<Verifier, Failure> {
+    pub(super) fn prepare(&self, source: &ComponentSource, grants: &Grants) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
         let component_type = self.component_type(&component);
         component_type.permit(grants)?;
@@ -157,7 +157,7 @@ impl Runtime {
 
     /// Makes a component ready to describe itself, which it does without grants: a capability that it imports is there,
     /// and calling it ends the guest.
-    pub(super) fn prepare_to_describe(&self, source: &Source) -> Result<Verifier, Failure> {
+    pub(super) fn prepare_to_describe(&self, source: &ComponentSource) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
         let component_type = self.component_type(&component);
         component_type.permit(&Grants::everything())?;
@@ -174,7 +174,7 @@ impl Runtime {
 
     fn link(
         &self,
-        source: &Source,
+        source: &ComponentSource,
         component: &Component,
         component_type: ComponentType,
         linker: Linker<Sandbox>,
@@ -190,7 +190,7 @@ impl Runtime {
         })?;
         let (about, check) = match shape {
             Some(shape) => called(&pre, shape).map(|(about, check)| (Some(about), check))?,
-            None => (None, Check::Program(run::GuestIndices::new(&pre).map_err(mismatch)?)),
+            None => (None, CheckExport::Program(run::GuestIndices::new(&pre).map_err(mismatch)?)),
         };
         Ok(Verifier { digest: source.digest().to_owned(), component_type, pre, about, check })
     }
@@ -220,19 +220,19 @@ fn mismatch(error: wasmtime::Error) -> Failure {
 }
 
 /// The functions that are called, if they are of the contract's types.
-fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::GuestIndices, Check), Failure> {
+fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::GuestIndices, CheckExport), Failure> {
     use exports::{about, file_verifier, submission_verifier};
     fits::<(), (about::Description,)>(pre, "gatehost:verifier/about@0.1.0", "describe")?;
     let check = match shape {
         Shape::File => {
             let interface = "gatehost:verifier/file-verifier@0.1.0";
             fits::<(&file_verifier::File, &str), (file_verifier::Verdict,)>(pre, interface, "check")?;
-            Check::File(file_verifier::GuestIndices::new(pre).map_err(mismatch)?)
+            CheckExport::File(file_verifier::GuestIndices::new(pre).map_err(mismatch)?)
         }
         Shape::Submission => {
             let interface = "gatehost:verifier/submission-verifier@0.1.0";
             fits::<(&submission_verifier::Submission, &str), (submission_verifier::Verdict,)>(pre, interface, "check")?;
-            Check::Submission(submission_verifier::GuestIndices::new(pre).map_err(mismatch)?)
+            CheckExport::Submission(submission_verifier::GuestIndices::new(pre).map_err(mismatch)?)
         }
     };
     Ok((about::GuestIndices::new(pre).map_err(mismatch)?, check))

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// How urgent a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum LogLevel {
     /// For the author of the verifier.
     Debug,
     /// Worth knowing.
@@ -21,7 +21,7 @@ pub enum Severity {
     Printed,
 }
 
-impl std::fmt::Display for Severity {
+impl std::fmt::Display for LogLevel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Debug => "debug",
@@ -37,25 +37,25 @@ impl std::fmt::Display for Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
     /// How urgent it is.
-    pub severity: Severity,
+    pub severity: LogLevel,
     /// What it says, in one line.
     pub message: String,
 }
 
 /// The log of one call.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct CallLog {
     lines: Vec<LogLine>,
     bytes_left: usize,
     dropped: u64,
 }
 
-impl Log {
+impl CallLog {
     pub(super) fn new(bytes: usize) -> Self {
         Self { lines: Vec::new(), bytes_left: bytes, dropped: 0 }
     }
 
-    pub(super) fn write(&mut self, severity: Severity, message: &str) {
+    pub(super) fn write(&mut self, severity: LogLevel, message: &str) {
         // The first line that does not fit ends the log, so that what is kept has no gaps.
         let fits = self.dropped == 0 && message.len() < self.bytes_left;
         if fits {
@@ -79,10 +79,10 @@ impl Log {
 impl wit::Host for Sandbox {
     fn write(&mut self, severity: wit::Severity, message: String) -> wasmtime::Result<()> {
         let severity = match severity {
-            wit::Severity::Debug => Severity::Debug,
-            wit::Severity::Info => Severity::Info,
-            wit::Severity::Warn => Severity::Warn,
-            wit::Severity::Error => Severity::Error,
+            wit::Severity::Debug => LogLevel::Debug,
+            wit::Severity::Info => LogLevel::Info,
+            wit::Severity::Warn => LogLevel::Warn,
+            wit::Severity::Error => LogLevel::Error,
         };
         self.log.write(severity, &message);
         Ok(())

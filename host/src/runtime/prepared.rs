@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 
 /// A submission, measured and converted.
-pub struct Prepared {
+pub struct PreparedSubmission {
     /// What is handed to programs.
     pub(super) submission: Submission,
     /// Its length as JSON.
@@ -18,13 +18,13 @@ pub struct Prepared {
     given: OnceLock<Given>,
 }
 
-impl std::fmt::Debug for Prepared {
+impl std::fmt::Debug for PreparedSubmission {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Prepared").field("size", &self.size).finish_non_exhaustive()
     }
 }
 
-impl Prepared {
+impl PreparedSubmission {
     /// The submission with what earlier checks established besides.
     pub fn new(mut submission: Submission, evidence: &[Evidence]) -> Result<Self, Failure> {
         submission.evidence.extend_from_slice(evidence);

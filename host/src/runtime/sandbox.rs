@@ -13,8 +13,8 @@ use super::call::Used;
 use super::capability::commands::Runner;
 use super::capability::models::Asker;
 use super::capability::{Capabilities, ReadFiles};
-use super::ending::Ended;
-use super::log::Log;
+use super::ending::GuestEnded;
+use super::log::CallLog;
 use super::wasi::Wasi;
 use crate::limits::Limits;
 use crate::verdict::ErrorKind;
@@ -29,7 +29,7 @@ pub(super) struct Sandbox {
     space: Space,
     /// Executed so far, where they are counted; known at the end.
     pub(super) instructions: Option<u64>,
-    pub(super) log: Log,
+    pub(super) log: CallLog,
     pub(super) wasi: Wasi,
     pub(super) workspace: Option<Arc<dyn ReadFiles>>,
     pub(super) commands: Option<Runner>,
@@ -49,7 +49,7 @@ pub(super) fn store(
         hostcalls_left: limits.hostcalls,
         space: Space { memory: 0, memory_left: limits.memory, table_left: limits.table_elements },
         instructions: None,
-        log: Log::new(limits.log),
+        log: CallLog::new(limits.log),
         wasi,
         workspace,
         commands: commands.map(Runner::new),
@@ -63,7 +63,7 @@ pub(super) fn store(
     // Time is compared and not counted in ticks: under load, ticks stretch.
     store.epoch_deadline_callback(|store| {
         if store.data().time.left().is_zero() {
-            Err(Ended::error(ErrorKind::LimitTime, "the call timed out"))
+            Err(GuestEnded::error(ErrorKind::LimitTime, "the call timed out"))
         } else {
             Ok(UpdateDeadline::Yield(1))
         }
@@ -73,7 +73,9 @@ pub(super) fn store(
             let sandbox = store.data_mut();
             match sandbox.hostcalls_left.checked_sub(1) {
                 Some(left) => sandbox.hostcalls_left = left,
-                None => return Err(Ended::error(ErrorKind::LimitHostcalls, "the guest called the host too often")),
+                None => {
+                    return Err(GuestEnded::error(ErrorKind::LimitHostcalls, "the guest called the host too often"));
+                }
             }
         }
         Ok(())
@@ -116,7 +118,7 @@ fn take(left: &mut usize, current: usize, desired: usize, what: &str) -> wasmtim
             *left = rest;
             Ok(true)
         }
-        None => Err(Ended::error(
+        None => Err(GuestEnded::error(
             ErrorKind::LimitMemory,
             format!("the guest asked for {more} more {what}; {left} are left of its limit"),
         )),

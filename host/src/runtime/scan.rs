@@ -10,7 +10,7 @@ use super::program;
 use crate::verdict::{ErrorKind, Failure};
 use types::Counted;
 use wasmparser::{ComponentInstance, Encoding, Parser, Payload, Validator, WasmFeatures};
-use work::Work;
+use work::CompileWork;
 
 /// The largest component that is read at all. Python's runtime makes components of 18 MB.
 pub(super) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
@@ -89,8 +89,8 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Counts before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
-fn bound(bytes: &[u8]) -> Result<Work, Failure> {
-    let mut parts = Parts { bytes, ..Parts::default() };
+fn bound(bytes: &[u8]) -> Result<CompileWork, Failure> {
+    let mut parts = ScanState { bytes, ..ScanState::default() };
     for payload in Parser::new(0).parse_all(bytes) {
         let Ok(payload) = payload else { break };
         parts.add(&payload)?;
@@ -100,30 +100,31 @@ fn bound(bytes: &[u8]) -> Result<Work, Failure> {
 
 /// What was counted so far.
 #[derive(Default)]
-struct Parts<'a> {
+struct ScanState<'a> {
     bytes: &'a [u8],
     /// The components and modules that have begun and not ended, the outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenComponent>,
     /// The items of the largest component that has ended, with all that it instantiates.
     largest: u64,
     items: u64,
     imports: u64,
     functions: u64,
-    work: Work,
+    work: CompileWork,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenComponent {
     is_component: bool,
     items: u64,
     instantiations: u64,
 }
 
-impl Parts<'_> {
+impl ScanState<'_> {
     fn add(&mut self, payload: &Payload<'_>) -> Result<(), Failure> {
         match payload {
             Payload::Version { encoding, .. } => {
-                self.open.push(Open { is_component: *encoding == Encoding::Component, ..Open::default() });
+                self.open
+                    .push(OpenComponent { is_component: *encoding == Encoding::Component, ..OpenComponent::default() });
                 if self.open.len() > MAX_DEPTH {
                     let message = format!("components inside each other, more than {MAX_DEPTH} deep");
                     return Err(Failure::new(ErrorKind::LoadLimit, message));
@@ -220,7 +221,7 @@ impl Parts<'_> {
 
     /// A component can only instantiate those that ended before it: at worst, the largest of them each time.
     fn end(&mut self) -> Result<(), Failure> {
-        let Some(Open { is_component: true, items, instantiations }) = self.open.pop() else { return Ok(()) };
+        let Some(OpenComponent { is_component: true, items, instantiations }) = self.open.pop() else { return Ok(()) };
         let expanded = instantiations.saturating_mul(self.largest).saturating_add(items + 1);
         self.largest = self.largest.max(expanded);
         if expanded > MAX_EXPANDED_ITEMS {
@@ -277,7 +278,7 @@ mod tests {
     #[test]
     fn the_bundled_verifiers_are_far_below_every_limit() {
         for bundled in bundled::ALL {
-            let mut parts = Parts { bytes: bundled.wasm(), ..Parts::default() };
+            let mut parts = ScanState { bytes: bundled.wasm(), ..ScanState::default() };
             for payload in Parser::new(0).parse_all(bundled.wasm()) {
                 parts.add(&payload.expect("valid")).expect("within the limits");
             }

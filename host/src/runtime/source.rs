@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The bytes of a component and their digest. What is hashed is what is compiled: the bytes are read once.
 #[derive(Debug)]
-pub struct Source {
+pub struct ComponentSource {
     bytes: Bytes,
     digest: String,
 }
@@ -21,7 +21,7 @@ enum Bytes {
     Read(Vec<u8>),
 }
 
-impl Source {
+impl ComponentSource {
     /// A component that is in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { digest: sha256(&bytes), bytes: Bytes::Read(bytes) }

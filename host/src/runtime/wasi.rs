@@ -2,8 +2,8 @@
 //!
 //! The interfaces are wasmtime-wasi's own; what is behind them is fixed here. Sockets and HTTP are not linked at all.
 
-use super::ending::Ended;
-use super::log::{Log, Severity};
+use super::ending::GuestEnded;
+use super::log::{CallLog, LogLevel};
 use super::sandbox::Sandbox;
 use crate::verdict::ErrorKind;
 use bytes::Bytes;
@@ -60,14 +60,14 @@ pub(super) struct Wasi {
     handles: usize,
     random: u64,
     /// For a program: what it reads, and where its answer goes.
-    program: Option<(Bytes, Printed)>,
-    parts: Option<Box<Parts>>,
+    program: Option<(Bytes, CapturedOutput)>,
+    parts: Option<Box<WasiState>>,
 }
 
-struct Parts {
+struct WasiState {
     context: WasiCtx,
     table: ResourceTable,
-    printed: Printed,
+    printed: CapturedOutput,
 }
 
 impl Wasi {
@@ -77,7 +77,7 @@ impl Wasi {
 
     /// The guest is a program that reads this, and answers in at most so many bytes of standard output.
     pub(super) fn is_program(&mut self, input: Vec<u8>, max_output: usize) {
-        self.program = Some((input.into(), Printed::at_most(max_output)));
+        self.program = Some((input.into(), CapturedOutput::at_most(max_output)));
     }
 
     /// What a program wrote to its standard output.
@@ -87,19 +87,19 @@ impl Wasi {
     }
 
     /// Puts what the guest printed into its log.
-    pub(super) fn log_printed(self, log: &mut Log) {
+    pub(super) fn log_printed(self, log: &mut CallLog) {
         let Some(parts) = self.parts else { return };
         let printed = parts.printed.0.lock();
         for line in String::from_utf8_lossy(&printed.kept).lines() {
-            log.write(Severity::Printed, line);
+            log.write(LogLevel::Printed, line);
         }
         log.drop_lines(printed.lost_lines);
     }
 
-    fn parts(&mut self) -> &mut Parts {
+    fn parts(&mut self) -> &mut WasiState {
         let Self { seed, handles, random, program, parts } = self;
         parts.get_or_insert_with(|| {
-            let printed = Printed::default();
+            let printed = CapturedOutput::default();
             let mut bytes = vec![0; 4 << 10];
             blake3::Hasher::new_keyed(seed.as_bytes()).finalize_xof().fill(&mut bytes);
             let mut first = [0; 16];
@@ -121,14 +121,14 @@ impl Wasi {
                 .wall_clock(Still)
                 .monotonic_clock(Still)
                 .build();
-            Box::new(Parts { context, table, printed })
+            Box::new(WasiState { context, table, printed })
         })
     }
 }
 
 impl WasiView for Sandbox {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let Parts { context, table, .. } = self.wasi.parts();
+        let WasiState { context, table, .. } = self.wasi.parts();
         WasiCtxView { ctx: context, table }
     }
 }
@@ -176,22 +176,22 @@ impl HostMonotonicClock for Still {
 /// Standard output and standard error: accepts everything, keeps the beginning. A program's standard output is its
 /// answer, of which nothing may be lost: too much of it ends the program.
 #[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Text>>);
+struct CapturedOutput(Arc<Mutex<CapturedText>>);
 
 #[derive(Default)]
-struct Text {
+struct CapturedText {
     kept: Vec<u8>,
     lost_lines: u64,
     /// The most bytes that may be written, where more is an error.
     at_most: Option<usize>,
 }
 
-impl Printed {
+impl CapturedOutput {
     /// More than any log keeps.
     const MAX: usize = 1 << 20;
 
     fn at_most(bytes: usize) -> Self {
-        Self(Arc::new(Mutex::new(Text { at_most: Some(bytes), ..Text::default() })))
+        Self(Arc::new(Mutex::new(CapturedText { at_most: Some(bytes), ..CapturedText::default() })))
     }
 
     fn keep(&self, bytes: &[u8]) -> wasmtime::Result<()> {
@@ -199,7 +199,7 @@ impl Printed {
         let room = text.at_most.unwrap_or(Self::MAX) - text.kept.len();
         if let Some(most) = text.at_most.filter(|_| bytes.len() > room) {
             let message = format!("the program printed more than {most} bytes");
-            return Err(Ended::error(ErrorKind::LimitTransfer, message));
+            return Err(GuestEnded::error(ErrorKind::LimitTransfer, message));
         }
         let (kept, lost) = bytes.split_at(bytes.len().min(room));
         text.kept.extend_from_slice(kept);
@@ -208,13 +208,13 @@ impl Printed {
     }
 }
 
-impl IsTerminal for Printed {
+impl IsTerminal for CapturedOutput {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Printed {
+impl StdoutStream for CapturedOutput {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(self.clone())
     }
@@ -224,7 +224,7 @@ impl StdoutStream for Printed {
     }
 }
 
-impl OutputStream for Printed {
+impl OutputStream for CapturedOutput {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.keep(&bytes).map_err(StreamError::Trap)
     }
@@ -239,11 +239,11 @@ impl OutputStream for Printed {
 }
 
 #[async_trait]
-impl Pollable for Printed {
+impl Pollable for CapturedOutput {
     async fn ready(&mut self) {}
 }
 
-impl AsyncWrite for Printed {
+impl AsyncWrite for CapturedOutput {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
         Poll::Ready(self.keep(bytes).map(|()| bytes.len()).map_err(std::io::Error::other))
     }

@@ -10,17 +10,17 @@ const MOST: usize = 5;
 /// The fields of a document that are not as the schema has them, each with the shape that was expected.
 pub fn differences(schema: &Value, document: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    Walk { root: schema, found: &mut found }.value(schema, document, "");
+    SchemaWalk { root: schema, found: &mut found }.value(schema, document, "");
     found.truncate(MOST);
     found
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     root: &'a Value,
     found: &'a mut Vec<String>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     fn value(&mut self, schema: &'a Value, value: &Value, place: &str) {
         let schema = resolved(self.root, schema);
         if let Some(ways) = alternatives(schema) {

@@ -1,6 +1,6 @@
 //! Turns what happens inside a run into numbered events.
 
-use crate::event::{Event, Observer, What};
+use crate::event::{Event, EventKind, Observer};
 use crate::gate;
 use crate::outcome::Node;
 use crate::plan::Plan;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Numbers events, and hands them to the observer.
-pub(super) struct Emitter {
+pub(super) struct RunEvents {
     run: String,
     start: Instant,
     /// The number of the last event. Held while the observer is told, so that events arrive in their order.
@@ -18,7 +18,7 @@ pub(super) struct Emitter {
     observer: Arc<dyn Observer>,
 }
 
-impl Emitter {
+impl RunEvents {
     pub(super) fn new(run: String, observer: Arc<dyn Observer>) -> Self {
         Self { run, start: Instant::now(), seq: Mutex::new(0), observer }
     }
@@ -27,7 +27,7 @@ impl Emitter {
         &self.run
     }
 
-    pub(super) fn emit(&self, what: What) {
+    pub(super) fn emit(&self, what: EventKind) {
         let mut seq = self.seq.lock();
         *seq += 1;
         let at_ms = milliseconds(self.start.elapsed());
@@ -36,17 +36,17 @@ impl Emitter {
 
     pub(super) fn run_started(&self, plan: &Plan, digest: &str, files: usize) {
         let members = plan.root.members().iter().map(|member| member.name.clone()).collect();
-        self.emit(What::RunStarted { gate: plan.root.name.clone(), plan: digest.to_owned(), files, members });
+        self.emit(EventKind::RunStarted { gate: plan.root.name.clone(), plan: digest.to_owned(), files, members });
     }
 
     pub(super) fn run_ended(&self, status: Status) {
-        self.emit(What::RunEnded { status, duration_ms: milliseconds(self.start.elapsed()) });
+        self.emit(EventKind::RunEnded { status, duration_ms: milliseconds(self.start.elapsed()) });
     }
 
     pub(super) fn gate_event(&self, event: gate::GateEvent<'_>) {
         match event {
             gate::GateEvent::Started { path, node } => {
-                self.emit(What::CheckStarted { path: path.to_owned(), kind: node.kind() });
+                self.emit(EventKind::CheckStarted { path: path.to_owned(), kind: node.kind() });
             }
             gate::GateEvent::Finished { path, node } => self.finished(path, node),
         }
@@ -54,9 +54,9 @@ impl Emitter {
 
     fn finished(&self, path: &str, node: &Node) {
         if let Some(vote) = &node.vote {
-            self.emit(What::VoteSettled { path: path.to_owned(), vote: vote.clone() });
+            self.emit(EventKind::VoteSettled { path: path.to_owned(), vote: vote.clone() });
         }
-        self.emit(What::CheckEnded {
+        self.emit(EventKind::CheckEnded {
             path: path.to_owned(),
             kind: node.kind,
             outcome: node.outcome,

@@ -1,7 +1,7 @@
 //! What a run was given, and what commands and models told it: kept beside the ledger, so that the run can be repeated by
 //! `gate bundle` and `gate replay`.
 
-use super::Work;
+use super::WorkState;
 use crate::submission::Submission;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,7 @@ const RUNS: &str = "runs";
 /// What decided a run besides the files and the policy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Given {
+pub(crate) struct RunInputs {
     /// The submission, as it was judged.
     pub(crate) submission: Value,
     /// The files that were there to be judged.
@@ -35,16 +35,16 @@ pub(crate) struct Given {
     pub(crate) predecessor_unpassed: bool,
 }
 
-impl Given {
+impl RunInputs {
     pub(crate) fn said(submission: &Submission) -> Value {
         serde_json::to_value(submission).unwrap_or_default()
     }
 
-    pub(crate) fn work(work: Work) -> String {
+    pub(crate) fn work(work: WorkState) -> String {
         match work {
-            Work::Unknown => "unknown",
-            Work::Asked => "asked",
-            Work::NotDone => "not-done",
+            WorkState::Unknown => "unknown",
+            WorkState::Asked => "asked",
+            WorkState::NotDone => "not-done",
         }
         .to_owned()
     }
@@ -61,7 +61,7 @@ impl Kept {
     }
 
     /// Make the folder, and write down what the run is given.
-    pub(crate) fn begin(&self, given: &Given) -> io::Result<()> {
+    pub(crate) fn begin(&self, given: &RunInputs) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.given_file())?;
         serde_json::to_writer(io::BufWriter::new(file), given).map_err(io::Error::from)
@@ -72,7 +72,7 @@ impl Kept {
     }
 
     /// What the run was given.
-    pub(crate) fn given(&self) -> io::Result<Given> {
+    pub(crate) fn given(&self) -> io::Result<RunInputs> {
         serde_json::from_slice(&fs::read(self.given_file())?).map_err(io::Error::from)
     }
 

@@ -78,7 +78,7 @@ impl PolicyOrigin {
 
 /// A configuration, and where it came from.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundPolicy {
     pub(super) config: Config,
     /// Its name in messages.
     pub(super) name: String,
@@ -92,7 +92,7 @@ pub(super) struct Found {
     pub(super) trusted: Option<Trusted>,
 }
 
-impl Found {
+impl FoundPolicy {
     /// The file of `[progress]`, beside the gate.toml of the work.
     pub(super) fn progress_file(&self) -> Option<PathBuf> {
         Some(self.path.as_ref()?.parent()?.join(self.config.progress.as_ref()?))
@@ -109,7 +109,7 @@ impl Found {
 }
 
 /// Finds and reads the configuration of a request.
-pub(super) fn find(request: &Request) -> Result<Found, Error> {
+pub(super) fn find(request: &Request) -> Result<FoundPolicy, Error> {
     match &request.policy {
         Policy::Nearest | Policy::Work => nearest(&request.folder, &request.environment),
         Policy::File(named) => {
@@ -118,7 +118,7 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
             written(read(open(&path, &name)?, &name)?, name, Some(path), folder, PolicyOrigin::File)
         }
         Policy::Commit(name) => trusted::find(&request.folder, name, &request.environment),
-        Policy::Command(argv) => Ok(Found {
+        Policy::Command(argv) => Ok(FoundPolicy {
             config: config::of_command(argv),
             name: "the command line".to_owned(),
             path: None,
@@ -131,11 +131,19 @@ pub(super) fn find(request: &Request) -> Result<Found, Error> {
     }
 }
 
-fn nearest(folder: &Path, environment: &Environment) -> Result<Found, Error> {
-    let Some(Entry { path, above, owner }) = nearest_entry(folder, environment)? else {
+fn nearest(folder: &Path, environment: &Environment) -> Result<FoundPolicy, Error> {
+    let Some(PolicyFile { path, above, owner }) = nearest_entry(folder, environment)? else {
         let config = config::of_verifiers(&default_verifiers(), &serde_json::json!({}), &[]).named("default");
         let (name, origin) = ("the default gate".to_owned(), PolicyOrigin::Default);
-        return Ok(Found { config, name, path: None, folder: folder.to_owned(), origin, digest: None, trusted: None });
+        return Ok(FoundPolicy {
+            config,
+            name,
+            path: None,
+            folder: folder.to_owned(),
+            origin,
+            digest: None,
+            trusted: None,
+        });
     };
     let name = format!("{}{FILE}", "../".repeat(above));
     let file = open(&path, &name)?;
@@ -182,15 +190,15 @@ pub(super) fn written(
     path: Option<PathBuf>,
     folder: PathBuf,
     origin: PolicyOrigin,
-) -> Result<Found, Error> {
+) -> Result<FoundPolicy, Error> {
     let mut config = config::parse(&bytes).map_err(|problems| Error::configuration(&name, &problems))?;
     config.read_settings_files(&folder).map_err(|problems| Error::configuration(&name, &problems))?;
     let digest = Some(format!("sha256:{}", hex(&Sha256::digest(&bytes))));
-    Ok(Found { config, name, path, folder, origin, digest, trusted: None })
+    Ok(FoundPolicy { config, name, path, folder, origin, digest, trusted: None })
 }
 
 /// A gate.toml that nobody named.
-struct Entry {
+struct PolicyFile {
     path: PathBuf,
     /// How many folders above.
     above: usize,
@@ -200,7 +208,7 @@ struct Entry {
 
 /// `gate.toml` in the folder, or else above it in its repository. Outside of one, what is above may be anybody's. Whatever
 /// has the name is the one, so that none is passed over for a weaker gate because it cannot be read.
-fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Entry>, Error> {
+fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<PolicyFile>, Error> {
     let real = folder
         .canonicalize()
         .map_err(|error| Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error))?;
@@ -209,7 +217,7 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Entr
     for (above, folder) in real.ancestors().take_while(|folder| folder.starts_with(&root)).enumerate() {
         let path = folder.join(FILE);
         match path.symlink_metadata() {
-            Ok(entry) => return Ok(Some(Entry { path, above, owner: entry.uid() })),
+            Ok(entry) => return Ok(Some(PolicyFile { path, above, owner: entry.uid() })),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
                 let what = format!("cannot check whether `{}` exists", path.display());
@@ -261,7 +269,7 @@ fn of_verifiers(
     verifiers: &[String],
     settings: &serde_json::Value,
     grants: &[Grant],
-) -> Result<Found, Error> {
+) -> Result<FoundPolicy, Error> {
     if !settings.is_object() {
         return Err(Error::usage(format_args!("expected the settings to be a JSON object, found `{settings}`")));
     }
@@ -269,7 +277,7 @@ fn of_verifiers(
         return Err(Error::usage(format_args!("`--grant {other}` needs a declaration in gate.toml"))
             .hint("only `--grant workspace` works without a gate.toml; declare other grants there".to_owned()));
     }
-    Ok(Found {
+    Ok(FoundPolicy {
         config: config::of_verifiers(verifiers, settings, grants),
         name: "the command line".to_owned(),
         path: None,

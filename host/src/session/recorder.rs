@@ -1,6 +1,6 @@
 //! What a run leaves in the ledger: that it began, before anything is judged, and its record, before anybody is told.
 
-use super::steps::Steps;
+use super::steps::StepRecorder;
 use super::{commits, history};
 use crate::config::Config;
 use crate::environment::Environment;
@@ -49,7 +49,7 @@ impl LedgerUse {
 }
 
 /// Writes the entries of one run. A run that is dropped before its end leaves an entry that says so.
-pub(super) struct Recorder {
+pub(super) struct LedgerRecorder {
     ledger: Arc<dyn Ledger>,
     project: Project,
     session: String,
@@ -57,11 +57,11 @@ pub(super) struct Recorder {
     depends_on: Vec<String>,
     /// What the entries of the run that has begun, and not ended, are found by.
     open: Option<Labels>,
-    steps: Option<Steps>,
+    steps: Option<StepRecorder>,
     interrupted: Option<WhenInterrupted>,
 }
 
-impl Recorder {
+impl LedgerRecorder {
     pub(super) fn open(
         to: &LedgerUse,
         environment: &Environment,
@@ -102,7 +102,7 @@ impl Recorder {
         let entry = NewEntry::new(EntryKind::StepStarted, labels.clone(), &started)?;
         self.ledger.append(&self.project, vec![entry], Durability::Process)?;
         if takes_time {
-            self.steps = Some(Steps::new(Arc::clone(&self.ledger), self.project.clone(), labels.clone()));
+            self.steps = Some(StepRecorder::new(Arc::clone(&self.ledger), self.project.clone(), labels.clone()));
         }
         let cut_off = self.cut_off(labels.clone(), "a signal interrupted it");
         self.interrupted = Some(shutdown::when_interrupted(cut_off));
@@ -167,14 +167,14 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
+impl Drop for LedgerRecorder {
     fn drop(&mut self) {
         let Some(labels) = self.open.take() else { return };
         let steps = self.steps.take();
         let cut_off = self.cut_off(labels, "the run was cancelled, or its record not stored");
         // On a thread of its own: a caller's executor is not to be blocked.
         std::thread::spawn(move || {
-            let _ = steps.map(Steps::finish);
+            let _ = steps.map(StepRecorder::finish);
             cut_off();
         });
     }

@@ -3,7 +3,7 @@
 //! The gate itself is not read again, so nothing of this changes what decides. But whoever lets the work through lets the new
 //! policy through with it.
 
-use super::policy::Found;
+use super::policy::FoundPolicy;
 use crate::changes::{self, Changes, Needs, Selection};
 use crate::config::FileSet;
 use crate::environment::Environment;
@@ -30,7 +30,7 @@ pub(super) struct Sealed {
 impl Sealed {
     /// Seals the files of this configuration. That of a commit is held against the commit instead.
     pub(super) fn of(
-        found: &Found,
+        found: &FoundPolicy,
         folder: &Path,
         selection: &Selection,
         environment: &Environment,
@@ -55,7 +55,7 @@ impl Sealed {
     /// The paths that are different now.
     pub(super) fn touched(
         &self,
-        found: &Found,
+        found: &FoundPolicy,
         folder: &Path,
         selection: &Selection,
         environment: &Environment,
@@ -77,7 +77,7 @@ impl Sealed {
 
 /// The protected files that differ from the base, with what is in them.
 fn protected(
-    found: &Found,
+    found: &FoundPolicy,
     folder: &Path,
     selection: &Selection,
     environment: &Environment,

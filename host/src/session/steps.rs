@@ -9,19 +9,19 @@ use crate::gate::GateEvent;
 use crate::ledger::body::{Ended, Process, Started};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project};
 use crate::outcome::{Node, NodeKind};
-use crate::plan::{self, What};
+use crate::plan::{self, PlanNodeKind};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
 /// Appends entries about steps.
-pub(super) struct Steps {
+pub(super) struct StepRecorder {
     labels: Labels,
     send: Sender<NewEntry>,
     writer: JoinHandle<Result<(), LedgerError>>,
 }
 
-impl Steps {
+impl StepRecorder {
     pub(super) fn new(ledger: Arc<dyn Ledger>, project: Project, labels: Labels) -> Self {
         let (send, receive) = channel();
         let writer = thread::spawn(move || {
@@ -45,8 +45,8 @@ impl Steps {
         }
     }
 
-    fn started(&self, path: &str, node: &plan::Node) -> Option<Result<NewEntry, LedgerError>> {
-        let What::Check(check) = &node.what else { return None };
+    fn started(&self, path: &str, node: &plan::PlanNode) -> Option<Result<NewEntry, LedgerError>> {
+        let PlanNodeKind::Check(check) = &node.what else { return None };
         let step = step(check.grants.iter().map(ToString::to_string))?;
         let started =
             Started { step: step.to_owned(), check: path.to_owned(), process: Process::this(), ..Started::default() };

@@ -66,7 +66,7 @@ pub(super) fn tree_digest(gate: &Node, submission: &Submission, workspace: &Work
                             (mode(executable), format!("sha256:{}", hex(&Sha256::digest(bytes))))
                         }
                         // A submodule is a commit, and not a file.
-                        Err(crate::workspace::WorkspaceError::WrongKind(crate::workspace::Kind::Directory)) => {
+                        Err(crate::workspace::WorkspaceError::WrongKind(crate::workspace::FileKind::Directory)) => {
                             ("160000", String::new())
                         }
                         Err(_) => return None,

@@ -8,7 +8,7 @@
 //! and that of the work counts.
 
 use super::Request;
-use super::policy::{Found, Policy, PolicyOrigin, written};
+use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
 use crate::changes::{self, Changes, SameFiles, Selection, Stored};
 use crate::config::{self, Config, FileSet};
 use crate::environment::Environment;
@@ -43,13 +43,13 @@ pub(super) struct Trusted {
 }
 
 /// Where a folder is in its repository, and where its configuration may be.
-struct Places {
+struct PolicyPlaces {
     root: PathBuf,
     /// The folder and those above it, the nearest first, relative to the root.
     folders: Vec<String>,
 }
 
-impl Places {
+impl PolicyPlaces {
     /// Nothing where the folder is in no repository.
     fn of(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let real = folder.canonicalize().map_err(|error| {
@@ -81,7 +81,7 @@ pub(super) enum Standing {
 
 /// What is needed to tell how a configuration stands, where that is to be told at all.
 #[derive(Debug)]
-pub(super) struct Comparison {
+pub(super) struct PolicyComparison {
     folder: PathBuf,
     selection: Selection,
     /// The gate.toml of the work.
@@ -91,9 +91,9 @@ pub(super) struct Comparison {
     environment: Environment,
 }
 
-impl Comparison {
+impl PolicyComparison {
     /// Nothing for a configuration that the caller chose.
-    pub(super) fn new(request: &Request, found: &Found) -> Option<Self> {
+    pub(super) fn new(request: &Request, found: &FoundPolicy) -> Option<Self> {
         (request.policy == Policy::Nearest).then(|| Self {
             folder: request.folder.clone(),
             selection: request.selection.clone(),
@@ -105,7 +105,7 @@ impl Comparison {
 
     /// Look at the commit. This blocks.
     pub(super) fn standing(&self) -> Result<Standing, Error> {
-        let Some(places) = Places::of(&self.folder, &self.environment)? else { return Ok(Standing::New) };
+        let Some(places) = PolicyPlaces::of(&self.folder, &self.environment)? else { return Ok(Standing::New) };
         let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
         let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
         let mut paths = places.candidates();
@@ -129,11 +129,11 @@ impl Comparison {
 
 /// The configuration that counts, where that of the work stands so to that of the base.
 pub(super) fn settle(
-    mut found: Found,
+    mut found: FoundPolicy,
     standing: Standing,
     folder: &Path,
     environment: &Environment,
-) -> Result<Found, Error> {
+) -> Result<FoundPolicy, Error> {
     match standing {
         Standing::New => Ok(found),
         Standing::Same(trusted) => {
@@ -145,9 +145,9 @@ pub(super) fn settle(
 }
 
 /// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
-pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Result<Found, Error> {
+pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Result<FoundPolicy, Error> {
     let no_repository = || Error::usage("`--policy-from` needs a git repository");
-    let places = Places::of(folder, environment)?.ok_or_else(no_repository)?;
+    let places = PolicyPlaces::of(folder, environment)?.ok_or_else(no_repository)?;
     let root = &places.root;
     let mut paths = places.candidates();
     let stored = changes::stored(root, name, &paths.iter().map(String::as_str).collect(), environment)?;
@@ -204,7 +204,7 @@ fn names(config: &Config) -> Vec<String> {
 }
 
 /// The bytes of gate.toml, and of every file that it names, each relative to it.
-pub(super) fn files(found: &Found) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+pub(super) fn files(found: &FoundPolicy) -> Result<BTreeMap<String, Vec<u8>>, Error> {
     let name = found.path.as_ref().and_then(|path| path.file_name()).unwrap_or(FILE.as_ref());
     let mut files =
         BTreeMap::from([(FILE.to_owned(), super::policy::read_named(&found.folder.join(name), &found.name)?)]);
@@ -245,7 +245,7 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-impl Found {
+impl FoundPolicy {
     /// The paths of the policy that differ between the trusted commit and the work. `changes` are those of the selection.
     pub(super) fn touched(
         &self,

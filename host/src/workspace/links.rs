@@ -1,6 +1,6 @@
 //! Where a link of the work leads: found out by reading links, and never by having the system follow one.
 
-use super::{Kind, Workspace, WorkspaceError, parts};
+use super::{FileKind, Workspace, WorkspaceError, parts};
 use crate::text::clean_line;
 use rustix::fs::readlinkat;
 use std::fmt;
@@ -34,7 +34,7 @@ impl Workspace {
     /// What the link at a path says, as it is stored.
     pub fn link_target(&self, path: &str) -> Result<String, WorkspaceError> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
         let folder = self.open_folder(folders)?;
         let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
         let target = readlinkat(folder, *name, Vec::new())?;
@@ -83,8 +83,8 @@ impl Workspace {
             _ => reached.push(part),
         }
         match self.stat(&reached.join("/"))?.kind {
-            Kind::Directory => Ok(None),
-            Kind::Link => {
+            FileKind::Directory => Ok(None),
+            FileKind::Link => {
                 let name = reached.pop().unwrap_or_default();
                 let folders: Vec<&str> = reached.iter().map(String::as_str).collect();
                 let folder = self.open_folder(&folders)?;
@@ -93,8 +93,8 @@ impl Workspace {
                 // A name that is not UTF-8 is none that can be judged.
                 target.into_string().map(Some).map_err(|_| WorkspaceError::BadPath)
             }
-            Kind::File | Kind::Other if ahead.is_empty() => Ok(None),
-            Kind::File | Kind::Other => Err(WorkspaceError::NotFound),
+            FileKind::File | FileKind::Other if ahead.is_empty() => Ok(None),
+            FileKind::File | FileKind::Other => Err(WorkspaceError::NotFound),
         }
     }
 }

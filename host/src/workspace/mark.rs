@@ -1,6 +1,6 @@
 //! Telling whether a file is still the same, without reading it again.
 
-use super::{Kind, Workspace, WorkspaceError, kind, parts};
+use super::{FileKind, Workspace, WorkspaceError, kind, parts};
 use rustix::fs::{AtFlags, Stat, statat};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -12,7 +12,7 @@ const COARSE: Duration = Duration::from_secs(2);
 /// A state of a file. Nobody but root can change a file and keep its mark, since the time of its last change cannot be
 /// set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -26,23 +26,23 @@ const SETTLED: Duration = Duration::from_secs(60);
 
 /// What a look at a regular file tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sight {
-    pub(crate) mark: Mark,
+pub(crate) struct FileStat {
+    pub(crate) mark: FileStamp,
     /// Whether its owner may execute it.
     pub(crate) executable: bool,
 }
 
-impl Sight {
+impl FileStat {
     pub(crate) fn of(stat: &Stat) -> Option<Self> {
         let executable = stat.st_mode & 0o100 != 0;
-        (kind(stat) == Kind::File).then(|| Self { mark: Mark::of(stat), executable })
+        (kind(stat) == FileKind::File).then(|| Self { mark: FileStamp::of(stat), executable })
     }
 }
 
 /// The bytes of a mark that is written down.
 pub(crate) const MARK_BYTES: usize = 7 * 8;
 
-impl Mark {
+impl FileStamp {
     /// The mark that a look at a file gives, whether it proves something or not.
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ from system to system")]
     pub(crate) fn of(stat: &Stat) -> Self {
@@ -95,13 +95,13 @@ impl Workspace {
     /// The mark of a file. None where it would prove nothing: there is no file, or it changed just now.
     ///
     /// A file whose mark is the same before it is read and at a later time had the same bytes all along.
-    pub fn mark(&self, path: &str) -> Option<Mark> {
-        Mark::of(&self.stat_file(path).ok()?).proof()
+    pub fn mark(&self, path: &str) -> Option<FileStamp> {
+        FileStamp::of(&self.stat_file(path).ok()?).proof()
     }
 
     /// What a look at a regular file tells. None where there is none.
-    pub(crate) fn sight(&self, path: &str) -> Option<Sight> {
-        Sight::of(&self.stat_raw(path).ok()?)
+    pub(crate) fn sight(&self, path: &str) -> Option<FileStat> {
+        FileStat::of(&self.stat_raw(path).ok()?)
     }
 }
 
@@ -133,19 +133,19 @@ impl<'w> Looker<'w> {
     }
 
     /// As [`Workspace::mark`].
-    pub(crate) fn mark(&mut self, path: &str) -> Option<Mark> {
-        Mark::of(&self.stat(path).ok()?).proof()
+    pub(crate) fn mark(&mut self, path: &str) -> Option<FileStamp> {
+        FileStamp::of(&self.stat(path).ok()?).proof()
     }
 
     fn stat(&mut self, path: &str) -> Result<Stat, WorkspaceError> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(Kind::Directory))?;
+        let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
         let folder = path.strip_suffix(name).unwrap_or_default();
         if self.last.as_ref().is_none_or(|(last, _)| last != folder) {
             self.last = Some((folder.to_owned(), self.work.open_folder(folders)?));
         }
         let handle = self.last.as_ref().and_then(|(_, handle)| handle.as_ref());
         let stat = statat(handle.map_or(self.work.root.as_fd(), AsFd::as_fd), *name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if kind(&stat) == Kind::File { Ok(stat) } else { Err(WorkspaceError::WrongKind(kind(&stat))) }
+        if kind(&stat) == FileKind::File { Ok(stat) } else { Err(WorkspaceError::WrongKind(kind(&stat))) }
     }
 }

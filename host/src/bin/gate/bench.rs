@@ -4,7 +4,7 @@ use crate::args::{Bench, Format, Global};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
-use gatehost::runtime::{Runtime, Source};
+use gatehost::runtime::{ComponentSource, Runtime};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
-    let source = Source::named(&project.component, &global.directory)?;
+    let source = ComponentSource::named(&project.component, &global.directory)?;
     if std::io::stderr().is_terminal() && !global.quiet {
         let cases = terminal::count(cases.len(), "case");
         terminal::say(format_args!("compiling it a second time, to count instructions, then measuring {cases}"));
@@ -30,8 +30,8 @@ pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-async fn measure(runtime: Arc<Runtime>, source: &Source, cases: &[Case]) -> Result<Vec<Measured>, Error> {
-    let trivial = Source::from_bytes(author::TRIVIAL.to_vec());
+async fn measure(runtime: Arc<Runtime>, source: &ComponentSource, cases: &[Case]) -> Result<Vec<Measured>, Error> {
+    let trivial = ComponentSource::from_bytes(author::TRIVIAL.to_vec());
     let trivial = Trial::load(Arc::clone(&runtime), &trivial).await?;
     let trial = Trial::load(runtime, source).await?;
     trial.suits(cases)?;

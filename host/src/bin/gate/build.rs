@@ -7,7 +7,7 @@ use crate::project::Project;
 use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::component::Contract;
-use gatehost::runtime::{ComponentType, Source};
+use gatehost::runtime::{ComponentSource, ComponentType};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Err
     let path = project.component();
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
     let shown = shown.display();
-    let source = Source::named(&path.to_string_lossy(), Path::new(""))?;
+    let source = ComponentSource::named(&path.to_string_lossy(), Path::new(""))?;
     let about = setup::block_on(setup::runtime(global)?.describe(&source))??;
     let component_type = ComponentType::read(source.bytes()).unwrap_or_default();
     let shape = component_type.shape()?;

@@ -4,7 +4,7 @@ use crate::args::{Compile, Global};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use anyhow::anyhow;
-use gatehost::runtime::{Code, Runtime, Source};
+use gatehost::runtime::{Code, ComponentSource, Runtime};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,7 +40,7 @@ struct Progress<'a> {
 
 fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<String, Error> {
     let Progress { number, total, name } = progress;
-    let source = Source::named(name, &global.directory)?;
+    let source = ComponentSource::named(name, &global.directory)?;
     let watched = std::io::stderr().is_terminal() && !global.quiet;
     let show = |text: &str| {
         if watched {

@@ -3,7 +3,7 @@
 use crate::args::{Format, Global, Inspect};
 use crate::error::Error;
 use crate::{Exit, setup};
-use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentType, Description, Runtime, Source};
+use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentSource, ComponentType, Description, Runtime};
 use gatehost::text::{clean_json, clean_line};
 use gatehost::verdict::Failure;
 use serde_json::json;
@@ -12,7 +12,7 @@ use std::io::Write;
 pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     let Some(name) = &command.component else { return list(&mut out, command.format) };
-    let source = Source::named(name, &global.directory)?;
+    let source = ComponentSource::named(name, &global.directory)?;
     let facts = Facts::collect(&setup::runtime(global)?, &source)?;
     match command.format {
         Format::Human => facts.human(&mut out, name)?,
@@ -46,7 +46,7 @@ fn list(out: &mut impl Write, format: Format) -> Result<Exit, Error> {
 const MAX_LINE: usize = 64 << 10;
 
 struct Facts<'a> {
-    source: &'a Source,
+    source: &'a ComponentSource,
     /// `None` where it is no component, or cannot be read.
     component_type: Option<ComponentType>,
     code: &'static str,
@@ -56,7 +56,7 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn collect(runtime: &Runtime, source: &'a Source) -> Result<Self, Error> {
+    fn collect(runtime: &Runtime, source: &'a ComponentSource) -> Result<Self, Error> {
         let code = match runtime.compile(source) {
             Ok(Code::Bundled) => "compiled, bundled",
             Ok(Code::Cached) => "compiled, in the cache",

@@ -9,7 +9,7 @@ use crate::terminal::{self, say};
 use anyhow::anyhow;
 use gatehost::config;
 use gatehost::environment::Environment;
-use gatehost::event::{Event, Observer, What};
+use gatehost::event::{Event, EventKind, Observer};
 use gatehost::looping::{self, InterruptedLoop, LoopRecord, LoopRequest, State};
 use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
@@ -195,7 +195,7 @@ impl Observer for Lines {
             self.watcher.say(&line);
         }
         self.watcher.event(event);
-        if matches!(event.what, What::RunEnded { .. }) {
+        if matches!(event.what, EventKind::RunEnded { .. }) {
             self.watcher.finish();
         }
     }
@@ -204,33 +204,33 @@ impl Observer for Lines {
 fn line(event: &Event) -> Option<String> {
     let attempt = event.attempt.unwrap_or_default();
     Some(match &event.what {
-        What::ExecutorStarted { .. } => format!("[loop] attempt {attempt}"),
-        What::ExecutorEnded { outcome, exit_code, signal, .. } if outcome != "success" => {
+        EventKind::ExecutorStarted { .. } => format!("[loop] attempt {attempt}"),
+        EventKind::ExecutorEnded { outcome, exit_code, signal, .. } if outcome != "success" => {
             let code = exit_code.map(|code| format!(", exit code {code}"));
             let signal = signal.map(|signal| format!(", signal {signal}"));
             format!("[loop] executor: {outcome}{}", code.or(signal).unwrap_or_default())
         }
-        What::Verification { check, outcome, reason, findings } => {
+        EventKind::Verification { check, outcome, reason, findings } => {
             let findings =
                 if *findings > 0 { format!(", {}", terminal::count(*findings, "finding")) } else { String::new() };
             let reason = if reason.is_empty() { String::new() } else { format!(" ({})", clean_line(reason, 200)) };
             format!("[verify] {}: {}{findings}{reason}", clean_line(check, 120), outcome.as_str())
         }
-        What::LoopResumed { attempts, .. } => {
+        EventKind::LoopResumed { attempts, .. } => {
             format!(
                 "[loop] resumed after {}",
                 terminal::count(usize::try_from(*attempts).unwrap_or(usize::MAX), "attempt")
             )
         }
-        What::EvaluatorStarted { iteration } => format!("[loop] evaluation {iteration}"),
-        What::EvaluatorEnded { outcome, .. } if outcome != "success" => format!("[loop] evaluator: {outcome}"),
-        What::Fixed { files } => format!("[loop] fixed {}", clean_line(&files.join(", "), 500)),
-        What::Bounce { number, allowed, class, .. } => {
+        EventKind::EvaluatorStarted { iteration } => format!("[loop] evaluation {iteration}"),
+        EventKind::EvaluatorEnded { outcome, .. } if outcome != "success" => format!("[loop] evaluator: {outcome}"),
+        EventKind::Fixed { files } => format!("[loop] fixed {}", clean_line(&files.join(", "), 500)),
+        EventKind::Bounce { number, allowed, class, .. } => {
             let class = if class.is_empty() { String::new() } else { format!(": {class}") };
             format!("[loop] sent back, {number} of {allowed}{class}")
         }
-        What::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 200)),
-        What::Escalation { trigger, why, .. } => {
+        EventKind::Logged { check, message, .. } if check == "loop" => format!("[loop] {}", clean_line(message, 200)),
+        EventKind::Escalation { trigger, why, .. } => {
             format!("[loop] needs human review ({trigger}): {}", clean_line(why, 500))
         }
         _ => return None,

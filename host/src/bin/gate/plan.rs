@@ -6,7 +6,7 @@ use crate::run::{Watcher, announce, warn};
 use crate::{Exit, setup};
 use gatehost::config::Threshold;
 use gatehost::environment::Environment;
-use gatehost::plan::{self, Node, Rule, What};
+use gatehost::plan::{self, GateRule, PlanNode, PlanNodeKind};
 use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
 use serde_json::json;
@@ -69,10 +69,10 @@ fn line(out: &mut impl Write, text: &str, verbose: bool) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
-fn node(out: &mut impl Write, node: &Node, depth: usize, verbose: bool) -> io::Result<()> {
+fn node(out: &mut impl Write, node: &PlanNode, depth: usize, verbose: bool) -> io::Result<()> {
     let indent = "  ".repeat(depth);
     let what = match &node.what {
-        What::Check(check) => {
+        PlanNodeKind::Check(check) => {
             let mut words = vec![short(&check.verifier, verbose)];
             if !check.files.is_empty() {
                 words.push(format!("on {}", check.files.join(", ")));
@@ -87,7 +87,7 @@ fn node(out: &mut impl Write, node: &Node, depth: usize, verbose: bool) -> io::R
             words.push(format!("at most {:?}", check.timeout));
             words.join("; ")
         }
-        What::Gate(gate) => rule(&gate.rule, gate.members.len()),
+        PlanNodeKind::Gate(gate) => rule(&gate.rule, gate.members.len()),
     };
     // Patterns and paths are as somebody wrote them.
     let what = clean_line(&what, usize::MAX);
@@ -103,13 +103,13 @@ fn short(verifier: &str, verbose: bool) -> String {
     }
 }
 
-fn rule(rule: &Rule, members: usize) -> String {
+fn rule(rule: &GateRule, members: usize) -> String {
     match rule {
-        Rule::Tiers => "tiers, the first that does not pass decides".to_owned(),
-        Rule::All => "all must pass".to_owned(),
-        Rule::Any => "one must pass".to_owned(),
-        Rule::Not => "must fail".to_owned(),
-        Rule::Vote(vote) => {
+        GateRule::Tiers => "tiers, the first that does not pass decides".to_owned(),
+        GateRule::All => "all must pass".to_owned(),
+        GateRule::Any => "one must pass".to_owned(),
+        GateRule::Not => "must fail".to_owned(),
+        GateRule::Vote(vote) => {
             let threshold = match vote.threshold {
                 Threshold::Majority => "a majority".to_owned(),
                 Threshold::TwoThirds => "two thirds".to_owned(),
@@ -127,7 +127,7 @@ fn rule(rule: &Rule, members: usize) -> String {
 }
 
 /// What else was said of a member, where it is not what goes without saying.
-fn terms(node: &Node) -> String {
+fn terms(node: &PlanNode) -> String {
     use gatehost::config::{Enforcement, Leniency};
     let mut words = Vec::new();
     if !node.enabled {

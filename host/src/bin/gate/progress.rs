@@ -8,7 +8,7 @@
 //! ```
 
 use crate::interrupt;
-use gatehost::event::What;
+use gatehost::event::EventKind;
 use gatehost::outcome::{NodeKind, Outcome};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use parking_lot::{Mutex, MutexGuard};
@@ -64,14 +64,14 @@ impl Progress {
         Self { watched, lines: MultiProgress::with_draw_target(target), shown: Mutex::default() }
     }
 
-    pub(crate) fn observe(&self, what: &What) {
+    pub(crate) fn observe(&self, what: &EventKind) {
         if !self.watched {
             return;
         }
         let mut shown = self.shown.lock();
         match (what, shown.as_mut()) {
-            (What::RunStarted { gate, members, .. }, _) => *shown = Some(self.begin(gate, members)),
-            (What::RunEnded { .. }, Some(shown)) => shown.bar.finish_and_clear(),
+            (EventKind::RunStarted { gate, members, .. }, _) => *shown = Some(self.begin(gate, members)),
+            (EventKind::RunEnded { .. }, Some(shown)) => shown.bar.finish_and_clear(),
             (what, Some(shown)) => shown.observe(what),
             (_, None) => {}
         }
@@ -127,9 +127,9 @@ impl Progress {
 }
 
 impl Shown {
-    fn observe(&self, what: &What) {
+    fn observe(&self, what: &EventKind) {
         match what {
-            What::CheckStarted { path, kind } => {
+            EventKind::CheckStarted { path, kind } => {
                 if *kind == NodeKind::Check {
                     let check = Check { start: Instant::now(), files: None };
                     self.running().0.insert(name(path), check);
@@ -138,12 +138,12 @@ impl Shown {
                     step.becomes('~', "running");
                 }
             }
-            What::FilesDone { check, done, total } => {
+            EventKind::FilesDone { check, done, total } => {
                 if let Some(check) = self.running().0.get_mut(check) {
                     check.files = Some((*done, *total));
                 }
             }
-            What::CheckEnded { path, outcome, .. } => {
+            EventKind::CheckEnded { path, outcome, .. } => {
                 self.running().0.remove(&name(path));
                 // What was cut short may be told again.
                 if let Some(step) = self.step(path).filter(|step| !step.line.is_finished()) {

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use gatehost::commands::CommandTape;
 use gatehost::config;
 use gatehost::environment::Environment;
-use gatehost::event::{Event, Observer, What};
+use gatehost::event::{Event, EventKind, Observer};
 use gatehost::record::PolicyRecord;
 use gatehost::report::Format as ReportFormat;
 use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request, Unread};
@@ -211,13 +211,13 @@ impl Observer for Watcher {
             let _ = events.lock().map(|mut events| writeln!(events, "{line}"));
         }
         match &event.what {
-            What::Compiling { verifier, bytes } if self.watched => {
+            EventKind::Compiling { verifier, bytes } if self.watched => {
                 let size = bytes / 1024;
                 say(format_args!(
                     "compiling {verifier} ({size} KiB); the result is cached, and `gate compile` does it ahead of time"
                 ));
             }
-            What::Logged { check, severity, message } if self.verbose => {
+            EventKind::Logged { check, severity, message } if self.verbose => {
                 self.progress.finish();
                 say(format_args!("{check}: {severity}: {message}"));
             }

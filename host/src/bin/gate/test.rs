@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
 use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
-use gatehost::runtime::{LogLine, Source};
+use gatehost::runtime::{ComponentSource, LogLine};
 use gatehost::text;
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
-    let source = Source::named(&project.component, &global.directory)?;
+    let source = ComponentSource::named(&project.component, &global.directory)?;
     let runtime = Arc::new(setup::runtime(global)?);
     let tried = setup::block_on(async {
         let trial = Trial::load(runtime, &source).await?;
@@ -140,7 +140,7 @@ impl Tried {
         writeln!(out, "test {}: {status} ({passed} of {cases} passed{promises})", self.name)
     }
 
-    fn json(&self, source: &Source) -> Value {
+    fn json(&self, source: &ComponentSource) -> Value {
         json!({
             "version": 1,
             "verifier": { "name": self.name, "digest": source.digest() },

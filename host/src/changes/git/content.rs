@@ -13,7 +13,7 @@ use super::stats::{Conversion, Digests, Stats};
 use super::tree::{Entry, Mode};
 use super::walk::Present;
 use crate::changes::{ChangesError, shown_text};
-use crate::workspace::{self, Kind, Mark, Workspace};
+use crate::workspace::{self, FileKind, FileStamp, Workspace};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -41,15 +41,15 @@ pub(super) fn digests<'p>(
     for (number, (path, present)) in paths.iter().zip(present).enumerate() {
         let Some(present) = present else { continue };
         match present.kind {
-            Kind::File => match stats.get(path, &present.mark) {
+            FileKind::File => match stats.get(path, &present.mark) {
                 Some(digests) => known[number] = Some(digests),
                 None => unknown.push(number),
             },
-            Kind::Link => {
+            FileKind::Link => {
                 let target = work.read_listed_link(path).map_err(|error| unreadable(path, &error))?;
                 known[number] = Some(Digests { id: hash(format, ObjectKind::Blob, &target), other: None });
             }
-            Kind::Directory | Kind::Other => {}
+            FileKind::Directory | FileKind::Other => {}
         }
     }
     let next = AtomicUsize::new(0);
@@ -92,7 +92,7 @@ fn unreadable(path: &[u8], error: &workspace::WorkspaceError) -> ChangesError {
 }
 
 /// Hashes a file. One that changes meanwhile has no digests.
-fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests), workspace::WorkspaceError> {
+fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(FileStamp, Digests), workspace::WorkspaceError> {
     let (mut file, stat) = work.open_listed_file(path)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let mut hasher = Hasher::new(format, ObjectKind::Blob, size);
@@ -122,8 +122,8 @@ fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(Mark, Digests)
             return Err(workspace::WorkspaceError::Changed);
         }
     }
-    let mark = Mark::of(&stat);
-    if Mark::of(&rustix::fs::fstat(&file)?) != mark {
+    let mark = FileStamp::of(&stat);
+    if FileStamp::of(&rustix::fs::fstat(&file)?) != mark {
         return Err(workspace::WorkspaceError::Changed);
     }
     Ok((mark, Digests { id: hasher.finish(), other }))
@@ -165,16 +165,16 @@ impl<'p> Comparison<'_, 'p> {
         stored: &Entry,
     ) -> Result<bool, ChangesError> {
         let has_kind = match (present.kind, stored.mode) {
-            (Kind::File, Mode::File) => !self.has_modes || !present.is_program,
-            (Kind::File, Mode::Program) => !self.has_modes || present.is_program,
-            (Kind::Link, Mode::Link) => true,
+            (FileKind::File, Mode::File) => !self.has_modes || !present.is_program,
+            (FileKind::File, Mode::Program) => !self.has_modes || present.is_program,
+            (FileKind::Link, Mode::Link) => true,
             _ => false,
         };
         let Some(digests) = digests.filter(|_| has_kind) else { return Ok(false) };
         if digests.id == stored.id {
             return Ok(true);
         }
-        if present.kind != Kind::File {
+        if present.kind != FileKind::File {
             return Ok(false);
         }
         let wanted = self.attributes.of(objects, path)?;
@@ -220,13 +220,13 @@ impl<'p> Comparison<'_, 'p> {
         let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
         let Some((digest, size)) = pointer_of(&pointer) else { return Ok(false) };
         let Ok((mut file, stat)) = self.work.open_listed_file(path) else { return Ok(false) };
-        if u64::try_from(stat.st_size) != Ok(size) || Mark::of(&stat) != present.mark {
+        if u64::try_from(stat.st_size) != Ok(size) || FileStamp::of(&stat) != present.mark {
             return Ok(false);
         }
         let mut hasher = Sha256::new();
         let copied = io::copy(&mut file, &mut hasher);
         let is_whole = copied.is_ok_and(|copied| copied == size);
-        let is_still = rustix::fs::fstat(&file).is_ok_and(|stat| Mark::of(&stat) == present.mark);
+        let is_still = rustix::fs::fstat(&file).is_ok_and(|stat| FileStamp::of(&stat) == present.mark);
         Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
     }
 

@@ -1,15 +1,15 @@
 //! Whether something is at a path of the working tree.
 
-use crate::workspace::{self, Astray, Kind, Workspace};
+use crate::workspace::{self, Astray, FileKind, Workspace};
 
 /// Whether a file, or where `or_folder` a folder, is at the path. Only "not found" says that it is not: what cannot be
 /// looked at is there, and reading it says why it cannot be judged.
 pub(super) fn is_there(work: &Workspace, path: &str, or_folder: bool) -> bool {
     match work.stat(path) {
-        Ok(entry) => or_folder || entry.kind != Kind::Directory,
+        Ok(entry) => or_folder || entry.kind != FileKind::Directory,
         Err(workspace::WorkspaceError::NotFound) => false,
         // A link is in the place of one of its folders: whoever opens the path gets what is behind it.
-        Err(workspace::WorkspaceError::WrongKind(Kind::Link)) => match work.follow(path) {
+        Err(workspace::WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
             Ok(target) => is_there(work, &target, or_folder),
             Err(
                 workspace::WorkspaceError::NotFound | workspace::WorkspaceError::Astray { how: Astray::Nowhere, .. },

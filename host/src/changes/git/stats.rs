@@ -4,8 +4,8 @@
 //! under the mark that the file had before it was hashed.
 
 use super::id::{Format, Id};
-use crate::cache_store::{CacheStore, Kind};
-use crate::workspace::{MARK_BYTES, Mark, keeps_time};
+use crate::cache_store::{CacheKind, CacheStore};
+use crate::workspace::{FileStamp, MARK_BYTES, keeps_time};
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,12 +47,12 @@ impl<'p> Stats<'p> {
             key.update(&[format.length() as u8]).update(root.as_os_str().as_encoded_bytes());
             (Arc::clone(store), key.finalize())
         });
-        let kept = store.as_ref().and_then(|(store, key)| store.get(Kind::Stats, key)).unwrap_or_default();
+        let kept = store.as_ref().and_then(|(store, key)| store.get(CacheKind::Stats, key)).unwrap_or_default();
         Self { store, kept, at: 0, now: Vec::new(), is_new: false }
     }
 
     /// What is known of a file that has this mark. Paths are asked for in order.
-    pub(super) fn get(&mut self, path: &'p [u8], mark: &Mark) -> Option<Digests> {
+    pub(super) fn get(&mut self, path: &'p [u8], mark: &FileStamp) -> Option<Digests> {
         loop {
             let mut rest = &self.kept[self.at..];
             let (before, known, digests) = read(&mut rest)?;
@@ -71,7 +71,7 @@ impl<'p> Stats<'p> {
     }
 
     /// Remembers the digests of a file that had this mark before and after it was read.
-    pub(super) fn learn(&mut self, path: &'p [u8], mark: &Mark, digests: Digests) {
+    pub(super) fn learn(&mut self, path: &'p [u8], mark: &FileStamp, digests: Digests) {
         if self.store.is_some() && mark.is_settled() {
             self.now.push((path, mark.to_bytes(), digests));
             self.is_new = true;
@@ -98,7 +98,7 @@ impl<'p> Stats<'p> {
             }
             bytes.push(u8::from(matches!(digests.other, Some((Conversion::Pointer, _)))));
         }
-        let _ = store.put(Kind::Stats, &key, &bytes);
+        let _ = store.put(CacheKind::Stats, &key, &bytes);
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("a"), "1").expect("a file");
         let work = Workspace::open(folder.path()).expect("a workspace");
-        let mark = |path: &str| Mark::of(&work.stat_raw(path).expect("there"));
+        let mark = |path: &str| FileStamp::of(&work.stat_raw(path).expect("there"));
         let first = mark("a");
         let id = hash(Format::Sha1, ObjectKind::Blob, b"1");
         let digests = Digests { id, other: Some((Conversion::Pointer, id)) };

@@ -8,7 +8,7 @@ use super::layout::MAX_BYTES;
 use super::program::Git;
 use crate::changes::{ChangesError, folder, shown_text};
 use crate::submission::Change;
-use crate::workspace::{self, Kind, Mark, Sight, Workspace};
+use crate::workspace::{self, FileKind, FileStamp, FileStat, Workspace};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -17,17 +17,17 @@ use std::path::Path;
 /// What is at a path that is known to git.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Present {
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     /// Whether its owner may run it.
     pub(super) is_program: bool,
     pub(super) size: u64,
-    pub(super) mark: Mark,
+    pub(super) mark: FileStamp,
 }
 
 impl Present {
     /// What was seen of a regular file.
-    pub(super) fn sight(&self) -> Option<Sight> {
-        (self.kind == Kind::File).then_some(Sight { mark: self.mark, executable: self.is_program })
+    pub(super) fn sight(&self) -> Option<FileStat> {
+        (self.kind == FileKind::File).then_some(FileStat { mark: self.mark, executable: self.is_program })
     }
 }
 
@@ -181,7 +181,8 @@ impl Walk<'_> {
                         self.repository(&path, number)?;
                     }
                     let is_program = stat.st_mode & 0o100 != 0;
-                    let present = Present { kind: workspace::kind(&stat), is_program, size, mark: Mark::of(&stat) };
+                    let present =
+                        Present { kind: workspace::kind(&stat), is_program, size, mark: FileStamp::of(&stat) };
                     self.found.present[number] = Some(present);
                     continue;
                 }

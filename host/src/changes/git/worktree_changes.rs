@@ -15,7 +15,7 @@ use super::{Found, path};
 use crate::cache_store::CacheStore;
 use crate::changes::{ChangesError, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{FileKind, Workspace};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -240,7 +240,7 @@ impl Live<'_> {
         let mut is = |stored: Option<Entry>| match (stored, present) {
             (Some(stored), Some(present)) if stored.mode == Mode::Repository => {
                 // Where there is no repository, nothing is said of it: its files are judged one by one.
-                Ok(present.kind == Kind::Directory && inner.is_none_or(|head| head == Some(stored.id)))
+                Ok(present.kind == FileKind::Directory && inner.is_none_or(|head| head == Some(stored.id)))
             }
             (Some(stored), Some(present)) => comparison.is_stored(objects, name, present, digests, &stored),
             (None, None) => Ok(true),
@@ -324,7 +324,7 @@ impl Live<'_> {
 
 /// The size of a regular file.
 fn size_of(present: Option<&Present>) -> Option<u64> {
-    present.filter(|present| present.kind == Kind::File).map(|present| present.size)
+    present.filter(|present| present.kind == FileKind::File).map(|present| present.size)
 }
 
 /// As a checkout writes it that is asked for CRLF. What has one already stays as it is.
@@ -363,7 +363,7 @@ fn has_modes(root: &Path, known: &walk::Known<'_>, look: &Look, base: &dyn Fn(&[
         return true;
     }
     let plain = |(path, present): (&&[u8], &Option<Present>)| {
-        let present = present.filter(|present| present.kind == Kind::File)?;
+        let present = present.filter(|present| present.kind == FileKind::File)?;
         base(path).filter(|entry| entry.mode == Mode::File).map(|_| present)
     };
     let mut count = 0;

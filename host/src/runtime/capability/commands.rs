@@ -4,7 +4,7 @@ use super::{Granted, RunCommands};
 use crate::commands::{Captured, Ending, Ran, Rewrite};
 use crate::runtime::bindings::gatehost::verifier::commands as wit;
 use crate::runtime::convert;
-use crate::runtime::ending::Ended;
+use crate::runtime::ending::GuestEnded;
 use crate::runtime::sandbox::Sandbox;
 use crate::verdict::ErrorKind;
 
@@ -29,7 +29,7 @@ impl Sandbox {
     fn runner(&mut self) -> wasmtime::Result<&mut Runner> {
         self.commands
             .as_mut()
-            .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `command:NAME`"))
+            .ok_or_else(|| GuestEnded::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `command:NAME`"))
     }
 }
 
@@ -52,7 +52,7 @@ impl wit::Host for Sandbox {
                 Ok(Ok(outputs))
             }
             // No answer of the command is none of the guest's: whatever it would make of it, it could not judge.
-            Err(error) => Err(Ended::failure(error.into())),
+            Err(error) => Err(GuestEnded::failure(error.into())),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::ReadFiles;
 use crate::runtime::bindings::gatehost::verifier::workspace as wit;
-use crate::runtime::ending::Ended;
+use crate::runtime::ending::GuestEnded;
 use crate::runtime::sandbox::Sandbox;
 use crate::text;
 use crate::verdict::ErrorKind;
-use crate::workspace::{Entry, Kind, WorkspaceError};
+use crate::workspace::{FileKind, WorkspaceEntry, WorkspaceError};
 
 /// The largest file that is handed over at once.
 const MAX_READ: u64 = 16 << 20;
@@ -16,7 +16,7 @@ impl Sandbox {
     fn work(&self) -> wasmtime::Result<&dyn ReadFiles> {
         self.workspace
             .as_deref()
-            .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `workspace`"))
+            .ok_or_else(|| GuestEnded::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `workspace`"))
     }
 }
 
@@ -44,16 +44,16 @@ impl wit::Host for Sandbox {
     }
 }
 
-fn entry(entry: Entry) -> wit::Entry {
+fn entry(entry: WorkspaceEntry) -> wit::Entry {
     wit::Entry { path: entry.path, kind: kind(entry.kind), size: entry.size }
 }
 
-fn kind(kind: Kind) -> wit::Kind {
+fn kind(kind: FileKind) -> wit::Kind {
     match kind {
-        Kind::File => wit::Kind::File,
-        Kind::Directory => wit::Kind::Directory,
-        Kind::Link => wit::Kind::Link,
-        Kind::Other => wit::Kind::Other,
+        FileKind::File => wit::Kind::File,
+        FileKind::Directory => wit::Kind::Directory,
+        FileKind::Link => wit::Kind::Link,
+        FileKind::Other => wit::Kind::Other,
     }
 }
 

@@ -4,7 +4,7 @@ use super::{AskModels, Granted};
 use crate::models::{ModelQuestion, NoAnswer, Part, Stop};
 use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
-use crate::runtime::ending::Ended;
+use crate::runtime::ending::GuestEnded;
 use crate::runtime::sandbox::Sandbox;
 use crate::text;
 use crate::verdict::{ErrorKind, Failure};
@@ -30,7 +30,7 @@ impl Asker {
     }
 
     fn nonce(&self) -> wasmtime::Result<String> {
-        let none = || Ended::error(ErrorKind::HostFailed, "the operating system provides no random numbers");
+        let none = || GuestEnded::error(ErrorKind::HostFailed, "the operating system provides no random numbers");
         self.nonce.clone().ok_or_else(none)
     }
 }
@@ -40,7 +40,7 @@ impl Sandbox {
     fn asker(&mut self) -> wasmtime::Result<&mut Asker> {
         self.models
             .as_mut()
-            .ok_or_else(|| Ended::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `model:NAME`"))
+            .ok_or_else(|| GuestEnded::error(ErrorKind::LinkCapabilityDenied, "the check has no grant `model:NAME`"))
     }
 }
 

@@ -16,7 +16,7 @@ const VALUE: u64 = 16;
 
 /// A component that has begun and not ended.
 #[derive(Default)]
-struct Open {
+struct AdapterComponent {
     is_component: bool,
     micros: u64,
     instantiations: u64,
@@ -24,7 +24,7 @@ struct Open {
 
 /// Estimate the microseconds for all of them in a component that is valid.
 pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<AdapterComponent> = Vec::new();
     let mut sizes = Sizes::default();
     let (mut largest, mut whole) = (0u64, 0u64);
     for payload in Parser::new(0).parse_all(bytes) {
@@ -34,7 +34,10 @@ pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
         }
         match &payload {
             Payload::Version { encoding, .. } => {
-                open.push(Open { is_component: *encoding == Encoding::Component, ..Open::default() });
+                open.push(AdapterComponent {
+                    is_component: *encoding == Encoding::Component,
+                    ..AdapterComponent::default()
+                });
             }
             Payload::ComponentCanonicalSection(section) => {
                 let (Some(open), Some(types)) = (open.last_mut(), validator.types(0)) else { continue };
@@ -53,7 +56,9 @@ pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
                 }
             }
             Payload::End(_) => {
-                let Some(Open { is_component: true, micros, instantiations }) = open.pop() else { continue };
+                let Some(AdapterComponent { is_component: true, micros, instantiations }) = open.pop() else {
+                    continue;
+                };
                 // As often as one is instantiated, so often it is written: at worst, the largest each time.
                 whole = instantiations.saturating_mul(largest).saturating_add(micros);
                 largest = largest.max(whole);

@@ -41,7 +41,7 @@ const MAX_LOCALS: usize = 1 << 16;
 
 /// What was estimated so far.
 #[derive(Default)]
-pub(super) struct Work {
+pub(super) struct CompileWork {
     pub(super) micros: u64,
     /// The largest of one function: its microseconds, and the branches that its locals are used over.
     pub(super) largest: u64,
@@ -77,7 +77,7 @@ struct Local {
     chain: u64,
 }
 
-impl Work {
+impl CompileWork {
     pub(super) fn begin_module(&mut self) {
         self.arities.clear();
         self.types.clear();
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_local_counts_once_for_each_block_that_it_is_set_in() {
-        let mut work = Work { begun: 3, ..Work::default() };
+        let mut work = CompileWork { begun: 3, ..CompileWork::default() };
         assert_eq!(work.set(7, &[1, 2, 3]), 3);
         assert_eq!(work.set(7, &[1, 2, 3]), 0);
         assert_eq!(work.set(6, &[1, 2, 3]), 3);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_local_that_is_read_counts_for_loops_and_for_the_branches_in_between() {
-        let mut work = Work { begun: 3, edges: 10, ..Work::default() };
+        let mut work = CompileWork { begun: 3, edges: 10, ..CompileWork::default() };
         // The function began at edge 4; of the 3 open blocks, one is a loop.
         assert_eq!(work.touch(7, &[2], 4), (1, 6));
         assert_eq!(work.touch(7, &[2], 4), (0, 0));
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn values_that_live_beside_each_other_count_over_the_branches_in_between() {
-        let mut work = Work { edges: 10, ..Work::default() };
-        let set = |work: &mut Work, edges: u64, block: u64| {
+        let mut work = CompileWork { edges: 10, ..CompileWork::default() };
+        let set = |work: &mut CompileWork, edges: u64, block: u64| {
             work.edges = edges;
             work.chain(7, block, 5);
         };
