@@ -350,12 +350,12 @@ pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>,
 
 /// Files of a commit, in a folder of their own that is deleted with this value.
 #[derive(Debug)]
-pub struct Stored {
+pub struct StoredFiles {
     snapshot: git::Snapshot,
     commit: String,
 }
 
-impl Stored {
+impl StoredFiles {
     /// The folder.
     pub fn path(&self) -> &Path {
         self.snapshot.path()
@@ -374,19 +374,19 @@ pub fn stored(
     commit: &str,
     paths: &BTreeSet<&str>,
     environment: &Environment,
-) -> Result<Stored, ChangesError> {
+) -> Result<StoredFiles, ChangesError> {
     let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "`--policy-from`" };
     let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.stored(commit, paths)?;
-    Ok(Stored { snapshot, commit })
+    Ok(StoredFiles { snapshot, commit })
 }
 
 /// All files of a commit.
-pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<Stored, ChangesError> {
+pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<StoredFiles, ChangesError> {
     let missing = || ChangesError::NoRepository { path: root.to_owned(), asked: "`red_green`" };
     let repository = git::Repository::find(root, environment)?.ok_or_else(missing)?;
     let (commit, snapshot) = repository.checkout(commit)?;
-    Ok(Stored { snapshot, commit })
+    Ok(StoredFiles { snapshot, commit })
 }
 
 /// The commit that a selection is relative to, where `folder` is in a repository that has one; the last one where the selection

@@ -54,7 +54,7 @@ pub(super) struct Repository {
 
 /// Changes, and the commit that they are relative to.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundChanges {
     pub(super) changes: Vec<Change>,
     pub(super) base: Option<String>,
     pub(super) snapshot: Option<Snapshot>,
@@ -62,7 +62,7 @@ pub(super) struct Found {
     pub(super) looks: HashMap<String, FileStat>,
 }
 
-impl From<Vec<Change>> for Found {
+impl From<Vec<Change>> for FoundChanges {
     fn from(changes: Vec<Change>) -> Self {
         Self { changes, ..Self::default() }
     }
@@ -115,7 +115,7 @@ impl Repository {
         work: &Workspace,
         hunks: bool,
         store: Option<&Arc<CacheStore>>,
-    ) -> Result<Found, ChangesError> {
+    ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
@@ -129,20 +129,20 @@ impl Repository {
         work: &Workspace,
         hunks: bool,
         store: Option<&Arc<CacheStore>>,
-    ) -> Result<Found, ChangesError> {
+    ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }
             .changes(Some(worktree_changes::Since { name, exactly }), hunks)
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<Found, ChangesError> {
+    pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
     }
 
     /// What is in the index and differs from the last commit.
-    pub(super) fn staged(&self, needs: Needs) -> Result<Found, ChangesError> {
+    pub(super) fn staged(&self, needs: Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let index = index::Index::read(git, &git.layout.index)?;
         let unmerged = index.paths.iter().find(|(_, known)| known.is_unmerged);
@@ -154,9 +154,9 @@ impl Repository {
         let head = commits::head(&mut objects)?;
         let old = head.as_ref().map_or(tree::Side::Nothing, |(_, commit)| tree::Side::Stored(commit.tree));
         let new = tree::Side::Index(&index.top);
-        let stored = stored_changes::Stored { state: ChangeState::Staged, needs };
+        let stored = stored_changes::StoredChanges { state: ChangeState::Staged, needs };
         let found = stored.compare(&mut objects, old, new)?;
-        Ok(Found { base: head.map(|(id, _)| id.to_string()), ..found })
+        Ok(FoundChanges { base: head.map(|(id, _)| id.to_string()), ..found })
     }
 
     /// These files of a commit, and its full name. Where one is a link, all files are there: it may lead to any.
@@ -167,7 +167,7 @@ impl Repository {
         let tree = commits::read(&mut objects, &commit)?.tree;
         let mut files = tree::files(&mut objects, tree)?;
         let wanted = |name: &[u8]| str::from_utf8(name).is_ok_and(|name| paths.contains(name));
-        if !files.iter().any(|(name, entry)| wanted(name) && entry.mode == tree::Mode::Link) {
+        if !files.iter().any(|(name, entry)| wanted(name) && entry.mode == tree::EntryMode::Link) {
             files.retain(|name, _| wanted(name));
         }
         Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
@@ -239,7 +239,7 @@ impl Repository {
     }
 
     /// What differs between two commits, from where they parted.
-    pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<Found, ChangesError> {
+    pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
         let first = commits::named(git, &mut objects, from)?;
@@ -247,9 +247,9 @@ impl Repository {
         let base = commits::merge_base(git, &mut objects, (from, &first), (to, &second))?;
         let old = tree::Side::Stored(commits::read(&mut objects, &base)?.tree);
         let new = tree::Side::Stored(commits::read(&mut objects, &second)?.tree);
-        let stored = stored_changes::Stored { state: ChangeState::Committed, needs };
+        let stored = stored_changes::StoredChanges { state: ChangeState::Committed, needs };
         let found = stored.compare(&mut objects, old, new)?;
-        Ok(Found { base: Some(base.to_string()), ..found })
+        Ok(FoundChanges { base: Some(base.to_string()), ..found })
     }
 }
 

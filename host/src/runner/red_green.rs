@@ -4,7 +4,7 @@
 //! not know and the base does not have, such as `node_modules`, is linked from the work, where it can be read: a command that
 //! fails for want of its dependencies has shown nothing.
 
-use crate::changes::{self, Stored};
+use crate::changes::{self, StoredFiles};
 use crate::commands::{Commands, Ending, NoResult, Ran};
 use crate::config::CommandConfig;
 use crate::environment::Environment;
@@ -124,7 +124,11 @@ fn first(path: &str) -> Option<String> {
 }
 
 /// The files of the base in a folder, and the command as it is to be run there.
-fn prepare(base: &Base, mut command: CommandConfig, changed: &BTreeSet<String>) -> io::Result<(Stored, CommandConfig)> {
+fn prepare(
+    base: &Base,
+    mut command: CommandConfig,
+    changed: &BTreeSet<String>,
+) -> io::Result<(StoredFiles, CommandConfig)> {
     let stored = changes::checkout(&base.repository, &base.commit, &base.environment).map_err(io::Error::other)?;
     let written: BTreeSet<String> = command.write.iter().filter_map(|path| first(path)).collect();
     for entry in std::fs::read_dir(&base.repository)? {

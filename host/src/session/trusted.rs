@@ -9,7 +9,7 @@
 
 use super::Request;
 use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
-use crate::changes::{self, Changes, SameFiles, Selection, Stored};
+use crate::changes::{self, Changes, SameFiles, Selection, StoredFiles};
 use crate::config::{self, Config, FileSet};
 use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
@@ -34,7 +34,7 @@ pub(super) struct Trusted {
     /// The commit, in full.
     pub(super) commit: String,
     /// Holds the files for as long as they are read. None where the working tree has the same ones.
-    stored: Option<Stored>,
+    stored: Option<StoredFiles>,
     /// The files that the configuration consists of, relative to the root of the repository, and every path where a nearer
     /// one could be.
     paths: BTreeSet<String>,

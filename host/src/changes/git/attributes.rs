@@ -2,7 +2,7 @@
 
 use super::id::ObjectKind;
 use super::objects::Objects;
-use super::tree::Entry;
+use super::tree::TreeEntry;
 use crate::changes::ChangesError;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// Whether a file's line ends are converted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Text {
+pub(super) enum TextConversion {
     #[default]
     Unsaid,
     Yes,
@@ -22,7 +22,7 @@ pub(super) enum Text {
 /// What is said of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
-    pub(super) text: Text,
+    pub(super) text: TextConversion,
     /// Whether a checkout writes CRLF.
     pub(super) has_carriage_returns: bool,
     /// Whether Git LFS stores it elsewhere.
@@ -34,27 +34,27 @@ pub(super) struct Wanted {
 /// The attributes of one commit.
 pub(super) struct Attributes<'a> {
     /// What the commit has at a path.
-    base: &'a dyn Fn(&[u8]) -> Option<Entry>,
+    base: &'a dyn Fn(&[u8]) -> Option<TreeEntry>,
     /// The rules of each folder that was asked for.
-    rules: HashMap<Vec<u8>, Vec<Rule>>,
+    rules: HashMap<Vec<u8>, Vec<AttributeRule>>,
 }
 
-struct Rule {
+struct AttributeRule {
     pattern: Gitignore,
-    states: Vec<State>,
+    states: Vec<AttributeState>,
 }
 
 /// What a rule sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Text(Text),
+enum AttributeState {
+    Text(TextConversion),
     LineEnd(Option<bool>),
     Large(bool),
     Id(bool),
 }
 
 impl<'a> Attributes<'a> {
-    pub(super) fn new(base: &'a dyn Fn(&[u8]) -> Option<Entry>) -> Self {
+    pub(super) fn new(base: &'a dyn Fn(&[u8]) -> Option<TreeEntry>) -> Self {
         Self { base, rules: HashMap::new() }
     }
 
@@ -78,24 +78,24 @@ impl<'a> Attributes<'a> {
                 }
                 for state in &rule.states {
                     match *state {
-                        State::Text(state) => text = Some(state),
-                        State::LineEnd(state) => line_end = state,
-                        State::Large(state) => wanted.is_large = state,
-                        State::Id(state) => wanted.has_id = state,
+                        AttributeState::Text(state) => text = Some(state),
+                        AttributeState::LineEnd(state) => line_end = state,
+                        AttributeState::Large(state) => wanted.is_large = state,
+                        AttributeState::Id(state) => wanted.has_id = state,
                     }
                 }
             }
         }
         wanted.text = match (text.unwrap_or_default(), line_end) {
             // A line end alone says that it is text.
-            (Text::Unsaid, Some(_)) => Text::Yes,
+            (TextConversion::Unsaid, Some(_)) => TextConversion::Yes,
             (text, _) => text,
         };
-        wanted.has_carriage_returns = wanted.text == Text::Yes && line_end == Some(true);
+        wanted.has_carriage_returns = wanted.text == TextConversion::Yes && line_end == Some(true);
         Ok(wanted)
     }
 
-    fn read(&self, objects: &mut Objects<'_>, folder: &[u8]) -> Result<Vec<Rule>, ChangesError> {
+    fn read(&self, objects: &mut Objects<'_>, folder: &[u8]) -> Result<Vec<AttributeRule>, ChangesError> {
         let path = if folder.is_empty() { b".gitattributes".to_vec() } else { [folder, b"/.gitattributes"].concat() };
         let Some(entry) = (self.base)(&path).filter(|entry| entry.mode.is_file()) else { return Ok(Vec::new()) };
         let bytes = objects.read(&entry.id, ObjectKind::Blob, "the attributes of the base")?;
@@ -103,41 +103,43 @@ impl<'a> Attributes<'a> {
     }
 }
 
-fn rules(text: &str) -> Vec<Rule> {
+fn rules(text: &str) -> Vec<AttributeRule> {
     text.lines().filter_map(rule).collect()
 }
 
 /// A line: a pattern, and what it sets. Macros of the repository's own and quoted patterns are not understood; without
 /// them, a file counts as changed.
-fn rule(line: &str) -> Option<Rule> {
+fn rule(line: &str) -> Option<AttributeRule> {
     let line = line.trim_start();
     let (pattern, states) = line.split_once(char::is_whitespace)?;
     if pattern.starts_with(['#', '!', '"', '[']) && (pattern.starts_with("[attr]") || !pattern.starts_with('[')) {
         return None;
     }
-    let states: Vec<State> = states.split_whitespace().flat_map(state).collect();
+    let states: Vec<AttributeState> = states.split_whitespace().flat_map(state).collect();
     if states.is_empty() {
         return None;
     }
     let mut builder = GitignoreBuilder::new("");
     builder.add_line(None, pattern).ok()?;
-    Some(Rule { pattern: builder.build().ok()?, states })
+    Some(AttributeRule { pattern: builder.build().ok()?, states })
 }
 
-fn state(word: &str) -> Vec<State> {
-    let auto = Text::Yes;
+fn state(word: &str) -> Vec<AttributeState> {
+    let auto = TextConversion::Yes;
     match word {
-        "text" | "text=auto" | "crlf" => vec![State::Text(auto)],
-        "crlf=input" => vec![State::Text(Text::Yes), State::LineEnd(Some(false))],
-        "-text" | "-crlf" | "binary" => vec![State::Text(Text::No)],
-        "!text" | "!crlf" => vec![State::Text(Text::Unsaid)],
-        "eol=crlf" => vec![State::LineEnd(Some(true))],
-        "eol=lf" => vec![State::LineEnd(Some(false))],
-        "!eol" | "-eol" => vec![State::LineEnd(None)],
-        "filter=lfs" => vec![State::Large(true)],
-        "ident" => vec![State::Id(true)],
-        "-ident" | "!ident" => vec![State::Id(false)],
-        other if other.trim_start_matches(['-', '!']).split('=').next() == Some("filter") => vec![State::Large(false)],
+        "text" | "text=auto" | "crlf" => vec![AttributeState::Text(auto)],
+        "crlf=input" => vec![AttributeState::Text(TextConversion::Yes), AttributeState::LineEnd(Some(false))],
+        "-text" | "-crlf" | "binary" => vec![AttributeState::Text(TextConversion::No)],
+        "!text" | "!crlf" => vec![AttributeState::Text(TextConversion::Unsaid)],
+        "eol=crlf" => vec![AttributeState::LineEnd(Some(true))],
+        "eol=lf" => vec![AttributeState::LineEnd(Some(false))],
+        "!eol" | "-eol" => vec![AttributeState::LineEnd(None)],
+        "filter=lfs" => vec![AttributeState::Large(true)],
+        "ident" => vec![AttributeState::Id(true)],
+        "-ident" | "!ident" => vec![AttributeState::Id(false)],
+        other if other.trim_start_matches(['-', '!']).split('=').next() == Some("filter") => {
+            vec![AttributeState::Large(false)]
+        }
         _ => Vec::new(),
     }
 }
@@ -162,9 +164,12 @@ mod tests {
         assert_eq!(
             found,
             [
-                (vec!["a.bat", "x/a.bat"], vec![State::Text(Text::Yes), State::LineEnd(Some(true))]),
-                (vec!["big/a"], vec![State::Large(true), State::Text(Text::No)]),
-                (vec!["a.c"], vec![State::Id(true)]),
+                (
+                    vec!["a.bat", "x/a.bat"],
+                    vec![AttributeState::Text(TextConversion::Yes), AttributeState::LineEnd(Some(true))]
+                ),
+                (vec!["big/a"], vec![AttributeState::Large(true), AttributeState::Text(TextConversion::No)]),
+                (vec!["a.c"], vec![AttributeState::Id(true)]),
             ]
         );
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// What a child said, and how it ended.
 #[derive(Debug)]
-pub(super) struct Said<T> {
+pub(super) struct ChildOutput<T> {
     pub(super) status: ExitStatus,
     pub(super) stdout: T,
     pub(super) stderr: String,
@@ -21,7 +21,7 @@ pub(super) fn attend<T: Send>(
     patience: Duration,
     speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
     listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
-) -> io::Result<Said<T>> {
+) -> io::Result<ChildOutput<T>> {
     let (Some(stdin), Some(stdout), Some(mut stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(io::Error::other("its pipes are missing"));
@@ -64,7 +64,7 @@ pub(super) fn attend<T: Send>(
         if is_late {
             return Err(io::Error::other(format!("timed out after {} s and was killed", patience.as_secs())));
         }
-        Ok(Said { status, stdout: stdout?, stderr })
+        Ok(ChildOutput { status, stdout: stdout?, stderr })
     })
 }
 

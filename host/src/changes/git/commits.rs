@@ -144,7 +144,7 @@ pub(super) fn merge_base(
     (to, second): (&str, &Id),
 ) -> Result<Id, ChangesError> {
     let (from, to) = (shown_text(from), shown_text(to));
-    let mut walk = Walk::default();
+    let mut walk = AncestorWalk::default();
     walk.reach(*first, FIRST, i64::MAX);
     walk.reach(*second, SECOND, i64::MAX);
     let common = walk.common(objects)?;
@@ -167,7 +167,7 @@ const STALE: u8 = 4;
 
 /// A walk through the ancestors of two commits, the newest first, as git does it.
 #[derive(Default)]
-struct Walk {
+struct AncestorWalk {
     /// What is known of each commit that was reached.
     marks: HashMap<Id, u8>,
     ahead: BinaryHeap<(i64, Id)>,
@@ -178,7 +178,7 @@ struct Walk {
     is_incomplete: bool,
 }
 
-impl Walk {
+impl AncestorWalk {
     /// Notes that a commit is reached from others with these marks.
     fn reach(&mut self, id: Id, marks: u8, time: i64) {
         let known = self.marks.entry(id).or_default();

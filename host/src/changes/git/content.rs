@@ -5,12 +5,12 @@
 //! read from its own tree, ask for the conversion, and only where undoing it gives exactly what is stored. Attributes in
 //! `.git` and in the working tree are not read, and no filter is run.
 
-use super::attributes::{Attributes, Text};
-use super::id::{Format, Hasher, Id, ObjectKind, hash};
+use super::attributes::{Attributes, TextConversion};
+use super::id::{Hasher, Id, ObjectFormat, ObjectKind, hash};
 use super::objects::Objects;
 use super::program::Git;
-use super::stats::{Conversion, Digests, Stats};
-use super::tree::{Entry, Mode};
+use super::stats::{ContentIds, Conversion, StatCache};
+use super::tree::{EntryMode, TreeEntry};
 use super::walk::Present;
 use crate::changes::{ChangesError, shown_text};
 use crate::workspace::{self, FileKind, FileStamp, Workspace};
@@ -31,11 +31,11 @@ const MAX_POINTER: usize = 1 << 10;
 /// hashed, on all cores.
 pub(super) fn digests<'p>(
     work: &Workspace,
-    format: Format,
-    stats: &mut Stats<'p>,
+    format: ObjectFormat,
+    stats: &mut StatCache<'p>,
     paths: &[&'p [u8]],
     present: &[Option<Present>],
-) -> Result<Vec<Option<Digests>>, ChangesError> {
+) -> Result<Vec<Option<ContentIds>>, ChangesError> {
     let mut known = vec![None; paths.len()];
     let mut unknown = Vec::new();
     for (number, (path, present)) in paths.iter().zip(present).enumerate() {
@@ -47,7 +47,7 @@ pub(super) fn digests<'p>(
             },
             FileKind::Link => {
                 let target = work.read_listed_link(path).map_err(|error| unreadable(path, &error))?;
-                known[number] = Some(Digests { id: hash(format, ObjectKind::Blob, &target), other: None });
+                known[number] = Some(ContentIds { id: hash(format, ObjectKind::Blob, &target), other: None });
             }
             FileKind::Directory | FileKind::Other => {}
         }
@@ -92,7 +92,11 @@ fn unreadable(path: &[u8], error: &workspace::WorkspaceError) -> ChangesError {
 }
 
 /// Hashes a file. One that changes meanwhile has no digests.
-fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(FileStamp, Digests), workspace::WorkspaceError> {
+fn file(
+    work: &Workspace,
+    format: ObjectFormat,
+    path: &[u8],
+) -> Result<(FileStamp, ContentIds), workspace::WorkspaceError> {
     let (mut file, stat) = work.open_listed_file(path)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let mut hasher = Hasher::new(format, ObjectKind::Blob, size);
@@ -126,7 +130,7 @@ fn file(work: &Workspace, format: Format, path: &[u8]) -> Result<(FileStamp, Dig
     if FileStamp::of(&rustix::fs::fstat(&file)?) != mark {
         return Err(workspace::WorkspaceError::Changed);
     }
-    Ok((mark, Digests { id: hasher.finish(), other }))
+    Ok((mark, ContentIds { id: hasher.finish(), other }))
 }
 
 /// With every CRLF as LF; `None` where there is none.
@@ -143,10 +147,10 @@ fn without_carriage_returns(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Tells whether files are what is stored.
-pub(super) struct Comparison<'a, 'p> {
+pub(super) struct ContentComparison<'a, 'p> {
     pub(super) git: &'a Git,
     pub(super) work: &'a Workspace,
-    pub(super) stats: &'a mut Stats<'p>,
+    pub(super) stats: &'a mut StatCache<'p>,
     pub(super) attributes: Attributes<'a>,
     /// Whether the file system tells which files may be run.
     pub(super) has_modes: bool,
@@ -154,20 +158,20 @@ pub(super) struct Comparison<'a, 'p> {
     pub(super) converts: Option<bool>,
 }
 
-impl<'p> Comparison<'_, 'p> {
+impl<'p> ContentComparison<'_, 'p> {
     /// Whether what is at `path` is `stored`, as far as a checkout would not write other bytes.
     pub(super) fn is_stored(
         &mut self,
         objects: &mut Objects<'_>,
         path: &'p [u8],
         present: &Present,
-        digests: Option<&Digests>,
-        stored: &Entry,
+        digests: Option<&ContentIds>,
+        stored: &TreeEntry,
     ) -> Result<bool, ChangesError> {
         let has_kind = match (present.kind, stored.mode) {
-            (FileKind::File, Mode::File) => !self.has_modes || !present.is_program,
-            (FileKind::File, Mode::Program) => !self.has_modes || present.is_program,
-            (FileKind::Link, Mode::Link) => true,
+            (FileKind::File, EntryMode::File) => !self.has_modes || !present.is_program,
+            (FileKind::File, EntryMode::Program) => !self.has_modes || present.is_program,
+            (FileKind::Link, EntryMode::Link) => true,
             _ => false,
         };
         let Some(digests) = digests.filter(|_| has_kind) else { return Ok(false) };
@@ -181,9 +185,9 @@ impl<'p> Comparison<'_, 'p> {
         match digests.other.filter(|(_, id)| *id == stored.id) {
             Some((Conversion::LineEnds, _)) => {
                 let is_text = match wanted.text {
-                    Text::Yes => true,
-                    Text::No => false,
-                    Text::Unsaid => self.converts(),
+                    TextConversion::Yes => true,
+                    TextConversion::No => false,
+                    TextConversion::Unsaid => self.converts(),
                 };
                 if is_text {
                     return Ok(true);
@@ -194,7 +198,7 @@ impl<'p> Comparison<'_, 'p> {
         }
         if wanted.is_large && self.is_named_by_pointer(objects, path, present, stored)? {
             let other = Some((Conversion::Pointer, stored.id));
-            self.stats.learn(path, &present.mark, Digests { other, ..*digests });
+            self.stats.learn(path, &present.mark, ContentIds { other, ..*digests });
             return Ok(true);
         }
         Ok(wanted.has_id && present.size <= MAX_CONVERTED && self.is_with_its_id(objects.git_format(), path, stored))
@@ -214,7 +218,7 @@ impl<'p> Comparison<'_, 'p> {
         objects: &mut Objects<'_>,
         path: &[u8],
         present: &Present,
-        stored: &Entry,
+        stored: &TreeEntry,
     ) -> Result<bool, ChangesError> {
         let what = format!("the base of `{}`", String::from_utf8_lossy(path));
         let pointer = objects.read(&stored.id, ObjectKind::Blob, &what)?;
@@ -231,7 +235,7 @@ impl<'p> Comparison<'_, 'p> {
     }
 
     /// Whether the only other bytes are the id that git writes into `$Id$`.
-    fn is_with_its_id(&self, format: Format, path: &[u8], stored: &Entry) -> bool {
+    fn is_with_its_id(&self, format: ObjectFormat, path: &[u8], stored: &TreeEntry) -> bool {
         let Ok((file, _)) = self.work.open_listed_file(path) else { return false };
         let mut bytes = Vec::new();
         if file.take(MAX_CONVERTED).read_to_end(&mut bytes).is_err() {

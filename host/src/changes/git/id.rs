@@ -5,12 +5,12 @@ use std::fmt;
 
 /// The hash function of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum ObjectFormat {
     Sha1,
     Sha256,
 }
 
-impl Format {
+impl ObjectFormat {
     /// The hash function that an id was made with.
     pub(super) fn of(id: &Id) -> Self {
         if id.as_bytes().len() == Self::Sha256.length() { Self::Sha256 } else { Self::Sha1 }
@@ -90,9 +90,9 @@ impl fmt::Debug for Id {
 }
 
 /// Hashes an object piece by piece.
-pub(super) struct Hasher(Inner);
+pub(super) struct Hasher(HasherState);
 
-enum Inner {
+enum HasherState {
     /// Detects the known ways to make two inputs with one hash, and gives each of them another, as git does.
     Sha1(Box<sha1_checked::Sha1>),
     Sha256(Box<sha2::Sha256>),
@@ -100,10 +100,10 @@ enum Inner {
 
 impl Hasher {
     /// A hasher of an object of `size` bytes.
-    pub(super) fn new(format: Format, kind: ObjectKind, size: u64) -> Self {
+    pub(super) fn new(format: ObjectFormat, kind: ObjectKind, size: u64) -> Self {
         let mut hasher = Self(match format {
-            Format::Sha1 => Inner::Sha1(Box::default()),
-            Format::Sha256 => Inner::Sha256(Box::default()),
+            ObjectFormat::Sha1 => HasherState::Sha1(Box::default()),
+            ObjectFormat::Sha256 => HasherState::Sha256(Box::default()),
         });
         hasher.update(format!("{} {size}\0", kind.name()).as_bytes());
         hasher
@@ -111,8 +111,8 @@ impl Hasher {
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
-            Inner::Sha1(hasher) => hasher.update(bytes),
-            Inner::Sha256(hasher) => hasher.update(bytes),
+            HasherState::Sha1(hasher) => hasher.update(bytes),
+            HasherState::Sha256(hasher) => hasher.update(bytes),
         }
     }
 
@@ -123,15 +123,15 @@ impl Hasher {
             id.length = bytes.len() as u8;
         };
         match self.0 {
-            Inner::Sha1(hasher) => set(&hasher.finalize()),
-            Inner::Sha256(hasher) => set(&hasher.finalize()),
+            HasherState::Sha1(hasher) => set(&hasher.finalize()),
+            HasherState::Sha256(hasher) => set(&hasher.finalize()),
         }
         id
     }
 }
 
 /// The id of an object.
-pub(super) fn hash(format: Format, kind: ObjectKind, bytes: &[u8]) -> Id {
+pub(super) fn hash(format: ObjectFormat, kind: ObjectKind, bytes: &[u8]) -> Id {
     let mut hasher = Hasher::new(format, kind, bytes.len() as u64);
     hasher.update(bytes);
     hasher.finish()
@@ -144,10 +144,15 @@ mod tests {
     #[test]
     fn ids_are_those_of_git() {
         for (format, kind, bytes, expected) in [
-            (Format::Sha1, ObjectKind::Blob, &b""[..], "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),
-            (Format::Sha1, ObjectKind::Tree, b"", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
-            (Format::Sha1, ObjectKind::Blob, b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),
-            (Format::Sha256, ObjectKind::Tree, b"", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
+            (ObjectFormat::Sha1, ObjectKind::Blob, &b""[..], "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),
+            (ObjectFormat::Sha1, ObjectKind::Tree, b"", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+            (ObjectFormat::Sha1, ObjectKind::Blob, b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),
+            (
+                ObjectFormat::Sha256,
+                ObjectKind::Tree,
+                b"",
+                "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+            ),
         ] {
             let id = hash(format, kind, bytes);
             assert_eq!(id.to_string(), expected);

@@ -20,16 +20,16 @@ const START: &[u8] = b"./";
 /// Answers whether a file is ignored.
 pub(super) struct Ignored<'g> {
     git: &'g Git,
-    talk: Option<Talk>,
+    talk: Option<CheckIgnore>,
 }
 
-struct Talk {
+struct CheckIgnore {
     child: Child,
     stdin: ChildStdin,
     answers: Receiver<(Vec<u8>, bool)>,
 }
 
-impl Drop for Talk {
+impl Drop for CheckIgnore {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -61,10 +61,10 @@ impl<'g> Ignored<'g> {
         Ok(ignored)
     }
 
-    fn talk(&mut self) -> Result<&mut Talk, ChangesError> {
+    fn talk(&mut self) -> Result<&mut CheckIgnore, ChangesError> {
         if self.talk.is_none() {
             // It starts while the configuration is asked for.
-            self.talk = Some(Talk::start(self.git)?);
+            self.talk = Some(CheckIgnore::start(self.git)?);
             self.refuse_unbounded()?;
         }
         self.talk.as_mut().ok_or_else(|| failed(QUESTION, "the process is not running"))
@@ -100,7 +100,7 @@ impl<'g> Ignored<'g> {
     }
 }
 
-impl Talk {
+impl CheckIgnore {
     fn start(git: &Git) -> Result<Self, ChangesError> {
         let mut child = git.spawn(QUESTION)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

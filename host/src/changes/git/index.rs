@@ -3,10 +3,10 @@
 //! The index belongs to the author of the change. What counts is what each entry says that `git commit` would store; a
 //! cached id of a whole folder, which `git commit` believes, must be that of the folder's entries.
 
-use super::id::{Format, Id};
+use super::id::{Id, ObjectFormat};
 use super::listing;
 use super::program::Git;
-use super::tree::{Entry, Folder, Mode};
+use super::tree::{EntryMode, Folder, TreeEntry};
 use crate::changes::{ChangesError, shown_text};
 use crate::regular_file::{self, Symlinks};
 use std::collections::BTreeMap;
@@ -20,24 +20,24 @@ const MAX_DEPTH: usize = 500;
 
 /// What the index says of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct IndexState {
     /// What is staged. None where several contents are, or where only the intent to add one is.
-    pub(super) entry: Option<Entry>,
+    pub(super) entry: Option<TreeEntry>,
     pub(super) is_unmerged: bool,
     /// Whether a sparse checkout leaves it out of the working tree.
     pub(super) is_skipped: bool,
 }
 
-impl Known {
+impl IndexState {
     pub(super) fn is_repository(&self) -> bool {
-        self.entry.is_some_and(|entry| entry.mode == Mode::Repository)
+        self.entry.is_some_and(|entry| entry.mode == EntryMode::Repository)
     }
 }
 
 /// The index as a whole.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub(super) paths: BTreeMap<Vec<u8>, Known>,
+    pub(super) paths: BTreeMap<Vec<u8>, IndexState>,
     /// The folders that a sparse index does not expand.
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
     /// Those of them that are not in the working tree.
@@ -56,11 +56,11 @@ struct Cached {
 }
 
 /// An entry as it is written down.
-pub(super) struct Item {
+pub(super) struct IndexEntry {
     pub(super) path: Vec<u8>,
     /// 0, or which side of a conflict it is.
     pub(super) stage: u8,
-    pub(super) entry: Entry,
+    pub(super) entry: TreeEntry,
     pub(super) is_skipped: bool,
     /// Whether only the intent to add it is staged.
     pub(super) is_intent: bool,
@@ -81,17 +81,17 @@ impl Index {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(broken("it is too large"));
         }
-        let file = File::parse(git.format, &bytes)?;
+        let file = IndexFile::parse(git.format, &bytes)?;
         let items = if file.is_split { listing::items(git)? } else { file.items };
         Self::of(git.format, items, file.cached)
     }
 
-    fn of(format: Format, items: Vec<Item>, cached: Vec<Cached>) -> Result<Self, ChangesError> {
-        let in_order = |pair: &[Item]| (&pair[0].path, pair[0].stage) < (&pair[1].path, pair[1].stage);
+    fn of(format: ObjectFormat, items: Vec<IndexEntry>, cached: Vec<Cached>) -> Result<Self, ChangesError> {
+        let in_order = |pair: &[IndexEntry]| (&pair[0].path, pair[0].stage) < (&pair[1].path, pair[1].stage);
         if let Some(pair) = items.windows(2).find(|pair| !in_order(pair)) {
             return Err(broken(&format!("`{}` is out of order", shown_bytes(&pair[1].path))));
         }
-        let staged: Vec<(&[u8], Entry)> = items
+        let staged: Vec<(&[u8], TreeEntry)> = items
             .iter()
             .filter(|item| item.stage == 0 && !item.is_intent)
             .map(|item| (item.path.as_slice(), item.entry))
@@ -101,16 +101,16 @@ impl Index {
         }
         refuse_clashes(&staged)?;
         let top = Folder::of(format, &staged, 0);
-        let mut paths: Vec<(Vec<u8>, Known)> = Vec::with_capacity(items.len());
+        let mut paths: Vec<(Vec<u8>, IndexState)> = Vec::with_capacity(items.len());
         let mut sparse = Vec::new();
-        for Item { path, stage, entry, is_skipped, is_intent } in items {
-            if entry.mode == Mode::Folder {
+        for IndexEntry { path, stage, entry, is_skipped, is_intent } in items {
+            if entry.mode == EntryMode::Folder {
                 sparse.push((path.strip_suffix(b"/").unwrap_or(&path).to_vec(), entry.id));
                 continue;
             }
             // Only a path in a conflict is there more than once.
             if paths.last().is_none_or(|(last, _)| *last != path) {
-                paths.push((path, Known::default()));
+                paths.push((path, IndexState::default()));
             }
             let Some((_, known)) = paths.last_mut() else { continue };
             known.is_unmerged |= stage != 0;
@@ -143,7 +143,7 @@ impl Index {
 }
 
 /// One path is one thing: what is a file is no folder too. The entries are in order, each path once.
-fn refuse_clashes(staged: &[(&[u8], Entry)]) -> Result<(), ChangesError> {
+fn refuse_clashes(staged: &[(&[u8], TreeEntry)]) -> Result<(), ChangesError> {
     let mut last: &[u8] = b"";
     for (path, _) in staged {
         let common = path.iter().zip(last).take_while(|(a, b)| a == b).count();
@@ -178,17 +178,17 @@ fn broken(why: &str) -> ChangesError {
 }
 
 /// What a file holds.
-struct File {
-    items: Vec<Item>,
+struct IndexFile {
+    items: Vec<IndexEntry>,
     cached: Vec<Cached>,
     /// Whether most entries are in another file.
     is_split: bool,
 }
 
 /// Reads from the front of what is left.
-struct Reader<'a>(&'a [u8]);
+struct IndexReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> IndexReader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], ChangesError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| broken("it ends too early"))?;
         self.0 = rest;
@@ -225,10 +225,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl File {
-    fn parse(format: Format, bytes: &[u8]) -> Result<Self, ChangesError> {
+impl IndexFile {
+    fn parse(format: ObjectFormat, bytes: &[u8]) -> Result<Self, ChangesError> {
         let body = bytes.len().checked_sub(format.length()).ok_or_else(|| broken("it ends too early"))?;
-        let mut reader = Reader(&bytes[..body]);
+        let mut reader = IndexReader(&bytes[..body]);
         if reader.take(4)? != b"DIRC" {
             return Err(broken("it does not begin like one"));
         }
@@ -237,8 +237,8 @@ impl File {
             return Err(broken(&format!("its version is {version}; expected 2, 3 or 4")));
         }
         let count = reader.number()?;
-        let mut items: Vec<Item> = Vec::new();
-        let mut places = Places { starts: Vec::new(), end: 0 };
+        let mut items: Vec<IndexEntry> = Vec::new();
+        let mut places = EntryOffsets { starts: Vec::new(), end: 0 };
         for _ in 0..count {
             let previous = items.last().map_or(&b""[..], |item| &item.path);
             let start = body - reader.0.len();
@@ -257,7 +257,7 @@ impl File {
                 b"EOIE" => places.refuse_other_end(content, reader.0.is_empty())?,
                 b"IEOT" => places.refuse_other_blocks(content)?,
                 b"TREE" => {
-                    let mut content = Reader(content);
+                    let mut content = IndexReader(content);
                     cached(&mut content, format, &[], 0, &mut file.cached)?;
                 }
                 b"link" => file.is_split = true,
@@ -274,18 +274,18 @@ impl File {
 ///
 /// With several threads, git does not read the entries from the first to the last: a part of the index says where blocks of
 /// them begin, and another where the last one ends. Both must lead git to the very entries that are read here.
-struct Places {
+struct EntryOffsets {
     /// Where each entry begins, and whether its path is written out.
     starts: Vec<(usize, bool)>,
     /// Where the last entry ends.
     end: usize,
 }
 
-impl Places {
+impl EntryOffsets {
     /// Git looks for the place where the entries end in the last bytes, and not in the order of the parts.
-    fn refuse_hidden_end(&self, body: &[u8], format: Format) -> Result<(), ChangesError> {
+    fn refuse_hidden_end(&self, body: &[u8], format: ObjectFormat) -> Result<(), ChangesError> {
         let start = body.len().checked_sub(8 + 4 + format.length()).filter(|start| *start >= self.end);
-        let Some(mut reader) = start.map(|start| Reader(&body[start..])) else { return Ok(()) };
+        let Some(mut reader) = start.map(|start| IndexReader(&body[start..])) else { return Ok(()) };
         if reader.take(4)? != b"EOIE" {
             return Ok(());
         }
@@ -299,7 +299,7 @@ impl Places {
     }
 
     fn refuse_other_end(&self, content: &[u8], is_last: bool) -> Result<(), ChangesError> {
-        let end = Reader(content).number()?;
+        let end = IndexReader(content).number()?;
         match usize::try_from(end) == Ok(self.end) && is_last {
             true => Ok(()),
             false => Err(broken("it says that its entries end elsewhere")),
@@ -308,7 +308,7 @@ impl Places {
 
     fn refuse_other_blocks(&self, content: &[u8]) -> Result<(), ChangesError> {
         let elsewhere = || broken("it says that its entries are elsewhere");
-        let mut reader = Reader(content);
+        let mut reader = IndexReader(content);
         if reader.number()? != 1 {
             return Err(elsewhere());
         }
@@ -329,11 +329,16 @@ impl Places {
 }
 
 /// Reads an entry, and whether its path is written out in full.
-fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) -> Result<(Item, bool), ChangesError> {
+fn item(
+    reader: &mut IndexReader<'_>,
+    format: ObjectFormat,
+    version: u32,
+    previous: &[u8],
+) -> Result<(IndexEntry, bool), ChangesError> {
     let start = reader.0.len();
     // The times, the device and the inode; then the mode; then the owner, the group and the size.
     reader.take(24)?;
-    let mode = Mode::from_bits(reader.number()?);
+    let mode = EntryMode::from_bits(reader.number()?);
     reader.take(12)?;
     let id = Id::from_bytes(reader.take(format.length())?).ok_or_else(|| broken("an id is not one"))?;
     let flags = reader.take(2)?;
@@ -359,10 +364,10 @@ fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) 
     if usize::from(flags & 0xfff) != path.len().min(0xfff) {
         return Err(broken("the length of a path is not what it says"));
     }
-    let item = Item {
+    let item = IndexEntry {
         path,
         stage: (flags >> 12 & 3) as u8,
-        entry: Entry { mode, id },
+        entry: TreeEntry { mode, id },
         is_skipped: more & 0x4000 != 0,
         is_intent: more & 0x2000 != 0,
     };
@@ -371,8 +376,8 @@ fn item(reader: &mut Reader<'_>, format: Format, version: u32, previous: &[u8]) 
 
 /// Reads one folder of the cached ids, and those inside it.
 fn cached(
-    reader: &mut Reader<'_>,
-    format: Format,
+    reader: &mut IndexReader<'_>,
+    format: ObjectFormat,
     above: &[u8],
     depth: usize,
     found: &mut Vec<Cached>,
@@ -402,7 +407,7 @@ mod tests {
 
     /// An entry of version 2 as git writes it.
     fn written(path: &str, mode: u32, flags: u16) -> Vec<u8> {
-        let id = hash(Format::Sha1, ObjectKind::Blob, path.as_bytes());
+        let id = hash(ObjectFormat::Sha1, ObjectKind::Blob, path.as_bytes());
         let length = u16::try_from(path.len()).expect("a short path");
         let mut bytes = [&[0; 24][..], &mode.to_be_bytes(), &[0; 12], id.as_bytes()].concat();
         bytes.extend((length | flags).to_be_bytes());
@@ -423,8 +428,8 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Index, ChangesError> {
-        let file = File::parse(Format::Sha1, bytes)?;
-        Index::of(Format::Sha1, file.items, file.cached)
+        let file = IndexFile::parse(ObjectFormat::Sha1, bytes)?;
+        Index::of(ObjectFormat::Sha1, file.items, file.cached)
     }
 
     fn two() -> Vec<Vec<u8>> {
@@ -435,8 +440,10 @@ mod tests {
     fn entries_have_their_path_and_their_id() {
         let index = read(&file(2, &two(), &[(b"FSMN", vec![1, 2, 3])])).expect("an index");
         let found: Vec<_> = index.paths.iter().map(|(path, known)| (path.as_slice(), known.entry)).collect();
-        let entry = |path: &str, mode| Some(Entry { mode, id: hash(Format::Sha1, ObjectKind::Blob, path.as_bytes()) });
-        assert_eq!(found, [(&b"a"[..], entry("a", Mode::File)), (b"dir/b", entry("dir/b", Mode::Program))]);
+        let entry = |path: &str, mode| {
+            Some(TreeEntry { mode, id: hash(ObjectFormat::Sha1, ObjectKind::Blob, path.as_bytes()) })
+        };
+        assert_eq!(found, [(&b"a"[..], entry("a", EntryMode::File)), (b"dir/b", entry("dir/b", EntryMode::Program))]);
         let conflict = read(&file(2, &[written("a", 0o100_644, 1 << 12), written("a", 0o100_644, 2 << 12)], &[]));
         let known = conflict.expect("an index").paths[&b"a"[..]];
         assert!(known.is_unmerged && known.entry.is_none());

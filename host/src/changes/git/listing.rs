@@ -1,34 +1,34 @@
 //! The index as `git ls-files` lists it, for an index whose entries are spread over two files.
 
 use super::id::Id;
-use super::index::Item;
+use super::index::IndexEntry;
 use super::program::Git;
-use super::tree::{Entry, Mode};
+use super::tree::{EntryMode, TreeEntry};
 use crate::changes::{ChangesError, shown_text};
 
 /// How it is asked for: with the flags of each file (`-v`), its mode and its id (`-s`).
 const LISTING: &[&str] = &["ls-files", "-z", "-v", "-s"];
 
-pub(super) fn items(git: &Git) -> Result<Vec<Item>, ChangesError> {
+pub(super) fn items(git: &Git) -> Result<Vec<IndexEntry>, ChangesError> {
     read(&git.run(LISTING)?)
 }
 
 /// From `tag mode id stage\tpath`, each followed by NUL.
-fn read(listing: &[u8]) -> Result<Vec<Item>, ChangesError> {
+fn read(listing: &[u8]) -> Result<Vec<IndexEntry>, ChangesError> {
     let unknown = |entry: &[u8]| ChangesError::BadPath(shown_text(&String::from_utf8_lossy(entry)));
     let entries = listing.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
     entries.map(|entry| item(entry).ok_or_else(|| unknown(entry))).collect()
 }
 
-fn item(entry: &[u8]) -> Option<Item> {
+fn item(entry: &[u8]) -> Option<IndexEntry> {
     let tab = entry.iter().position(|&byte| byte == b'\t')?;
     let [tag, mode, id, stage] = entry[..tab].split(|&byte| byte == b' ').collect::<Vec<_>>()[..] else { return None };
     let bits = u32::from_str_radix(str::from_utf8(mode).ok()?, 8).ok()?;
     let stage = str::from_utf8(stage).ok()?.parse().ok()?;
-    Some(Item {
+    Some(IndexEntry {
         path: entry[tab + 1..].to_vec(),
         stage,
-        entry: Entry { mode: Mode::from_bits(bits), id: Id::from_hex(id)? },
+        entry: TreeEntry { mode: EntryMode::from_bits(bits), id: Id::from_hex(id)? },
         // In lower case, it is assumed to be unchanged besides.
         is_skipped: tag.eq_ignore_ascii_case(b"s"),
         is_intent: false,
@@ -46,7 +46,7 @@ mod tests {
         let found = read(text.as_bytes()).expect("a listing");
         let found: Vec<_> =
             found.iter().map(|item| (&*item.path, item.stage, item.entry.mode, item.is_skipped)).collect();
-        assert_eq!(found, [(&b"a\tb"[..], 0, Mode::File, false), (b"lib", 2, Mode::Repository, true)]);
+        assert_eq!(found, [(&b"a\tb"[..], 0, EntryMode::File, false), (b"lib", 2, EntryMode::Repository, true)]);
         for broken in ["H a", "H 100644 1 0\ta", "H 100644 x\ta"] {
             assert!(read(broken.as_bytes()).is_err());
         }

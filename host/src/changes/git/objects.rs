@@ -3,7 +3,7 @@
 //! The object store belongs to the author of the change. A file in it can hold other bytes than its name says, and git
 //! does not notice. So nothing is taken from an object whose bytes do not hash to the id that was asked for.
 
-use super::id::{Format, Hasher, Id, ObjectKind};
+use super::id::{Hasher, Id, ObjectFormat, ObjectKind};
 use super::program::{Git, failed};
 use crate::changes::{ChangesError, shown_text};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -33,21 +33,21 @@ enum Piece {
 /// Reads objects of a repository.
 pub(super) struct Objects<'g> {
     git: &'g Git,
-    talk: Option<Talk>,
+    talk: Option<CatFile>,
 }
 
 /// Takes the content of the object with a number, an id and a size.
 type Take<'f, O> = dyn FnMut(&mut O, usize, &Id, u64) -> Result<(), ChangesError> + 'f;
 
 /// A running `git cat-file`.
-pub(super) struct Talk {
+pub(super) struct CatFile {
     child: Child,
     stdin: Option<ChildStdin>,
     pieces: Receiver<io::Result<Piece>>,
     complaints: Option<thread::JoinHandle<String>>,
 }
 
-impl Drop for Talk {
+impl Drop for CatFile {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -67,7 +67,7 @@ impl<'g> Objects<'g> {
     }
 
     /// The process that reads, for whoever reads next. It has answered everything that it was asked.
-    pub(super) fn into_talk(self) -> Option<Talk> {
+    pub(super) fn into_talk(self) -> Option<CatFile> {
         self.talk
     }
 
@@ -76,7 +76,7 @@ impl<'g> Objects<'g> {
         self.git.head.as_ref()
     }
 
-    pub(super) fn git_format(&self) -> Format {
+    pub(super) fn git_format(&self) -> ObjectFormat {
         self.git.format
     }
 
@@ -148,7 +148,7 @@ impl<'g> Objects<'g> {
             return Err(ChangesError::BadPath(shown_text(question)));
         }
         if self.talk.is_none() {
-            self.talk = Some(Talk::start(self.git)?);
+            self.talk = Some(CatFile::start(self.git)?);
         }
         let stdin = self.talk.as_mut().and_then(|talk| talk.stdin.as_mut());
         // That it stopped listening shows in what it says.
@@ -184,7 +184,7 @@ impl<'g> Objects<'g> {
         size: u64,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), ChangesError> {
-        let mut hasher = Hasher::new(Format::of(id), kind, size);
+        let mut hasher = Hasher::new(ObjectFormat::of(id), kind, size);
         let mut left = size;
         while left > 0 {
             let Piece::Bytes(bytes) = self.next()? else {
@@ -220,7 +220,7 @@ fn append(to: &mut Vec<u8>, piece: &[u8], most: u64) -> io::Result<()> {
     Ok(())
 }
 
-impl Talk {
+impl CatFile {
     pub(super) fn start(git: &Git) -> Result<Self, ChangesError> {
         let mut child = git.spawn(QUESTION)?;
         let (Some(stdin), Some(stdout), Some(mut stderr)) =

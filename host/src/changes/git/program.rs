@@ -14,10 +14,10 @@
 //! - the environment: only what says where the repository, its index and the user's configuration are;
 //! - what git would read whole before it does anything must be a regular file of a plausible size (`layout.rs`).
 
-use super::child_io::{Said, attend};
-use super::id::Format;
+use super::child_io::{ChildOutput, attend};
+use super::id::ObjectFormat;
 use super::layout::Layout;
-use super::objects::{Object, Objects, Talk};
+use super::objects::{CatFile, Object, Objects};
 use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
 use crate::{search_path, text};
@@ -89,11 +89,11 @@ pub(super) struct Git {
     /// What it inherits from.
     environment: Environment,
     /// The hash function of the repository.
-    pub(super) format: Format,
+    pub(super) format: ObjectFormat,
     pub(super) is_shallow: bool,
     pub(super) layout: Layout,
     /// Reads objects. Started ahead, while the first question is answered.
-    pub(super) reader: Mutex<Option<Talk>>,
+    pub(super) reader: Mutex<Option<CatFile>>,
 }
 
 impl Git {
@@ -136,7 +136,7 @@ impl Git {
 
     fn opened(mut git: Self) -> Result<Self, ChangesError> {
         git.layout.refuse_unbounded()?;
-        let reader = Talk::start(&git)?;
+        let reader = CatFile::start(&git)?;
         git.reader = Mutex::new(Some(reader));
         if git.is_pinned {
             let mut objects = Objects::new(&git);
@@ -144,7 +144,7 @@ impl Git {
             let reader = objects.into_talk();
             git.is_shallow = git.layout.is_shallow();
             git.format = match &head {
-                Some(head) => Format::of(&head.id),
+                Some(head) => ObjectFormat::of(&head.id),
                 None => format_of(git.run(&["rev-parse", "--show-object-format"])?.trim_ascii_end()),
             };
             (git.head, git.reader) = (head, Mutex::new(reader));
@@ -180,7 +180,7 @@ impl Git {
             is_pinned,
             head: None,
             environment: environment.clone(),
-            format: Format::Sha1,
+            format: ObjectFormat::Sha1,
             is_shallow: false,
             layout,
             reader: Mutex::new(None),
@@ -193,7 +193,7 @@ impl Git {
     }
 
     /// What git says, whether it succeeds or not.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<Said<Vec<u8>>, ChangesError> {
+    pub(super) fn ask(&self, arguments: &[&str]) -> Result<ChildOutput<Vec<u8>>, ChangesError> {
         let listen = |mut pipe: ChildStdout| {
             let mut output = Vec::new();
             pipe.read_to_end(&mut output).map(|_| output)
@@ -208,7 +208,7 @@ impl Git {
         patience: Duration,
         speak: impl FnOnce(ChildStdin) -> io::Result<()> + Send,
         listen: impl FnOnce(ChildStdout) -> io::Result<T> + Send,
-    ) -> Result<Said<T>, ChangesError> {
+    ) -> Result<ChildOutput<T>, ChangesError> {
         let child = self.spawn(arguments)?;
         let said = attend(child, patience, speak, listen).map_err(|error| failed(arguments, &error.to_string()))?;
         Ok(said)
@@ -251,7 +251,7 @@ fn configure(git: &mut Command, environment: &Environment) {
     git.env("GIT_CONFIG_COUNT", inherited.to_string());
 }
 
-impl<T> Said<T> {
+impl<T> ChildOutput<T> {
     /// What it said, where it succeeded in answering `question`.
     pub(super) fn succeeded(self, question: &[&str]) -> Result<T, ChangesError> {
         match (self.status.success(), self.stderr.is_empty()) {
@@ -263,8 +263,8 @@ impl<T> Said<T> {
     }
 }
 
-fn format_of(name: &[u8]) -> Format {
-    if name == b"sha256" { Format::Sha256 } else { Format::Sha1 }
+fn format_of(name: &[u8]) -> ObjectFormat {
+    if name == b"sha256" { ObjectFormat::Sha256 } else { ObjectFormat::Sha1 }
 }
 
 pub(super) fn failed(arguments: &[&str], message: &str) -> ChangesError {

@@ -13,12 +13,12 @@ const MAX_LINE: usize = 64;
 const MIN_SIMILAR: u64 = 50;
 
 /// The lines of a file, counted: how many bytes of the file each of them is.
-pub(super) struct Lines {
+pub(super) struct LineCounts {
     bytes: HashMap<u64, u64>,
     size: u64,
 }
 
-impl Lines {
+impl LineCounts {
     pub(super) fn of(content: &[u8]) -> Self {
         use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
         let hasher = BuildHasherDefault::<DefaultHasher>::default();
@@ -39,8 +39,8 @@ impl Lines {
 
 /// The old path of each new one that is a rename. Each path is taken once, the most similar first.
 pub(super) fn similar<'a>(
-    deleted: &BTreeMap<&'a str, Lines>,
-    added: &BTreeMap<&'a str, Lines>,
+    deleted: &BTreeMap<&'a str, LineCounts>,
+    added: &BTreeMap<&'a str, LineCounts>,
 ) -> BTreeMap<&'a str, &'a str> {
     let mut renames = BTreeMap::new();
     if deleted.len().saturating_mul(added.len()) > MAX_PAIRS {
@@ -80,16 +80,16 @@ mod tests {
             ("one\ntwo\n5\n6\n7\n8\n9\n10\n", 0),
             ("", 0),
         ] {
-            let deleted = BTreeMap::from([("a", Lines::of(old.as_bytes()))]);
-            let added = BTreeMap::from([("b", Lines::of(new.as_bytes()))]);
+            let deleted = BTreeMap::from([("a", LineCounts::of(old.as_bytes()))]);
+            let added = BTreeMap::from([("b", LineCounts::of(new.as_bytes()))]);
             assert_eq!(similar(&deleted, &added).len(), expected, "{new:?}");
         }
     }
 
     #[test]
     fn the_most_similar_is_taken_and_each_once() {
-        let deleted = BTreeMap::from([("x/a", Lines::of(b"1\n2\n3\n")), ("x/b", Lines::of(b"1\n2\n3\n4\n"))]);
-        let added = BTreeMap::from([("y/b", Lines::of(b"1\n2\n3\n4\n")), ("y/c", Lines::of(b"1\n2\n3\n"))]);
+        let deleted = BTreeMap::from([("x/a", LineCounts::of(b"1\n2\n3\n")), ("x/b", LineCounts::of(b"1\n2\n3\n4\n"))]);
+        let added = BTreeMap::from([("y/b", LineCounts::of(b"1\n2\n3\n4\n")), ("y/c", LineCounts::of(b"1\n2\n3\n"))]);
         let found: Vec<_> = similar(&deleted, &added).into_iter().collect();
         assert_eq!(found, [("y/b", "x/b"), ("y/c", "x/a")]);
     }

@@ -3,7 +3,7 @@
 use super::id::Id;
 use super::objects::Objects;
 use super::path;
-use super::tree::{Entry, Mode};
+use super::tree::{EntryMode, TreeEntry};
 use crate::changes::ChangesError;
 use crate::temporary::{Purpose, Temporary};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(in crate::changes) struct Snapshot {
 
 impl Snapshot {
     /// Writes files to a folder of their own. Each is hashed on the way.
-    pub(super) fn of(objects: &mut Objects<'_>, files: &BTreeMap<Vec<u8>, Entry>) -> Result<Self, ChangesError> {
+    pub(super) fn of(objects: &mut Objects<'_>, files: &BTreeMap<Vec<u8>, TreeEntry>) -> Result<Self, ChangesError> {
         let failed = |error: io::Error| ChangesError::Snapshot(error.to_string());
         let folder = Temporary::new(Purpose::Snapshot).map_err(failed)?;
         let mut blobs = Vec::new();
@@ -32,11 +32,11 @@ impl Snapshot {
             let target = folder.path().join(&path);
             fs::create_dir_all(target.parent().unwrap_or(folder.path())).map_err(failed)?;
             match entry.mode {
-                Mode::File => blobs.push((entry.id, path, 0o644)),
-                Mode::Program => blobs.push((entry.id, path, 0o755)),
-                Mode::Link => links.push((entry.id, path)),
+                EntryMode::File => blobs.push((entry.id, path, 0o644)),
+                EntryMode::Program => blobs.push((entry.id, path, 0o755)),
+                EntryMode::Link => links.push((entry.id, path)),
                 // A commit of another repository has no bytes here.
-                Mode::Repository | Mode::Folder => fs::create_dir_all(target).map_err(failed)?,
+                EntryMode::Repository | EntryMode::Folder => fs::create_dir_all(target).map_err(failed)?,
             }
         }
         let told = |path: &String| format!("the content of `{path}`");

@@ -3,7 +3,7 @@
 //! Git keeps the same in its index, which belongs to the author of the change. These are in the user's own store, each
 //! under the mark that the file had before it was hashed.
 
-use super::id::{Format, Id};
+use super::id::{Id, ObjectFormat};
 use crate::cache_store::{CacheKind, CacheStore};
 use crate::workspace::{FileStamp, MARK_BYTES, keeps_time};
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// What is known of the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Digests {
+pub(super) struct ContentIds {
     /// The id of the bytes as they are.
     pub(super) id: Id,
     /// The id of what git could have stored for them.
@@ -29,19 +29,19 @@ pub(super) enum Conversion {
 }
 
 /// The ids of one working tree.
-pub(super) struct Stats<'p> {
+pub(super) struct StatCache<'p> {
     store: Option<(Arc<CacheStore>, blake3::Hash)>,
     /// What was kept, in the order of the paths.
     kept: Vec<u8>,
     /// Where the next entry of it begins.
     at: usize,
-    now: Vec<(&'p [u8], [u8; MARK_BYTES], Digests)>,
+    now: Vec<(&'p [u8], [u8; MARK_BYTES], ContentIds)>,
     is_new: bool,
 }
 
-impl<'p> Stats<'p> {
+impl<'p> StatCache<'p> {
     /// Those that were kept for the working tree `root`; without a store, none.
-    pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: Format) -> Self {
+    pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: ObjectFormat) -> Self {
         let store = store.filter(|_| keeps_time(root)).map(|store| {
             let mut key = blake3::Hasher::new();
             key.update(&[format.length() as u8]).update(root.as_os_str().as_encoded_bytes());
@@ -52,7 +52,7 @@ impl<'p> Stats<'p> {
     }
 
     /// What is known of a file that has this mark. Paths are asked for in order.
-    pub(super) fn get(&mut self, path: &'p [u8], mark: &FileStamp) -> Option<Digests> {
+    pub(super) fn get(&mut self, path: &'p [u8], mark: &FileStamp) -> Option<ContentIds> {
         loop {
             let mut rest = &self.kept[self.at..];
             let (before, known, digests) = read(&mut rest)?;
@@ -71,7 +71,7 @@ impl<'p> Stats<'p> {
     }
 
     /// Remembers the digests of a file that had this mark before and after it was read.
-    pub(super) fn learn(&mut self, path: &'p [u8], mark: &FileStamp, digests: Digests) {
+    pub(super) fn learn(&mut self, path: &'p [u8], mark: &FileStamp, digests: ContentIds) {
         if self.store.is_some() && mark.is_settled() {
             self.now.push((path, mark.to_bytes(), digests));
             self.is_new = true;
@@ -103,7 +103,7 @@ impl<'p> Stats<'p> {
 }
 
 /// Reads one entry from the front of what was kept: the path, its mark, and what was known under it.
-fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], Digests)> {
+fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], ContentIds)> {
     let mut take = |count: usize| {
         let (taken, rest) = kept.split_at_checked(count)?;
         *kept = rest;
@@ -118,7 +118,7 @@ fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], Digests)
         *id = Id::from_bytes(take(length)?);
     }
     let conversion = if take(1)? == [1] { Conversion::Pointer } else { Conversion::LineEnds };
-    Some((path, mark, Digests { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }))
+    Some((path, mark, ContentIds { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }))
 }
 
 /// Whether the file system may be one that says of every file that it may be run: one of Windows, of another machine, or
@@ -162,10 +162,10 @@ mod tests {
         let work = Workspace::open(folder.path()).expect("a workspace");
         let mark = |path: &str| FileStamp::of(&work.stat_raw(path).expect("there"));
         let first = mark("a");
-        let id = hash(Format::Sha1, ObjectKind::Blob, b"1");
-        let digests = Digests { id, other: Some((Conversion::Pointer, id)) };
+        let id = hash(ObjectFormat::Sha1, ObjectKind::Blob, b"1");
+        let digests = ContentIds { id, other: Some((Conversion::Pointer, id)) };
         let store = Arc::new(CacheStore::open(&folder.path().join("store")).expect("a store"));
-        let open = || Stats::open(Some(&store), folder.path(), Format::Sha1);
+        let open = || StatCache::open(Some(&store), folder.path(), ObjectFormat::Sha1);
         let mut stats = open();
         if stats.store.is_none() {
             return;
@@ -173,7 +173,7 @@ mod tests {
         // Too new to be believed later.
         stats.learn(b"a", &first, digests);
         assert!(!stats.is_new);
-        let other = Digests { other: None, ..digests };
+        let other = ContentIds { other: None, ..digests };
         for (path, digests) in [(&b"c"[..], other), (b"a", other), (b"a", digests)] {
             stats.now.push((path, first.to_bytes(), digests));
         }

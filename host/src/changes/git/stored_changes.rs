@@ -2,9 +2,9 @@
 
 use super::id::{Id, ObjectKind};
 use super::objects::Objects;
-use super::renames::{self, Lines};
-use super::tree::{self, Difference, Entry, Mode, Side};
-use super::{Found, Snapshot, path};
+use super::renames::{self, LineCounts};
+use super::tree::{self, EntryMode, Side, TreeDifference, TreeEntry};
+use super::{FoundChanges, Snapshot, path};
 use crate::changes::{ChangesError, Needs, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use std::collections::BTreeMap;
@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 const MAX_RENAMED: usize = 32 << 20;
 
 /// How changes of stored files are told.
-pub(super) struct Stored {
+pub(super) struct StoredChanges {
     pub(super) state: ChangeState,
     pub(super) needs: Needs,
 }
 
-impl Stored {
+impl StoredChanges {
     /// The changes from `old` to `new`, and the files of `new`, written down.
     pub(super) fn compare(
         &self,
         objects: &mut Objects<'_>,
         old: Side<'_>,
         new: Side<'_>,
-    ) -> Result<Found, ChangesError> {
+    ) -> Result<FoundChanges, ChangesError> {
         let differences = tree::compare(objects, old, new)?;
         let mut changes = BTreeMap::new();
         for (name, difference) in &differences {
@@ -33,7 +33,7 @@ impl Stored {
         }
         let renames = self.renames(objects, &changes)?;
         let mut found = Vec::new();
-        for (path, Difference { old, new }) in &changes {
+        for (path, TreeDifference { old, new }) in &changes {
             let kind = match (old, new) {
                 (None, _) => ChangeKind::Added,
                 (_, None) if renames.values().any(|old| old == path) => continue,
@@ -52,19 +52,19 @@ impl Stored {
             found.push(change);
         }
         let snapshot = self.snapshot(objects, new, &differences)?;
-        Ok(Found { snapshot: Some(snapshot), ..found.into() })
+        Ok(FoundChanges { snapshot: Some(snapshot), ..found.into() })
     }
 
     /// The old path of each rename.
     fn renames(
         &self,
         objects: &mut Objects<'_>,
-        changes: &BTreeMap<String, Difference>,
+        changes: &BTreeMap<String, TreeDifference>,
     ) -> Result<BTreeMap<String, String>, ChangesError> {
-        let is_file = |entry: &Option<Entry>| entry.filter(|entry| entry.mode.is_file()).map(|entry| entry.id);
+        let is_file = |entry: &Option<TreeEntry>| entry.filter(|entry| entry.mode.is_file()).map(|entry| entry.id);
         let mut deleted: BTreeMap<&str, Id> = BTreeMap::new();
         let mut added: BTreeMap<&str, Id> = BTreeMap::new();
-        for (path, Difference { old, new }) in changes {
+        for (path, TreeDifference { old, new }) in changes {
             match (is_file(old), is_file(new)) {
                 (Some(id), None) if new.is_none() => drop(deleted.insert(path, id)),
                 (None, Some(id)) if old.is_none() => drop(added.insert(path, id)),
@@ -87,19 +87,19 @@ impl Stored {
             return Ok(renames);
         }
         let mut left = MAX_RENAMED;
-        let mut lines = |paths: &BTreeMap<&'_ str, Id>| -> Result<Vec<Lines>, ChangesError> {
+        let mut lines = |paths: &BTreeMap<&'_ str, Id>| -> Result<Vec<LineCounts>, ChangesError> {
             let wanted: Vec<(Id, &str)> = paths.iter().map(|(path, id)| (*id, *path)).collect();
             let mut found = Vec::new();
             objects.read_all(&wanted, ObjectKind::Blob, &mut |_, bytes| {
                 left = left.saturating_sub(bytes.len());
-                found.push(if left > 0 { Lines::of(&bytes) } else { Lines::of(b"") });
+                found.push(if left > 0 { LineCounts::of(&bytes) } else { LineCounts::of(b"") });
                 Ok(())
             })?;
             Ok(found)
         };
         let (from, to) = (lines(&deleted)?, lines(&added)?);
-        let from: BTreeMap<&str, Lines> = deleted.keys().copied().zip(from).collect();
-        let to: BTreeMap<&str, Lines> = added.keys().copied().zip(to).collect();
+        let from: BTreeMap<&str, LineCounts> = deleted.keys().copied().zip(from).collect();
+        let to: BTreeMap<&str, LineCounts> = added.keys().copied().zip(to).collect();
         let similar = renames::similar(&from, &to);
         renames.extend(similar.into_iter().map(|(new, old)| (new.to_owned(), old.to_owned())));
         Ok(renames)
@@ -110,11 +110,11 @@ impl Stored {
         &self,
         objects: &mut Objects<'_>,
         new: Side<'_>,
-        differences: &BTreeMap<Vec<u8>, Difference>,
+        differences: &BTreeMap<Vec<u8>, TreeDifference>,
     ) -> Result<Snapshot, ChangesError> {
         let entries = differences.iter().filter_map(|(path, difference)| Some((path.clone(), difference.new?)));
-        let changed: BTreeMap<Vec<u8>, Entry> = entries.collect();
-        let files = match self.needs.unchanged || changed.values().any(|entry| entry.mode == Mode::Link) {
+        let changed: BTreeMap<Vec<u8>, TreeEntry> = entries.collect();
+        let files = match self.needs.unchanged || changed.values().any(|entry| entry.mode == EntryMode::Link) {
             true => {
                 let all = tree::compare(objects, Side::Nothing, new)?;
                 all.into_iter().filter_map(|(path, difference)| Some((path, difference.new?))).collect()
@@ -129,13 +129,13 @@ impl Stored {
 fn hunks(
     objects: &mut Objects<'_>,
     path: &str,
-    old: Option<Entry>,
-    new: Option<Entry>,
+    old: Option<TreeEntry>,
+    new: Option<TreeEntry>,
 ) -> Result<Option<Vec<crate::submission::Hunk>>, ChangesError> {
     if [old, new].into_iter().flatten().any(|entry| !entry.mode.is_file()) {
         return Ok(None);
     }
-    let mut read = |entry: Option<Entry>, what: &str| match entry {
+    let mut read = |entry: Option<TreeEntry>, what: &str| match entry {
         None => Ok(Vec::new()),
         Some(entry) => objects.read(&entry.id, ObjectKind::Blob, &format!("{what} `{path}`")),
     };

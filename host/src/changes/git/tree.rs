@@ -1,6 +1,6 @@
 //! Trees: those that are stored, the one that the index stands for, and how two of them differ.
 
-use super::id::{Format, Id, ObjectKind, hash};
+use super::id::{Id, ObjectFormat, ObjectKind, hash};
 use super::objects::Objects;
 use crate::changes::{ChangesError, shown_text};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ const MAX_PATH: usize = 4 << 10;
 
 /// What a tree has at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum EntryMode {
     File,
     Program,
     Link,
@@ -20,7 +20,7 @@ pub(super) enum Mode {
     Folder,
 }
 
-impl Mode {
+impl EntryMode {
     /// As git reads it: by the type of the file, and of its permissions only whether its owner may run it.
     pub(super) fn from_bits(bits: u32) -> Self {
         match bits & 0o170_000 {
@@ -49,8 +49,8 @@ impl Mode {
 
 /// An entry of a tree or of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) mode: Mode,
+pub(super) struct TreeEntry {
+    pub(super) mode: EntryMode,
     pub(super) id: Id,
 }
 
@@ -65,13 +65,13 @@ pub(super) struct Folder {
 
 #[derive(Debug)]
 enum Child {
-    Entry(Entry),
+    Entry(TreeEntry),
     Folder(Folder),
 }
 
 impl Folder {
     /// Of entries that are ordered by their paths, each of which begins with the same `skip` bytes.
-    pub(super) fn of(format: Format, entries: &[(&[u8], Entry)], skip: usize) -> Self {
+    pub(super) fn of(format: ObjectFormat, entries: &[(&[u8], TreeEntry)], skip: usize) -> Self {
         let mut children = BTreeMap::new();
         let mut stored = Vec::new();
         let mut rest = entries;
@@ -86,9 +86,9 @@ impl Folder {
                 }
                 _ => (tail.strip_suffix(b"/").unwrap_or(tail), Child::Entry(*entry), 1),
             };
-            let Entry { mode, id } = match &child {
+            let TreeEntry { mode, id } = match &child {
                 Child::Entry(entry) => *entry,
-                Child::Folder(folder) => Entry { mode: Mode::Folder, id: folder.id },
+                Child::Folder(folder) => TreeEntry { mode: EntryMode::Folder, id: folder.id },
             };
             stored.extend_from_slice(mode.digits().as_bytes());
             stored.push(b' ');
@@ -109,7 +109,7 @@ impl Folder {
             match folder.children.get(name)? {
                 Child::Folder(inner) => folder = inner,
                 // One that a sparse index does not expand.
-                Child::Entry(entry) if entry.mode == Mode::Folder && names.peek().is_none() => {
+                Child::Entry(entry) if entry.mode == EntryMode::Folder && names.peek().is_none() => {
                     return Some((entry.id, 1));
                 }
                 Child::Entry(_) => return None,
@@ -139,17 +139,17 @@ impl Side<'_> {
 
 /// What a path is on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Difference {
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
+pub(super) struct TreeDifference {
+    pub(super) old: Option<TreeEntry>,
+    pub(super) new: Option<TreeEntry>,
 }
 
 /// What a stored tree has at a path, if it has something there. Only the folders on the way are read.
-pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Option<Entry>, ChangesError> {
+pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Option<TreeEntry>, ChangesError> {
     let format = objects.git_format();
-    let mut here = Entry { mode: Mode::Folder, id: tree };
+    let mut here = TreeEntry { mode: EntryMode::Folder, id: tree };
     for name in path.split('/') {
-        if here.mode != Mode::Folder {
+        if here.mode != EntryMode::Folder {
             return Ok(None);
         }
         let bytes = objects.read(&here.id, ObjectKind::Tree, "a folder that is looked into")?;
@@ -166,7 +166,7 @@ pub(super) fn compare(
     objects: &mut Objects<'_>,
     old: Side<'_>,
     new: Side<'_>,
-) -> Result<BTreeMap<Vec<u8>, Difference>, ChangesError> {
+) -> Result<BTreeMap<Vec<u8>, TreeDifference>, ChangesError> {
     let mut found = BTreeMap::new();
     let mut level = vec![(Vec::new(), old, new)];
     while !level.is_empty() {
@@ -188,18 +188,18 @@ pub(super) fn compare(
         let mut trees = trees.into_iter();
         let mut next = Vec::new();
         for (path, old, new) in &level {
-            let mut names: BTreeMap<Vec<u8>, [Option<Item<'_>>; 2]> = BTreeMap::new();
+            let mut names: BTreeMap<Vec<u8>, [Option<TreeItem<'_>>; 2]> = BTreeMap::new();
             for (number, side) in [old, new].into_iter().enumerate() {
-                let items: Vec<(Vec<u8>, Item<'_>)> = match side {
+                let items: Vec<(Vec<u8>, TreeItem<'_>)> = match side {
                     Side::Nothing => Vec::new(),
                     Side::Stored(_) => {
                         let tree = trees.next().unwrap_or_default();
-                        tree.into_iter().map(|(name, entry)| (name, Item::Entry(entry))).collect()
+                        tree.into_iter().map(|(name, entry)| (name, TreeItem::Entry(entry))).collect()
                     }
                     Side::Index(folder) => {
                         let item = |child| match child {
-                            &Child::Entry(entry) => Item::Entry(entry),
-                            Child::Folder(folder) => Item::Folder(folder),
+                            &Child::Entry(entry) => TreeItem::Entry(entry),
+                            Child::Folder(folder) => TreeItem::Folder(folder),
                         };
                         folder.children.iter().map(|(name, child)| (name.clone(), item(child))).collect()
                     }
@@ -213,10 +213,10 @@ pub(super) fn compare(
                 if full.len() > MAX_PATH || found.len() > MAX_ENTRIES {
                     return Err(ChangesError::BadPath(shown_text(&String::from_utf8_lossy(&full))));
                 }
-                let (old_file, old_folder) = Item::split(old);
-                let (new_file, new_folder) = Item::split(new);
+                let (old_file, old_folder) = TreeItem::split(old);
+                let (new_file, new_folder) = TreeItem::split(new);
                 if old_file != new_file {
-                    found.insert(full.clone(), Difference { old: old_file, new: new_file });
+                    found.insert(full.clone(), TreeDifference { old: old_file, new: new_file });
                 }
                 next.push((full, old_folder, new_folder));
             }
@@ -227,25 +227,25 @@ pub(super) fn compare(
 }
 
 #[derive(Clone, Copy)]
-enum Item<'a> {
-    Entry(Entry),
+enum TreeItem<'a> {
+    Entry(TreeEntry),
     Folder(&'a Folder),
 }
 
-impl<'a> Item<'a> {
+impl<'a> TreeItem<'a> {
     /// What it is as a file, and what it is as a folder.
-    fn split(item: Option<Self>) -> (Option<Entry>, Side<'a>) {
+    fn split(item: Option<Self>) -> (Option<TreeEntry>, Side<'a>) {
         match item {
             None => (None, Side::Nothing),
             Some(Self::Folder(folder)) => (None, Side::Index(folder)),
-            Some(Self::Entry(Entry { mode: Mode::Folder, id })) => (None, Side::Stored(id)),
+            Some(Self::Entry(TreeEntry { mode: EntryMode::Folder, id })) => (None, Side::Stored(id)),
             Some(Self::Entry(entry)) => (Some(entry), Side::Nothing),
         }
     }
 }
 
 /// Reads a stored tree. One that no folder can be is refused.
-fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, ChangesError> {
+fn parse(format: ObjectFormat, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, TreeEntry>, ChangesError> {
     let broken = || ChangesError::BadTree;
     let mut entries = BTreeMap::new();
     let mut rest = bytes;
@@ -256,8 +256,10 @@ fn parse(format: Format, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, Entry>, Chang
         let bits = str::from_utf8(&head[..space]).ok().and_then(|digits| u32::from_str_radix(digits, 8).ok());
         let name = &head[space + 1..];
         let (id, tail) = tail.split_at_checked(format.length()).ok_or_else(broken)?;
-        let entry =
-            Entry { mode: Mode::from_bits(bits.ok_or_else(broken)?), id: Id::from_bytes(id).ok_or_else(broken)? };
+        let entry = TreeEntry {
+            mode: EntryMode::from_bits(bits.ok_or_else(broken)?),
+            id: Id::from_bytes(id).ok_or_else(broken)?,
+        };
         if name.is_empty() || name.contains(&b'/') {
             return Err(broken());
         }
@@ -278,8 +280,8 @@ pub(super) fn has_folder<'n>(
     let mut id = tree;
     for name in names {
         let bytes = objects.read(&id, ObjectKind::Tree, "a folder of the repository around this one")?;
-        match parse(Format::of(&id), &bytes)?.get(name) {
-            Some(Entry { mode: Mode::Folder, id: inner }) => id = *inner,
+        match parse(ObjectFormat::of(&id), &bytes)?.get(name) {
+            Some(TreeEntry { mode: EntryMode::Folder, id: inner }) => id = *inner,
             _ => return Ok(false),
         }
     }
@@ -287,7 +289,7 @@ pub(super) fn has_folder<'n>(
 }
 
 /// Returns every file of a tree.
-pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<u8>, Entry>, ChangesError> {
+pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<u8>, TreeEntry>, ChangesError> {
     let found = compare(objects, Side::Nothing, Side::Stored(tree))?;
     Ok(found.into_iter().filter_map(|(path, difference)| Some((path, difference.new?))).collect())
 }
@@ -296,19 +298,19 @@ pub(super) fn files(objects: &mut Objects<'_>, tree: Id) -> Result<BTreeMap<Vec<
 mod tests {
     use super::*;
 
-    fn entry(mode: Mode, text: &str) -> Entry {
-        Entry { mode, id: hash(Format::Sha1, ObjectKind::Blob, text.as_bytes()) }
+    fn entry(mode: EntryMode, text: &str) -> TreeEntry {
+        TreeEntry { mode, id: hash(ObjectFormat::Sha1, ObjectKind::Blob, text.as_bytes()) }
     }
 
     #[test]
     fn a_folder_of_the_index_has_the_id_of_its_tree() {
-        let entries: Vec<(&[u8], Entry)> = vec![
-            (b"a.b", entry(Mode::File, "1\n")),
-            (b"a/b/c", entry(Mode::Program, "2\n")),
-            (b"a/d", entry(Mode::Link, "a.b")),
-            (b"a0", entry(Mode::File, "3\n")),
+        let entries: Vec<(&[u8], TreeEntry)> = vec![
+            (b"a.b", entry(EntryMode::File, "1\n")),
+            (b"a/b/c", entry(EntryMode::Program, "2\n")),
+            (b"a/d", entry(EntryMode::Link, "a.b")),
+            (b"a0", entry(EntryMode::File, "3\n")),
         ];
-        let folder = Folder::of(Format::Sha1, &entries, 0);
+        let folder = Folder::of(ObjectFormat::Sha1, &entries, 0);
         // Made by `git write-tree`.
         assert_eq!(folder.id.to_string(), "0420112b8f8ca7ef0485e751e26ef60965018fcf");
         assert_eq!(
@@ -323,12 +325,12 @@ mod tests {
         let id = [1; 20];
         let item = |mode: &str, name: &str| [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &id].concat();
         let good = [item("100644", "a"), item("40000", "b")].concat();
-        let read = parse(Format::Sha1, &good).expect("a tree");
-        assert_eq!(read.values().map(|entry| entry.mode).collect::<Vec<_>>(), [Mode::File, Mode::Folder]);
+        let read = parse(ObjectFormat::Sha1, &good).expect("a tree");
+        assert_eq!(read.values().map(|entry| entry.mode).collect::<Vec<_>>(), [EntryMode::File, EntryMode::Folder]);
         for bad in [item("100644", "a/b"), item("100644", ""), item("1x", "a"), good[..30].to_vec(), b"a".to_vec()] {
-            assert!(matches!(parse(Format::Sha1, &bad), Err(ChangesError::BadTree)));
+            assert!(matches!(parse(ObjectFormat::Sha1, &bad), Err(ChangesError::BadTree)));
         }
         let twice = [item("100644", "a"), item("40000", "a")].concat();
-        assert!(matches!(parse(Format::Sha1, &twice), Err(ChangesError::Clash(_))));
+        assert!(matches!(parse(ObjectFormat::Sha1, &twice), Err(ChangesError::Clash(_))));
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Look {
 }
 
 /// The paths that are known to git.
-pub(super) struct Known<'a> {
+pub(super) struct KnownPaths<'a> {
     /// In order. The place of a path is its number.
     pub(super) paths: Vec<&'a [u8]>,
     /// Whether it is another repository.
@@ -53,7 +53,7 @@ pub(super) struct Known<'a> {
     numbers: HashMap<&'a [u8], usize>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownPaths<'a> {
     pub(super) fn new(paths: BTreeMap<&'a [u8], bool>) -> Self {
         let (paths, is_repository): (Vec<&[u8]>, Vec<bool>) = paths.into_iter().unzip();
         let numbers = paths.iter().enumerate().map(|(number, path)| (*path, number)).collect();
@@ -66,7 +66,7 @@ pub(super) fn walk(
     git: &Git,
     root: &Path,
     work: &Workspace,
-    known: &Known<'_>,
+    known: &KnownPaths<'_>,
     start: &str,
 ) -> Result<Look, ChangesError> {
     let mut folders = HashSet::new();
@@ -79,7 +79,7 @@ pub(super) fn walk(
         }
     }
     let found = Look { present: vec![None; known.paths.len()], ..Look::default() };
-    let mut walk = Walk { git, work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
+    let mut walk = TreeWalk { git, work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
     // The folders above count too: git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         walk.refuse_unbounded_above(&start[..end])?;
@@ -122,11 +122,11 @@ fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesEr
     }
 }
 
-struct Walk<'a> {
+struct TreeWalk<'a> {
     git: &'a Git,
     work: &'a Workspace,
     root: &'a Path,
-    known: &'a Known<'a>,
+    known: &'a KnownPaths<'a>,
     /// The folders that hold something known.
     folders: HashSet<&'a [u8]>,
     found: Look,
@@ -136,7 +136,7 @@ struct Walk<'a> {
     doubtful: Vec<(Vec<u8>, bool)>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     fn list(&mut self, folder: Vec<u8>) -> Result<(), ChangesError> {
         let unreadable = |why: String| ChangesError::Unreadable { path: shown(&folder), why };
         let opened = match self.work.open_listed_folder(&folder) {

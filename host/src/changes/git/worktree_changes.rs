@@ -2,16 +2,16 @@
 
 use super::attributes::Attributes;
 use super::commits;
-use super::content::{self, Comparison};
+use super::content::{self, ContentComparison};
 use super::exists::is_there;
 use super::id::{Id, ObjectKind};
-use super::index::{Index, Known};
+use super::index::{Index, IndexState};
 use super::objects::Objects;
 use super::program::Git;
-use super::stats::{self, Digests, Stats};
-use super::tree::{self, Difference, Entry, Mode, Side};
+use super::stats::{self, ContentIds, StatCache};
+use super::tree::{self, EntryMode, Side, TreeDifference, TreeEntry};
 use super::walk::{self, Look, Present};
-use super::{Found, path};
+use super::{FoundChanges, path};
 use crate::cache_store::CacheStore;
 use crate::changes::{ChangesError, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
@@ -41,13 +41,13 @@ pub(super) struct Since<'a> {
 }
 
 /// How the index differs from a commit.
-type Differences = BTreeMap<Vec<u8>, Difference>;
+type Differences = BTreeMap<Vec<u8>, TreeDifference>;
 
 /// What a path is in each place.
-struct Places {
-    base: Option<Entry>,
-    head: Option<Entry>,
-    index: Option<Known>,
+struct PathStates {
+    base: Option<TreeEntry>,
+    head: Option<TreeEntry>,
+    index: Option<IndexState>,
     /// Whether it is staged in a folder that a sparse checkout leaves out.
     is_left_out: bool,
 }
@@ -55,14 +55,14 @@ struct Places {
 /// What is at a path of the working tree.
 struct There<'a> {
     present: Option<&'a Present>,
-    digests: Option<&'a Digests>,
+    digests: Option<&'a ContentIds>,
     /// Where a repository is there, the commit that it has checked out.
     inner: Option<Option<Id>>,
 }
 
 /// What is in the repositories inside this one.
 #[derive(Default)]
-struct Inner {
+struct InnerRepositories {
     /// The commit that each has checked out, by the number of its path.
     heads: BTreeMap<usize, Option<Id>>,
     /// What differs from it.
@@ -71,7 +71,7 @@ struct Inner {
 
 impl Live<'_> {
     /// What differs from the last commit or from another one.
-    pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<Found, ChangesError> {
+    pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<FoundChanges, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?;
@@ -98,13 +98,13 @@ impl Live<'_> {
         let known = known(&index, [&since_head, &since_base]);
         let look = walk::walk(self.git, self.root, self.work, &known, "")?;
         let inner = self.inner(&known, &look, with_hunks)?;
-        let mut stats = Stats::open(self.store, self.root, self.git.format);
+        let mut stats = StatCache::open(self.store, self.root, self.git.format);
         let digests = content::digests(self.work, self.git.format, &mut stats, &known.paths, &look.present)?;
         let base_of = |path: &[u8]| match since_base.get(path) {
             Some(difference) => difference.old,
             None => index.paths.get(path).and_then(|known| known.entry),
         };
-        let mut comparison = Comparison {
+        let mut comparison = ContentComparison {
             git: self.git,
             work: self.work,
             stats: &mut stats,
@@ -125,7 +125,7 @@ impl Live<'_> {
             let is_left_out =
                 known.is_none() && (is_staged(&since_base) || is_staged(&since_head)) && index.leaves_out(name);
             let (base, head) = (stored(&since_base), stored(&since_head));
-            let places = Places { base, head, index: known, is_left_out };
+            let places = PathStates { base, head, index: known, is_left_out };
             let there = There {
                 present: look.present[number].as_ref(),
                 digests: digests[number].as_ref(),
@@ -147,11 +147,11 @@ impl Live<'_> {
         changes.extend(inner.changes);
         drop(comparison);
         stats.keep();
-        Ok(Found { base: base.map(|id| id.to_string()), looks, ..changes.into() })
+        Ok(FoundChanges { base: base.map(|id| id.to_string()), looks, ..changes.into() })
     }
 
     /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
-    pub(super) fn files(&self, folder: &str) -> Result<Found, ChangesError> {
+    pub(super) fn files(&self, folder: &str) -> Result<FoundChanges, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?.map(|(_, commit)| commit.tree);
@@ -176,12 +176,17 @@ impl Live<'_> {
                 changes.push(Change { size: size_of(present), ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
-        Ok(Found { looks, ..changes.into() })
+        Ok(FoundChanges { looks, ..changes.into() })
     }
 
     /// What differs in the repositories inside this one from the commits that they have checked out.
-    fn inner(&self, known: &walk::Known<'_>, look: &Look, with_hunks: bool) -> Result<Inner, ChangesError> {
-        let mut inner = Inner::default();
+    fn inner(
+        &self,
+        known: &walk::KnownPaths<'_>,
+        look: &Look,
+        with_hunks: bool,
+    ) -> Result<InnerRepositories, ChangesError> {
+        let mut inner = InnerRepositories::default();
         for (number, git) in &look.inner {
             let name = path(known.paths[*number])?;
             let failed = |source| ChangesError::Folder { path: git.root.clone(), source };
@@ -216,7 +221,7 @@ impl Live<'_> {
                 continue;
             }
             for (name, entry) in tree::files(objects, id)? {
-                let known = Known { entry: Some(entry), is_unmerged: false, is_skipped: true };
+                let known = IndexState { entry: Some(entry), is_unmerged: false, is_skipped: true };
                 index.paths.insert([folder.as_slice(), b"/", &name].concat(), known);
             }
         }
@@ -228,17 +233,17 @@ impl Live<'_> {
     fn compare<'p>(
         &self,
         objects: &mut Objects<'_>,
-        comparison: &mut Comparison<'_, 'p>,
+        comparison: &mut ContentComparison<'_, 'p>,
         name: &'p [u8],
-        places: &Places,
+        places: &PathStates,
         there: &There<'_>,
     ) -> Result<Option<Change>, ChangesError> {
-        let Places { base, head, index, is_left_out } = *places;
+        let PathStates { base, head, index, is_left_out } = *places;
         let There { present, digests, inner } = *there;
         let staged = index.and_then(|known| known.entry);
         let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
-        let mut is = |stored: Option<Entry>| match (stored, present) {
-            (Some(stored), Some(present)) if stored.mode == Mode::Repository => {
+        let mut is = |stored: Option<TreeEntry>| match (stored, present) {
+            (Some(stored), Some(present)) if stored.mode == EntryMode::Repository => {
                 // Where there is no repository, nothing is said of it: its files are judged one by one.
                 Ok(present.kind == FileKind::Directory && inner.is_none_or(|head| head == Some(stored.id)))
             }
@@ -251,7 +256,7 @@ impl Live<'_> {
             return Ok(None);
         }
         let is_staged = if staged == base { is_base } else { is(staged)? };
-        let is_repository = [base, head, staged].into_iter().flatten().any(|entry| entry.mode == Mode::Repository);
+        let is_repository = [base, head, staged].into_iter().flatten().any(|entry| entry.mode == EntryMode::Repository);
         let is_skipped = is_left_out || index.is_some_and(|known| known.is_skipped && known.entry.is_some());
         let is_there = match (present, str::from_utf8(name)) {
             (Some(_), _) => true,
@@ -285,7 +290,7 @@ impl Live<'_> {
         objects: &mut Objects<'_>,
         attributes: &mut Attributes<'_>,
         changes: &mut [Change],
-        bases: &BTreeMap<String, Option<Entry>>,
+        bases: &BTreeMap<String, Option<TreeEntry>>,
     ) -> Result<(), ChangesError> {
         let mut left = MAX_UNTRACKED;
         for change in changes {
@@ -344,27 +349,32 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Every path that the index or a commit has, and whether one of them has another repository there.
-fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::Known<'a> {
+fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
     let mut known: BTreeMap<&[u8], bool> =
         index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
     for (path, difference) in differences.into_iter().flatten() {
         if let Some(old) = difference.old {
-            *known.entry(path).or_default() |= old.mode == Mode::Repository;
+            *known.entry(path).or_default() |= old.mode == EntryMode::Repository;
         }
     }
-    walk::Known::new(known)
+    walk::KnownPaths::new(known)
 }
 
 /// Whether the file system tells which files may be run. Some say so of every file; one that can tell is believed even if
 /// all may be run.
-fn has_modes(root: &Path, known: &walk::Known<'_>, look: &Look, base: &dyn Fn(&[u8]) -> Option<Entry>) -> bool {
+fn has_modes(
+    root: &Path,
+    known: &walk::KnownPaths<'_>,
+    look: &Look,
+    base: &dyn Fn(&[u8]) -> Option<TreeEntry>,
+) -> bool {
     const MANY: usize = 8;
     if !stats::may_lack_modes(root) {
         return true;
     }
     let plain = |(path, present): (&&[u8], &Option<Present>)| {
         let present = present.filter(|present| present.kind == FileKind::File)?;
-        base(path).filter(|entry| entry.mode == Mode::File).map(|_| present)
+        base(path).filter(|entry| entry.mode == EntryMode::File).map(|_| present)
     };
     let mut count = 0;
     known.paths.iter().zip(&look.present).filter_map(plain).any(|present| {
