@@ -1,7 +1,7 @@
 //! What authors of verifiers are given: cases with scripted answers, the promises, what a call costs.
 
 use crate::guests;
-use gatehost::author::{self, Case, Outcome, TRIVIAL, Trial};
+use gatehost::author::{self, Case, CaseOutcome, TRIVIAL, Trial};
 use gatehost::runtime::{BUNDLED, ComponentSource, Runtime};
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
@@ -82,18 +82,18 @@ fn what_is_blessed_is_expected_and_an_error_is_not() {
         ("b/input/a.txt", "a"),
         ("b/settings.json", "{\"say\": \"trap\"}"),
     ]);
-    let outcomes = |cases: &[Case], bless: bool| -> Vec<Outcome> {
+    let outcomes = |cases: &[Case], bless: bool| -> Vec<CaseOutcome> {
         let outcome = |case| block_on(trial.judge(case)).expect("asked").compare(case, bless).expect("compared");
         cases.iter().map(outcome).collect()
     };
-    assert!(matches!(outcomes(&before, false)[..], [Outcome::Unexpected, Outcome::Error(_)]));
-    assert!(matches!(outcomes(&before, true)[..], [Outcome::Blessed, Outcome::Error(_)]));
+    assert!(matches!(outcomes(&before, false)[..], [CaseOutcome::Unexpected, CaseOutcome::Error(_)]));
+    assert!(matches!(outcomes(&before, true)[..], [CaseOutcome::Blessed, CaseOutcome::Error(_)]));
     assert!(!folder.path().join("b/expected.json").exists());
     let after = author::read_all(folder.path(), None).expect("cases");
-    assert!(matches!(outcomes(&after, false)[..], [Outcome::Pass, Outcome::Error(_)]));
+    assert!(matches!(outcomes(&after, false)[..], [CaseOutcome::Pass, CaseOutcome::Error(_)]));
     fs::write(folder.path().join("a/settings.json"), "{\"say\": \"abstain\"}").expect("written");
     let changed = author::read_all(folder.path(), Some("a")).expect("cases");
-    let [Outcome::Differs(difference)] = &outcomes(&changed, false)[..] else { panic!("the same") };
+    let [CaseOutcome::Differs(difference)] = &outcomes(&changed, false)[..] else { panic!("the same") };
     assert!(difference.contains("-    \"status\": \"fail\"") && difference.contains("+    \"status\": \"abstain\""));
 }
 
@@ -102,7 +102,7 @@ fn an_expected_verdict_has_every_field_that_the_contract_has() {
     let trial = trial(guests::component("released/0.1.0-file"));
     let (folder, before) = cases(&[("a/input/a.txt", "a"), ("a/settings.json", "{}")]);
     let judged = block_on(trial.judge(&before[0])).expect("asked");
-    assert!(matches!(judged.compare(&before[0], true), Ok(Outcome::Blessed)));
+    assert!(matches!(judged.compare(&before[0], true), Ok(CaseOutcome::Blessed)));
     let expected = fs::read(folder.path().join("a/expected.json")).expect("written");
     let expected: Value = serde_json::from_slice(&expected).expect("JSON");
     let verdict = json!({
@@ -122,7 +122,7 @@ fn an_expected_verdict_has_every_field_that_the_contract_has() {
     });
     assert_eq!(expected, json!({ "a.txt": verdict }));
     let after = author::read_all(folder.path(), None).expect("cases");
-    assert!(matches!(judged.compare(&after[0], false), Ok(Outcome::Pass)));
+    assert!(matches!(judged.compare(&after[0], false), Ok(CaseOutcome::Pass)));
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod planted;
 mod stage;
 mod survivors;
 
-use gatehost::commands::Ending;
+use gatehost::commands::CommandEnding;
 use gatehost::config::SandboxLevel;
 use stage::{Bed, PATIENCE, complained, levels, printed};
 
@@ -18,7 +18,7 @@ fn a_command_says_what_it_was_and_how_it_ended() {
     for &level in levels() {
         let bed = Bed::new(level).file("part/a.txt", "here").with(|command| command.cwd = Some("part".to_owned()));
         let ran = bed.sh("cat a.txt; echo problem >&2; exit 7");
-        assert_eq!((ran.ending, &*printed(&ran), &*complained(&ran)), (Ending::Exited(7), "here", "problem\n"));
+        assert_eq!((ran.ending, &*printed(&ran), &*complained(&ran)), (CommandEnding::Exited(7), "here", "problem\n"));
         assert_eq!((&*ran.name, ran.argv.len(), ran.stdout.length), ("it", 3, 4));
         assert!(ran.duration < PATIENCE && ran.started.elapsed().is_ok_and(|since| since < PATIENCE));
     }
@@ -40,7 +40,7 @@ fn e4_any_amount_of_output_is_counted_and_kept_in_part() {
 fn e5_there_is_no_input_and_no_terminal() {
     for &level in levels() {
         let ran = Bed::new(level).sh("cat; read line; echo \"read $?\"; (: < /dev/tty) 2>/dev/null; echo \"tty $?\"");
-        assert_eq!(ran.ending, Ending::Exited(0), "{level}");
+        assert_eq!(ran.ending, CommandEnding::Exited(0), "{level}");
         let printed = printed(&ran);
         assert!(printed.starts_with("read 1\ntty ") && !printed.contains("tty 0"), "{level}: {printed}");
     }
@@ -53,7 +53,7 @@ fn what_is_given_as_input_arrives_whole() {
         let ran = Bed::new(level).run(&["cat"], &input).expect("run");
         assert!(ran.stdout.head == input, "{level}");
         // Nobody has to read it.
-        assert_eq!(Bed::new(level).run(&["true"], &input).expect("run").ending, Ending::Exited(0), "{level}");
+        assert_eq!(Bed::new(level).run(&["true"], &input).expect("run").ending, CommandEnding::Exited(0), "{level}");
     }
 }
 
@@ -62,13 +62,13 @@ fn e6_only_an_exit_with_0_is_one() {
     for &level in levels() {
         let bed = Bed::new(level).file("not-a-program", "text");
         for (script, ending) in [
-            ("kill -9 $$", Ending::Signalled(9)),
-            ("kill -TERM $$", Ending::Signalled(15)),
-            ("kill -SEGV $$", Ending::Signalled(11)),
-            ("./not-a-program", Ending::Exited(126)),
-            ("no-such-program-anywhere", Ending::Exited(127)),
-            ("exit 255", Ending::Exited(255)),
-            ("exit 0", Ending::Exited(0)),
+            ("kill -9 $$", CommandEnding::Signalled(9)),
+            ("kill -TERM $$", CommandEnding::Signalled(15)),
+            ("kill -SEGV $$", CommandEnding::Signalled(11)),
+            ("./not-a-program", CommandEnding::Exited(126)),
+            ("no-such-program-anywhere", CommandEnding::Exited(127)),
+            ("exit 255", CommandEnding::Exited(255)),
+            ("exit 0", CommandEnding::Exited(0)),
         ] {
             assert_eq!(bed.sh(script).ending, ending, "{level}: {script}");
         }
@@ -97,7 +97,7 @@ fn e6_what_cannot_be_run_has_no_result() {
 fn e12_what_is_printed_is_no_success() {
     for &level in levels() {
         let ran = Bed::new(level).sh("echo '100 passed, 0 failed'; echo 'exit 0'; exit 1");
-        assert_eq!(ran.ending, Ending::Exited(1), "{level}");
+        assert_eq!(ran.ending, CommandEnding::Exited(1), "{level}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Core modules become components that reach nothing, whatever their language's runtime asks WASI for.
 
 use crate::asking::{Host, Question};
-use gatehost::component::{Bindings, ComponentError, Contract};
+use gatehost::component::{Bindings, ComponentError, ContractSource};
 use gatehost::plan::Shape;
 use gatehost::runtime::{CONTRACT, ComponentType};
 use gatehost::verdict::Status;
@@ -42,8 +42,8 @@ const MODULE: &str = r#"(module
         (i64.const 0) (i32.const 0) (i32.const 40)) (i32.const 8))))
     (i32.const 2048)))"#;
 
-fn contract() -> Contract {
-    Contract::of_this_host().expect("the contract")
+fn contract() -> ContractSource {
+    ContractSource::of_this_host().expect("the contract")
 }
 
 #[test]

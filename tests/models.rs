@@ -11,7 +11,7 @@ mod tapes;
 use gatehost::commands::Commands;
 use gatehost::config::{self, ModelConfig};
 use gatehost::environment::Environment;
-use gatehost::models::{ModelAnswer, ModelQuestion, Models, NoAnswer, Part, Tape};
+use gatehost::models::{ModelAnswer, ModelQuestion, ModelTape, Models, NoAnswer, PromptPart};
 use gatehost::outcome::ModelUse;
 use gatehost::submission::Executor;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn model(api: &str, url: &str, more: &str) -> ModelConfig {
     config::parse(file.as_bytes()).expect("valid").models.remove("m").expect("declared")
 }
 
-fn models(model: ModelConfig, executor: Executor, tape: Option<Tape>) -> Models {
+fn models(model: ModelConfig, executor: Executor, tape: Option<ModelTape>) -> Models {
     let commands = Arc::new(Commands::new(BTreeMap::new(), ".".into()));
     let models = Models::new(BTreeMap::from([("m".to_owned(), model)]), commands, executor, tape.map(Arc::new));
     models.with_environment(Environment::of_process())
@@ -42,7 +42,7 @@ fn tokio() -> tokio::runtime::Runtime {
 fn question(models: &Models, words: &str) -> ModelQuestion {
     ModelQuestion {
         system: "You are a reviewer.".to_owned(),
-        prompt: vec![Part::Text(words.to_owned())],
+        prompt: vec![PromptPart::Text(words.to_owned())],
         answer_schema: None,
         max_tokens: None,
         nonce: models.nonce().expect("randomness"),

@@ -9,10 +9,10 @@ mod script;
 mod trial;
 
 pub use bench::{Estimate, Measured, TRIVIAL, measure};
-pub use case::{Case, Given, read_all};
+pub use case::{Case, CaseInput, read_all};
 pub use conformance::{Promise, conformance};
 pub use project::{LANGUAGES, MANIFEST, Manifest, Project};
-pub use trial::{Outcome, Trial, TrialRun};
+pub use trial::{CaseOutcome, Trial, TrialRun};
 
 /// What the author has to change before anything can run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@
 
 mod replay;
 
-pub use replay::{Difference, Replayed, replay};
+pub use replay::{RecordDifference, Replayed, replay};
 
 use crate::changes::{self, Needs, Selection};
 use crate::environment::Environment;

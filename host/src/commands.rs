@@ -51,7 +51,7 @@ mod script;
 mod tape;
 
 pub use no_result::NoResult;
-pub use script::Script;
+pub use script::Answers;
 pub use supervised::{Supervised, SupervisedEnd};
 pub use tape::{BadCommandTape, CommandPlayer, CommandRecorder, CommandTape};
 
@@ -82,7 +82,7 @@ pub struct Commands {
     /// Where what commands come to is written down, or comes from.
     tape: Option<Arc<CommandTape>>,
     /// Where nothing is run, and these are the answers.
-    script: Option<Script<Result<Ran, NoResult>>>,
+    script: Option<Answers<Result<CommandResult, NoResult>>>,
 }
 
 /// Why no command can be run.
@@ -98,7 +98,7 @@ const RESERVE: u64 = 256 << 20;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandEnding {
     /// It timed out.
     TimedOut,
     /// It was ended by this signal.
@@ -122,13 +122,13 @@ pub struct Captured {
 
 /// What came of a command.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct CommandResult {
     /// Its name in the configuration.
     pub name: String,
     /// What was run.
     pub argv: Vec<String>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: CommandEnding,
     /// Standard output.
     pub stdout: Captured,
     /// Standard error.
@@ -195,8 +195,8 @@ impl Commands {
     }
 
     /// Commands that are not run: for each name, what comes of it, in order.
-    pub fn scripted(answers: BTreeMap<String, Vec<Result<Ran, NoResult>>>) -> Self {
-        Self { script: Some(Script::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
+    pub fn scripted(answers: BTreeMap<String, Vec<Result<CommandResult, NoResult>>>) -> Self {
+        Self { script: Some(Answers::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
     }
 
     /// The file that the configuration was read from: no command may change it, wherever it is.
@@ -284,7 +284,7 @@ impl Commands {
 
     /// Run a command for these files: once, or several times where it is handed them and they do not fit on one command
     /// line. All runs together have the time of the command.
-    pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<Ran>, NoResult> {
+    pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<CommandResult>, NoResult> {
         let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
             return self.run(name, Vec::new()).await.map(|ran| vec![ran]);
         };
@@ -294,7 +294,7 @@ impl Commands {
             let command = CommandConfig { run, timeout: left, ..command.clone() };
             let ran = self.run_once(name, &command, Vec::new()).await?;
             left = left.saturating_sub(ran.duration);
-            let is_late = ran.ending == Ending::TimedOut;
+            let is_late = ran.ending == CommandEnding::TimedOut;
             outputs.push(ran);
             if is_late {
                 break;
@@ -305,7 +305,7 @@ impl Commands {
 
     /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
-    pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<Ran, NoResult> {
+    pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
         if let Some(script) = &self.script {
             let none_left =
                 || Err(NoResult::not_started(format!("`commands.json` has no further answer of the command `{name}`")));
@@ -321,7 +321,7 @@ impl Commands {
         self.run_once(name, command, stdin).await
     }
 
-    async fn run_once(&self, name: &str, command: &CommandConfig, stdin: Vec<u8>) -> Result<Ran, NoResult> {
+    async fn run_once(&self, name: &str, command: &CommandConfig, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
         if let Some(played) = self.tape.as_ref().and_then(|tape| tape.played(name, command)) {
             return played.map_err(|error| error.of(name));
         }
@@ -334,7 +334,7 @@ impl Commands {
             let _ = &self.environment;
             Err(NoResult::not_started(UNAVAILABLE.to_owned()))
         };
-        let noted = |ran: Ran| match &self.tape {
+        let noted = |ran: CommandResult| match &self.tape {
             Some(tape) => tape.note(&ran).map(|()| ran),
             None => Ok(ran),
         };
@@ -354,20 +354,20 @@ pub(crate) fn end_all(patience: Duration) {
 /// As much is told of the beginning of an output, and as much of its end.
 const TOLD: usize = 2_000;
 
-impl From<&Ran> for CommandEvidence {
-    fn from(ran: &Ran) -> Self {
+impl From<&CommandResult> for CommandEvidence {
+    fn from(ran: &CommandResult) -> Self {
         let printed = |captured: &Captured| Printed { length: captured.length, sha256: captured.sha256.clone() };
         let (exit_code, signal) = match ran.ending {
-            Ending::Exited(code) => (Some(code), None),
-            Ending::Signalled(signal) => (None, Some(signal)),
-            Ending::TimedOut => (None, None),
+            CommandEnding::Exited(code) => (Some(code), None),
+            CommandEnding::Signalled(signal) => (None, Some(signal)),
+            CommandEnding::TimedOut => (None, None),
         };
         Self {
             name: ran.name.clone(),
             argv: ran.argv.clone(),
             exit_code,
             signal,
-            timed_out: ran.ending == Ending::TimedOut,
+            timed_out: ran.ending == CommandEnding::TimedOut,
             output: output(ran),
             stdout: printed(&ran.stdout),
             stderr: printed(&ran.stderr),
@@ -381,7 +381,7 @@ impl From<&Ran> for CommandEvidence {
 }
 
 /// What it printed, and what may help where its confinement was in its way.
-fn output(ran: &Ran) -> String {
+fn output(ran: &CommandResult) -> String {
     let printed = told(&ran.stdout) + &told(&ran.stderr);
     match &ran.advice {
         None => printed,

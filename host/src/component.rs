@@ -1,7 +1,7 @@
 //! For those who write verifiers: bindings for their language, and a component out of what its compiler makes.
 //!
 //! Some compilers make components by themselves; most make core modules, in which the contract's functions have flat
-//! names such as `gatehost:verifier/file-verifier@0.1.0#check`. [`Contract::component`] makes a component of such a
+//! names such as `gatehost:verifier/file-verifier@0.1.0#check`. [`ContractSource::component`] makes a component of such a
 //! module. Running compilers is left to others.
 
 pub use crate::runtime::WIT;
@@ -52,12 +52,12 @@ pub enum Bindings {
 
 /// The contract, as some version of `wit/` has it.
 #[derive(Clone, Debug)]
-pub struct Contract {
+pub struct ContractSource {
     resolve: Resolve,
     version: String,
 }
 
-impl Contract {
+impl ContractSource {
     /// The contract of this host.
     pub fn of_this_host() -> Result<Self, ComponentError> {
         let mut sources = SourceMap::new();

@@ -100,7 +100,7 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     if trial.selection == Selection::Changed {
         trial.selection = Selection::Base(base);
     }
-    let trial = Trial { host, request: trial, root: copy.root().to_owned() };
+    let trial = FixTrial { host, request: trial, root: copy.root().to_owned() };
     let start = trial.judge()?;
     let paths: BTreeSet<String> = offered(&start.gate).map(|(path, _)| path.to_owned()).collect();
     let kept = match trial.repair(&start, &paths)? {
@@ -121,13 +121,13 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
 type Originals = BTreeMap<String, String>;
 
 /// A copy of the work in which repairs are tried.
-struct Trial<'h> {
+struct FixTrial<'h> {
     host: &'h Host,
     request: Request,
     root: PathBuf,
 }
 
-impl Trial<'_> {
+impl FixTrial<'_> {
     fn judge(&self) -> Result<Record, Error> {
         let tokio = tokio::runtime::Builder::new_current_thread().build();
         tokio

@@ -30,7 +30,7 @@ pub struct Imported {
 /// Reads a file of hooks, known by its name.
 pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let mut draft = Draft::default();
+    let mut draft = ImportDraft::default();
     match name.trim_start_matches('.') {
         "pre-commit-config.yaml" | "pre-commit-config.yml" => pre_commit::read(text, &mut draft)?,
         "lefthook.yml" | "lefthook.yaml" | "lefthook-local.yml" => lefthook::read(text, &mut draft)?,
@@ -44,7 +44,7 @@ pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
 
 /// What a check does.
 #[derive(Clone, Debug, PartialEq)]
-enum What {
+enum CheckAction {
     /// A bundled verifier, with these settings.
     Verifier(&'static str, BTreeMap<&'static str, Value>),
     /// A command.
@@ -60,32 +60,32 @@ struct Scope {
 
 /// A check that is to be written.
 #[derive(Clone, Debug, PartialEq)]
-struct Check {
-    what: What,
+struct ImportedCheck {
+    what: CheckAction,
     scope: Scope,
 }
 
 /// A gate.toml in the making.
 #[derive(Debug, Default)]
-struct Draft {
+struct ImportDraft {
     /// The checks of each stage, by name.
     stages: BTreeMap<&'static str, Vec<String>>,
-    checks: BTreeMap<String, Check>,
+    checks: BTreeMap<String, ImportedCheck>,
     taken: Vec<String>,
     left: Vec<String>,
 }
 
-impl Draft {
+impl ImportDraft {
     /// Take a hook over as a check of a stage.
-    fn take(&mut self, stage: &'static str, hook: &str, what: What, scope: Scope) {
+    fn take(&mut self, stage: &'static str, hook: &str, what: CheckAction, scope: Scope) {
         let shown_what = match &what {
-            What::Verifier(verifier, _) => format!("the bundled verifier `{verifier}`"),
-            What::Command(command) => format!("the command `{}`", shown(&command.join(" "))),
+            CheckAction::Verifier(verifier, _) => format!("the bundled verifier `{verifier}`"),
+            CheckAction::Command(command) => format!("the command `{}`", shown(&command.join(" "))),
         };
         self.taken.push(format!("{}: {shown_what}", shown(hook)));
         let wanted = match &what {
-            What::Verifier(verifier, _) => (*verifier).to_owned(),
-            What::Command(_) => plain_name(hook),
+            CheckAction::Verifier(verifier, _) => (*verifier).to_owned(),
+            CheckAction::Command(_) => plain_name(hook),
         };
         let known = self
             .checks
@@ -95,7 +95,7 @@ impl Draft {
             let taken = |name: &String| self.checks.contains_key(name) || STAGES.iter().any(|(stage, _)| stage == name);
             let numbered = (2..).map(|number| format!("{wanted}-{number}"));
             let name = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(wanted);
-            self.checks.insert(name.clone(), Check { what, scope });
+            self.checks.insert(name.clone(), ImportedCheck { what, scope });
             name
         });
         let members = self.stages.entry(stage).or_default();
@@ -141,7 +141,7 @@ impl Draft {
     }
 }
 
-impl What {
+impl CheckAction {
     /// Whether another hook is done by this one too; its settings are added then.
     fn takes_in(&mut self, other: &Self) -> bool {
         match (self, other) {
@@ -161,10 +161,10 @@ impl What {
     }
 }
 
-impl Check {
+impl ImportedCheck {
     fn write(&self, name: &str, text: &mut String) {
         match &self.what {
-            What::Verifier(verifier, settings) => {
+            CheckAction::Verifier(verifier, settings) => {
                 let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
                 if !settings.is_empty() {
                     // Numbers and lists of texts are written alike in JSON and TOML.
@@ -173,7 +173,7 @@ impl Check {
                     let _ = writeln!(text, "settings = {{ {} }}", settings.join(", "));
                 }
             }
-            What::Command(_) => {
+            CheckAction::Command(_) => {
                 let grant = string(&format!("command:{name}"));
                 let _ = write!(text, "\n[check.{name}]\nverifier = \"command\"\ngrants = [{grant}]\n");
             }
@@ -184,7 +184,7 @@ impl Check {
                 let _ = writeln!(text, "{key} = [{}]", patterns.join(", "));
             }
         }
-        if let What::Command(command) = &self.what {
+        if let CheckAction::Command(command) = &self.what {
             let words: Vec<String> = command.iter().map(|word| string(word)).collect();
             let _ = write!(text, "\n[command.{name}]\nrun = [{}]\n", words.join(", "));
         }
@@ -237,8 +237,8 @@ fn words(line: &str) -> Option<Vec<String>> {
 }
 
 /// A command line as a check: its words, or a shell that runs it.
-fn command(line: &str) -> What {
-    What::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
+fn command(line: &str) -> CheckAction {
+    CheckAction::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
 }
 
 #[cfg(test)]

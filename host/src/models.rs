@@ -21,9 +21,9 @@ mod tape;
 #[cfg(feature = "models")]
 mod transport;
 
-pub use tape::{BadTape, Tape};
+pub use tape::{BadModelTape, ModelTape};
 
-use crate::commands::{Commands, Script};
+use crate::commands::{Answers, Commands};
 use crate::config::{Api, ModelConfig};
 use crate::environment::Environment;
 use crate::outcome::ModelUse;
@@ -31,7 +31,7 @@ use crate::random::random;
 use crate::submission::Executor;
 use crate::text;
 use crate::verdict::{ErrorKind, Failure};
-use budget::Budget;
+use budget::ModelBudget;
 use prompt::Rendered;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -54,28 +54,28 @@ pub fn is_same_model(one: &str, other: &str) -> bool {
 /// The models of a configuration, and what is left of their budgets in this run.
 #[derive(Debug)]
 pub struct Models {
-    declared: BTreeMap<String, Declared>,
+    declared: BTreeMap<String, DeclaredModel>,
     commands: Arc<Commands>,
     executor: Executor,
-    tape: Option<Arc<Tape>>,
+    tape: Option<Arc<ModelTape>>,
     #[cfg(feature = "models")]
     client: http::Client,
     /// Where the keys are.
     #[cfg_attr(not(feature = "models"), expect(dead_code, reason = "nobody is asked over HTTP"))]
     environment: Environment,
     /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
-    script: Option<(String, Script<Result<ModelAnswer, NoAnswer>>)>,
+    script: Option<(String, Answers<Result<ModelAnswer, NoAnswer>>)>,
 }
 
 #[derive(Debug)]
-struct Declared {
+struct DeclaredModel {
     model: ModelConfig,
-    budget: Budget,
+    budget: ModelBudget,
 }
 
 /// A part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PromptPart {
     /// The verifier's own words.
     Text(String),
     /// Content under review.
@@ -93,7 +93,7 @@ pub struct ModelQuestion {
     /// What the model is told of its role.
     pub system: String,
     /// The prompt, in order.
-    pub prompt: Vec<Part>,
+    pub prompt: Vec<PromptPart>,
     /// A JSON Schema that the answer must follow, where the model's interface can enforce one.
     pub answer_schema: Option<String>,
     /// The most tokens that the answer may have.
@@ -113,8 +113,8 @@ impl ModelQuestion {
         add(&self.system);
         for part in &self.prompt {
             match part {
-                Part::Text(text) => add(text),
-                Part::Untrusted { label, content } => {
+                PromptPart::Text(text) => add(text),
+                PromptPart::Untrusted { label, content } => {
                     add(label);
                     add(content);
                 }
@@ -238,7 +238,7 @@ struct Tokens {
 }
 
 /// What came of asking: the reply or why there is none, and how many requests it took.
-struct Exchange {
+struct ModelExchange {
     came: Result<Reply, NoAnswer>,
     attempts: u32,
 }
@@ -250,9 +250,10 @@ impl Models {
         declared: BTreeMap<String, ModelConfig>,
         commands: Arc<Commands>,
         executor: Executor,
-        tape: Option<Arc<Tape>>,
+        tape: Option<Arc<ModelTape>>,
     ) -> Self {
-        let declare = |(name, model): (String, ModelConfig)| (name, Declared { budget: Budget::of(&model), model });
+        let declare =
+            |(name, model): (String, ModelConfig)| (name, DeclaredModel { budget: ModelBudget::of(&model), model });
         let declared = declared.into_iter().map(declare).collect();
         Self {
             declared,
@@ -274,7 +275,7 @@ impl Models {
     /// Models that are not asked: for each name, the answers in order. `{nonce}` in an answer stands for `nonce`.
     pub fn scripted(nonce: String, answers: BTreeMap<String, Vec<Result<ModelAnswer, NoAnswer>>>) -> Self {
         let nobody = Arc::new(Commands::new(BTreeMap::new(), PathBuf::new()));
-        let script = Some((nonce, Script::new(answers)));
+        let script = Some((nonce, Answers::new(answers)));
         Self { script, ..Self::new(BTreeMap::new(), nobody, Executor::default(), None) }
     }
 
@@ -293,10 +294,10 @@ impl Models {
     pub async fn ask(&self, name: &str, question: ModelQuestion) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
         let start = Instant::now();
         let (question_sha256, nonce) = (question.sha256(), question.nonce.clone());
-        let Exchange { came, attempts } = match (&self.script, self.declared.get(name)) {
-            (Some((nonce, script)), _) => Exchange::scripted(name, nonce, script),
+        let ModelExchange { came, attempts } = match (&self.script, self.declared.get(name)) {
+            (Some((nonce, script)), _) => ModelExchange::scripted(name, nonce, script),
             (None, Some(declared)) => self.exchange(name, declared, question).await,
-            (None, None) => Exchange::none(NoAnswer::Unreachable("the model is not declared".to_owned())),
+            (None, None) => ModelExchange::none(NoAnswer::Unreachable("the model is not declared".to_owned())),
         };
         let tokens = came.as_ref().ok().and_then(|reply| reply.tokens);
         let used = ModelUse {
@@ -318,25 +319,25 @@ impl Models {
         (used, came.map(|Reply { text, stop, model, .. }| ModelAnswer { text, stop, model }))
     }
 
-    async fn exchange(&self, name: &str, declared: &Declared, question: ModelQuestion) -> Exchange {
-        let Declared { model, budget } = declared;
+    async fn exchange(&self, name: &str, declared: &DeclaredModel, question: ModelQuestion) -> ModelExchange {
+        let DeclaredModel { model, budget } = declared;
         if distinct::refused(model, model.model.as_deref(), &self.executor) {
-            return Exchange::none(NoAnswer::NotDistinct);
+            return ModelExchange::none(NoAnswer::NotDistinct);
         }
         let rendered = match prompt::render(&question, model.max_tokens) {
             Ok(rendered) => rendered,
-            Err(why) => return Exchange::none(why),
+            Err(why) => return ModelExchange::none(why),
         };
         let spending = match budget.begin(&rendered) {
             Ok(spending) => spending,
-            Err(why) => return Exchange::none(why),
+            Err(why) => return ModelExchange::none(why),
         };
-        let Exchange { came, attempts } = match self.tape.as_deref() {
-            Some(Tape::Replay(player)) => Exchange { came: player.play(name, model, &rendered), attempts: 0 },
-            Some(Tape::Record(recorder)) => {
-                let Exchange { came, attempts } = self.send(model, &rendered, &spending).await;
+        let ModelExchange { came, attempts } = match self.tape.as_deref() {
+            Some(ModelTape::Replay(player)) => ModelExchange { came: player.play(name, model, &rendered), attempts: 0 },
+            Some(ModelTape::Record(recorder)) => {
+                let ModelExchange { came, attempts } = self.send(model, &rendered, &spending).await;
                 let came = recorder.record(name, model, &rendered, came);
-                Exchange { came, attempts }
+                ModelExchange { came, attempts }
             }
             None => self.send(model, &rendered, &spending).await,
         };
@@ -349,10 +350,10 @@ impl Models {
             Stop::End if reply.text.trim().is_empty() => Err(NoAnswer::Malformed("it is empty".to_owned())),
             _ => Ok(reply),
         });
-        Exchange { came, attempts }
+        ModelExchange { came, attempts }
     }
 
-    async fn send(&self, model: &ModelConfig, rendered: &Rendered, spending: &budget::Spending<'_>) -> Exchange {
+    async fn send(&self, model: &ModelConfig, rendered: &Rendered, spending: &budget::Spending<'_>) -> ModelExchange {
         let within = model.timeout.min(spending.time_left());
         match model.api {
             Api::Command => command::ask(&self.commands, model, rendered, within, spending).await,
@@ -363,14 +364,14 @@ impl Models {
             #[cfg(not(feature = "models"))]
             Api::Anthropic | Api::Openai => {
                 let why = "this program was built without the feature `models`";
-                Exchange::none(NoAnswer::Unreachable(why.to_owned()))
+                ModelExchange::none(NoAnswer::Unreachable(why.to_owned()))
             }
         }
     }
 }
 
-impl Exchange {
-    fn scripted(name: &str, nonce: &str, script: &Script<Result<ModelAnswer, NoAnswer>>) -> Self {
+impl ModelExchange {
+    fn scripted(name: &str, nonce: &str, script: &Answers<Result<ModelAnswer, NoAnswer>>) -> Self {
         let none_left = || Err(NoAnswer::Unreachable(format!("`models.json` has no further answer of `{name}`")));
         let came = script.next(name).unwrap_or_else(none_left).map(|ModelAnswer { text, stop, model }| Reply {
             text: text.replace("{nonce}", nonce),

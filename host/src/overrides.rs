@@ -48,7 +48,7 @@ impl Condition {
 /// Why an override is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum OverrideRefused {
     /// The reason says nothing.
     #[error("the reason must have at least {LEAST_REASON} characters")]
     NoReason,
@@ -92,13 +92,13 @@ const EXCUSES: [&str; 12] = [
 ];
 
 /// Whether the reason is one.
-pub fn check_reason(reason: &str) -> Result<(), Refused> {
+pub fn check_reason(reason: &str) -> Result<(), OverrideRefused> {
     let plain = reason.trim().to_lowercase();
     if let Some(excuse) = EXCUSES.iter().find(|excuse| plain.contains(*excuse)) {
-        return Err(Refused::NotAReason((*excuse).to_owned()));
+        return Err(OverrideRefused::NotAReason((*excuse).to_owned()));
     }
     if plain.chars().filter(|c| c.is_alphanumeric()).count() < LEAST_REASON {
-        return Err(Refused::NoReason);
+        return Err(OverrideRefused::NoReason);
     }
     Ok(())
 }
@@ -112,15 +112,15 @@ pub fn propose(
     holds: Duration,
     now: u64,
     policy: &Overrides,
-) -> Result<Override, Refused> {
+) -> Result<Override, OverrideRefused> {
     check_reason(reason)?;
     if record.status == Status::Pass {
-        return Err(Refused::Passed(record.run.clone()));
+        return Err(OverrideRefused::Passed(record.run.clone()));
     }
     if holds > policy.longest {
-        return Err(Refused::TooLong(policy.longest));
+        return Err(OverrideRefused::TooLong(policy.longest));
     }
-    let tree = record.tree.clone().ok_or_else(|| Refused::NoTree(record.run.clone()))?;
+    let tree = record.tree.clone().ok_or_else(|| OverrideRefused::NoTree(record.run.clone()))?;
     Ok(Override {
         kind: kind.to_owned(),
         task: record.task.as_ref().map(|task| task.id.clone()).unwrap_or_default(),
@@ -171,11 +171,11 @@ pub fn check_signature(
     signature: &Path,
     policy: &Overrides,
     ssh_keygen: Option<&Path>,
-) -> Result<String, Refused> {
+) -> Result<String, OverrideRefused> {
     if policy.signers.is_empty() {
-        return Err(Refused::NoSigners);
+        return Err(OverrideRefused::NoSigners);
     }
-    let bad = |why: String| Refused::BadSignature(crate::text::clean_line(&why, 300));
+    let bad = |why: String| OverrideRefused::BadSignature(crate::text::clean_line(&why, 300));
     let missing = || bad("there is no `ssh-keygen` in PATH that is outside the work to check it".to_owned());
     let ssh_keygen = ssh_keygen.ok_or_else(missing)?;
     let allowed = || -> std::io::Result<tempfile::NamedTempFile> {
@@ -294,11 +294,11 @@ mod tests {
         };
         let mut passed = record(&[]);
         passed.status = Status::Pass;
-        assert_eq!(propose(&passed, hour), Err(Refused::Passed("r1".to_owned())));
+        assert_eq!(propose(&passed, hour), Err(OverrideRefused::Passed("r1".to_owned())));
         let mut unknown = record(&[]);
         unknown.tree = None;
-        assert_eq!(propose(&unknown, hour), Err(Refused::NoTree("r1".to_owned())));
-        assert_eq!(propose(&record(&[]), hour * 24 * 365), Err(Refused::TooLong(policy.longest)));
+        assert_eq!(propose(&unknown, hour), Err(OverrideRefused::NoTree("r1".to_owned())));
+        assert_eq!(propose(&record(&[]), hour * 24 * 365), Err(OverrideRefused::TooLong(policy.longest)));
     }
 
     #[test]

@@ -9,12 +9,12 @@ mod unchanged;
 
 use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
-use crate::commands::{CommandTape, Commands, Ending, Ran};
+use crate::commands::{CommandEnding, CommandResult, CommandTape, Commands};
 use crate::config::{FileSet, Grant};
 use crate::environment::Environment;
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
-use crate::models::{Models, Tape};
+use crate::models::{ModelTape, Models};
 use crate::outcome::JudgedFile;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
@@ -133,7 +133,7 @@ impl Services {
     pub(crate) fn new(
         plan: &Plan,
         subject: &Subject,
-        tape: Option<Arc<Tape>>,
+        tape: Option<Arc<ModelTape>>,
         command_tape: Option<Arc<CommandTape>>,
         configuration: Option<PathBuf>,
         environment: &Environment,
@@ -464,12 +464,12 @@ fn handed_over(path: &str, status: Status) -> JudgedFile {
 
 /// Where a command failed for its confinement, or for what is not installed, that is no judgement of the work; unless more
 /// was found than that it failed.
-fn no_judgement(verdict: Verdict, ran: &[Ran]) -> Verdict {
+fn no_judgement(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
     let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
     let told = ran.iter().find_map(|ran| {
         let advice = ran.advice.as_ref()?;
         // pytest, for one, reports every file that it cannot import, and ends with another code than for failed tests.
-        let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != Ending::Exited(1);
+        let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != CommandEnding::Exited(1);
         (found <= 1 || nothing_ran).then_some(advice)
     });
     match told.filter(|_| verdict.status == Status::Fail) {

@@ -52,7 +52,7 @@ use crate::event::{EventKind, Observer};
 use crate::feedback::feedback;
 use crate::gate::{self, Circumstances};
 use crate::ledger::Labels;
-use crate::models::{BadTape, Tape};
+use crate::models::{BadModelTape, ModelTape};
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::{self, Plan, Shape, SubmissionParts};
 use crate::random::random;
@@ -303,7 +303,7 @@ pub enum Recording {
     /// They come from this file.
     Replay(PathBuf),
     /// On a tape that several runs share.
-    Shared(Arc<Tape>),
+    Shared(Arc<ModelTape>),
 }
 
 /// A gate that was resolved and not run.
@@ -427,7 +427,7 @@ impl Host {
 }
 
 /// What models and commands are recorded on, or answer from.
-type Tapes = (Option<Arc<Tape>>, Option<Arc<CommandTape>>);
+type Tapes = (Option<Arc<ModelTape>>, Option<Arc<CommandTape>>);
 
 /// One request, being served.
 struct Session {
@@ -741,9 +741,9 @@ impl Session {
 
     /// Where answers of models and commands come from, or are written down: what the caller asked for, or else what is kept of
     /// the run.
-    fn tapes(&self, tape: Option<Arc<Tape>>, kept: Option<&Kept>, plan: &Plan) -> Tapes {
+    fn tapes(&self, tape: Option<Arc<ModelTape>>, kept: Option<&Kept>, plan: &Plan) -> Tapes {
         let models = kept.filter(|_| tape.is_none() && !plan.models.is_empty());
-        let models = models.and_then(|kept| Tape::record(&kept.models()).ok()).map(Arc::new);
+        let models = models.and_then(|kept| ModelTape::record(&kept.models()).ok()).map(Arc::new);
         let commands = kept.filter(|_| self.request.commands.is_none() && !plan.commands.is_empty());
         let commands = commands.and_then(|kept| CommandTape::record(&kept.commands()).ok());
         (tape.or(models), self.request.commands.clone().or_else(|| commands.map(Arc::new)))
@@ -791,25 +791,25 @@ impl Session {
         }
     }
 
-    fn tape(&self) -> Result<Option<Arc<Tape>>, Error> {
+    fn tape(&self) -> Result<Option<Arc<ModelTape>>, Error> {
         self.request.models.open(&self.request.folder)
     }
 }
 
 impl Recording {
     /// The tape, if there is to be one.
-    fn open(&self, folder: &Path) -> Result<Option<Arc<Tape>>, Error> {
+    fn open(&self, folder: &Path) -> Result<Option<Arc<ModelTape>>, Error> {
         let seen = |path: &Path| folder.join(path);
         let tape = match self {
             Recording::Off => return Ok(None),
             Recording::Shared(tape) => return Ok(Some(Arc::clone(tape))),
-            Recording::Record(path) => Tape::record(&seen(path)),
-            Recording::Replay(path) => Tape::replay(&seen(path)),
+            Recording::Record(path) => ModelTape::record(&seen(path)),
+            Recording::Replay(path) => ModelTape::replay(&seen(path)),
         };
         tape.map(|tape| Some(Arc::new(tape))).map_err(|error| {
             let hint = match &error {
-                BadTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
-                BadTape::Invalid { .. } => Some("record it again with `--record-models`".to_owned()),
+                BadModelTape::Exists(_) => Some("delete it, or choose another name".to_owned()),
+                BadModelTape::Invalid { .. } => Some("record it again with `--record-models`".to_owned()),
                 _ => None,
             };
             Error::input(&error).hint(hint)

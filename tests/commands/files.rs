@@ -1,7 +1,7 @@
 //! What a command sees and changes of the files around it.
 
 use super::stage::*;
-use gatehost::commands::Ending;
+use gatehost::commands::CommandEnding;
 use gatehost::config::{Access, SandboxLevel};
 use gatehost::verdict::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -108,7 +108,7 @@ fn looks_around() {
         for secret in SECRETS {
             let path = home.join(secret);
             let ran = bed.sh(&format!("cat {0} ~/{secret} /proc/*/root{0}", path.display()));
-            assert!(ran.stdout.length == 0 && ran.ending != Ending::Exited(0), "{level}: {ran:?}");
+            assert!(ran.stdout.length == 0 && ran.ending != CommandEnding::Exited(0), "{level}: {ran:?}");
         }
         let ran = bed.sh(&format!("ls -a {}", home.display()));
         assert!(!printed(&ran).contains("notes.txt"), "{level}: {ran:?}");
@@ -154,7 +154,7 @@ fn e11_a_disk_is_not_filled() {
         // Sparse: what is bounded is the size, and nothing is written here.
         let bed = Bed::new(level).with(|command| command.workspace = Access::ReadWrite);
         let ran = bed.sh("exec dd if=/dev/zero of=big bs=1 count=1 seek=8G");
-        assert_eq!(ran.ending, Ending::Signalled(libc::SIGXFSZ), "{level}: {}", complained(&ran));
+        assert_eq!(ran.ending, CommandEnding::Signalled(libc::SIGXFSZ), "{level}: {}", complained(&ran));
         let full = Bed { reserve: u64::MAX, ..Bed::new(level) };
         let error = full.try_sh("sleep 600").expect_err("ended").to_string();
         assert!(error.contains("of free disk space"), "{level}: {error}");
@@ -200,7 +200,7 @@ fn a_build_works_where_only_its_own_folder_can_be_written() {
             .file("src/lib.rs", "#[test]\nfn good() {}\n")
             .with(|command| command.write = vec!["target".to_owned()]);
         let ran = bed.run(&["cargo", "test", "--offline", "--lib"], b"").expect("run");
-        assert_eq!(ran.ending, Ending::Exited(0), "{level}: {}", complained(&ran));
+        assert_eq!(ran.ending, CommandEnding::Exited(0), "{level}: {}", complained(&ran));
         assert!(printed(&ran).contains("test good ... ok"), "{level}");
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that repair files: they run in a copy, and what they would change becomes edits.
 
 use super::stage::{Bed, levels};
-use gatehost::commands::Ran;
+use gatehost::commands::CommandResult;
 use std::fs;
 
 /// A bed whose command repairs files.
@@ -9,7 +9,7 @@ fn bed(level: gatehost::config::SandboxLevel) -> Bed {
     Bed::new(level).with(|command| command.fixes = true)
 }
 
-fn rewritten(ran: &Ran) -> Vec<&str> {
+fn rewritten(ran: &CommandResult) -> Vec<&str> {
     ran.rewrites.iter().map(|rewrite| rewrite.path.as_str()).collect()
 }
 

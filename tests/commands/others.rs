@@ -1,7 +1,7 @@
 //! Whom a command can reach: the network, sockets, other processes.
 
 use super::stage::*;
-use gatehost::commands::Ending;
+use gatehost::commands::CommandEnding;
 use gatehost::config::SandboxLevel;
 use std::io::BufRead;
 use std::net::{TcpListener, TcpStream};
@@ -107,7 +107,7 @@ fn e10_others_are_neither_traced_nor_signalled() {
         for pid in [other.id(), process::id()] {
             assert!(!was_possible(&Bed::new(level).inside(&format!("trace {pid}"))), "{level}");
             let ran = Bed::new(level).sh(&format!("kill -TERM {pid}; kill -KILL $PPID; kill -KILL -1; exit 3"));
-            assert_ne!(ran.ending, Ending::Exited(0), "{level}");
+            assert_ne!(ran.ending, CommandEnding::Exited(0), "{level}");
         }
         assert!(other.try_wait().expect("known").is_none(), "{level}: it was ended");
     }

@@ -1,7 +1,7 @@
 //! What the author of a work can plant in it to widen what a command may do.
 
 use super::stage::*;
-use gatehost::commands::Ending;
+use gatehost::commands::CommandEnding;
 use gatehost::config::{Access, SandboxLevel};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::os::unix::fs::symlink;
@@ -53,7 +53,7 @@ fn e13_a_file_that_names_a_folder_does_not_open_it() {
     for level in confined() {
         let bed = Bed::new(level).file(".git", &format!("gitdir: {}\n", secret.path().display()));
         let ran = bed.sh(&format!("cat {}/key", secret.path().display()));
-        assert!(ran.stdout.length == 0 && ran.ending != Ending::Exited(0), "{level}: {ran:?}");
+        assert!(ran.stdout.length == 0 && ran.ending != CommandEnding::Exited(0), "{level}: {ran:?}");
     }
 }
 

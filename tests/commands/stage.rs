@@ -1,6 +1,6 @@
 //! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
 
-use gatehost::commands::{Commands, NoResult, Ran};
+use gatehost::commands::{CommandResult, Commands, NoResult};
 use gatehost::config::{Access, CommandConfig, SandboxLevel};
 use gatehost::environment::Environment;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl Bed {
         commands.with_cache(self.cache.clone()).with_at_most(self.level).with_reserve(self.reserve)
     }
 
-    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<Ran, NoResult> {
+    pub(super) fn run(&self, run: &[&str], stdin: &[u8]) -> Result<CommandResult, NoResult> {
         let commands = self.commands(run);
         tokio().block_on(async {
             let run = commands.run("it", stdin.to_vec());
@@ -78,19 +78,19 @@ impl Bed {
         })
     }
 
-    pub(super) fn try_sh(&self, script: &str) -> Result<Ran, NoResult> {
+    pub(super) fn try_sh(&self, script: &str) -> Result<CommandResult, NoResult> {
         self.run(&["sh", "-c", script], b"")
     }
 
     /// A script that is run, whatever becomes of it.
-    pub(super) fn sh(&self, script: &str) -> Ran {
+    pub(super) fn sh(&self, script: &str) -> CommandResult {
         let ran = self.try_sh(script).unwrap_or_else(|error| panic!("{}: {script}: {error}", self.level));
         assert_eq!(ran.sandbox, self.level, "{script}");
         ran
     }
 
     /// Have this program do something inside; see `others::inside`.
-    pub(super) fn inside(self, what: &str) -> Ran {
+    pub(super) fn inside(self, what: &str) -> CommandResult {
         let this = env::current_exe().expect("this program");
         let this = this.to_str().expect("a name");
         let bed = self.with(|command| command.read.push(this.to_owned()));
@@ -144,11 +144,11 @@ pub(super) fn confined() -> impl Iterator<Item = SandboxLevel> {
     levels().iter().copied().filter(|level| *level > SandboxLevel::None)
 }
 
-pub(super) fn printed(ran: &Ran) -> String {
+pub(super) fn printed(ran: &CommandResult) -> String {
     String::from_utf8_lossy(&[&*ran.stdout.head, &*ran.stdout.tail].concat()).into_owned()
 }
 
-pub(super) fn complained(ran: &Ran) -> String {
+pub(super) fn complained(ran: &CommandResult) -> String {
     String::from_utf8_lossy(&ran.stderr.head).into_owned()
 }
 
@@ -188,7 +188,7 @@ pub(super) fn must_pass(alone: &mut process::Command) {
 }
 
 /// Whether what was tried `inside` could be done.
-pub(super) fn was_possible(ran: &Ran) -> bool {
+pub(super) fn was_possible(ran: &CommandResult) -> bool {
     let printed = printed(ran);
     let (yes, no) = (printed.contains("it was possible"), printed.contains("it was denied"));
     assert!(yes != no, "{printed}{}", complained(ran));

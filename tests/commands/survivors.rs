@@ -1,7 +1,7 @@
 //! What a command leaves behind: processes, folders, handles.
 
 use super::stage::*;
-use gatehost::commands::Ending;
+use gatehost::commands::CommandEnding;
 use gatehost::config::SandboxLevel;
 use std::io::Read;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn e1_nothing_survives_the_end_of_a_command() {
         let daemon =
             format!("trap '' TERM HUP INT; (setsid sh -c 'trap \"\" TERM HUP INT; sleep {mark}; sleep {mark}' &) &");
         let ran = Bed::new(level).sh(&format!("{daemon} sleep 0.1; echo begun"));
-        assert_eq!((ran.ending, &*printed(&ran)), (Ending::Exited(0), "begun\n"), "{level}");
+        assert_eq!((ran.ending, &*printed(&ran)), (CommandEnding::Exited(0), "begun\n"), "{level}");
         assert_no_survivor(&mark, level);
     }
 }
@@ -31,7 +31,7 @@ fn e1_nothing_survives_the_time_limit() {
         let ran = bed.sh(&format!(
             "trap '' TERM; echo begun; (setsid setsid sh -c 'trap \"\" TERM; while :; do sleep {mark}; done' &); while :; do sleep {mark}; done"
         ));
-        assert_eq!((ran.ending, &*printed(&ran)), (Ending::TimedOut, "begun\n"), "{level}");
+        assert_eq!((ran.ending, &*printed(&ran)), (CommandEnding::TimedOut, "begun\n"), "{level}");
         assert!(start.elapsed() < Duration::from_secs(10), "{level}: {:?}", start.elapsed());
         assert_no_survivor(&mark, level);
     }
@@ -87,7 +87,7 @@ fn e2_a_fork_bomb_goes_off_in_vain() {
         let bed = Bed::new(level).with(|command| command.timeout = Duration::from_millis(400));
         let mark = mark(2);
         let ran = bed.sh(&format!("bomb() {{ sleep {mark} & bomb | bomb; }}; bomb"));
-        assert_ne!(ran.ending, Ending::Exited(0), "{level}");
+        assert_ne!(ran.ending, CommandEnding::Exited(0), "{level}");
         assert_no_survivor(&mark, level);
     }
 }
@@ -114,7 +114,7 @@ fn pids_are_counted_by_namespace() -> bool {
 fn e3_a_grandchild_that_holds_the_output_is_not_waited_for() {
     for &level in levels() {
         let ran = Bed::new(level).sh("(setsid sh -c 'sleep 0.2; echo late; sleep 600' &); echo done");
-        assert_eq!((ran.ending, &*printed(&ran)), (Ending::Exited(0), "done\n"), "{level}");
+        assert_eq!((ran.ending, &*printed(&ran)), (CommandEnding::Exited(0), "done\n"), "{level}");
         assert!(ran.duration < Duration::from_secs(5), "{level}: {:?}", ran.duration);
     }
 }

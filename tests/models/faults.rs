@@ -144,7 +144,7 @@ fn no_word_of_it_holds_the_key() {
         for api in APIS {
             let server = Server::doing(vec![act.clone()]);
             let tape = folder.path().join(format!("{api}{number}"));
-            let recorded = Some(Tape::record(&tape).expect("a tape"));
+            let recorded = Some(ModelTape::record(&tape).expect("a tape"));
             let models = models(model(api, &server.url, ""), Executor::default(), recorded);
             let (used, answer) = ask_all(&models, 1).remove(0);
             let tape = std::fs::read_to_string(tape).expect("a tape");

@@ -2,7 +2,7 @@
 
 use super::server::{Act, Server};
 use super::*;
-use gatehost::models::BadTape;
+use gatehost::models::BadModelTape;
 use std::fs;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn echo_nonce(server_number: usize) -> Server {
 fn play(models: &Models, words: &str) -> Result<String, NoAnswer> {
     let question = question(models, "");
     let nonce = question.nonce.clone();
-    let question = ModelQuestion { prompt: vec![Part::Text(format!("{words} {nonce}"))], ..question };
+    let question = ModelQuestion { prompt: vec![PromptPart::Text(format!("{words} {nonce}"))], ..question };
     let answer = tokio().block_on(models.ask("m", question)).1?;
     // Whatever nonce it was: what comes back has that of this run.
     assert!(answer.text.ends_with(&nonce), "{}", answer.text);
@@ -27,7 +27,7 @@ fn a_tape_repeats_the_run() {
     let path = folder.path().join("tape.jsonl");
     let server = echo_nonce(1);
     let asked = model("openai", &server.url, "");
-    let tape = Tape::record(&path).expect("a new file");
+    let tape = ModelTape::record(&path).expect("a new file");
     let recording = models(asked.clone(), Executor::default(), Some(tape));
     let said: Vec<_> = ["one", "two", "one"].iter().map(|words| play(&recording, words)).collect();
     assert_eq!(said[2], Ok("1.2 one NONCE".to_owned()));
@@ -35,11 +35,11 @@ fn a_tape_repeats_the_run() {
     let text = fs::read_to_string(&path).expect("text");
     assert_eq!(text.lines().count(), 3);
     assert!(!text.contains(&std::env::var(KEY).expect("cargo sets it")), "the key is on the tape");
-    assert!(matches!(Tape::record(&path), Err(BadTape::Exists(_))), "a tape is not overwritten");
+    assert!(matches!(ModelTape::record(&path), Err(BadModelTape::Exists(_))), "a tape is not overwritten");
 
     // Another address and no key: what counts is the question.
     let elsewhere = ModelConfig { url: None, key_env: Some("GATEHOST_NO_SUCH_KEY".to_owned()), ..asked.clone() };
-    let replaying = models(elsewhere, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
+    let replaying = models(elsewhere, Executor::default(), Some(ModelTape::replay(&path).expect("a tape")));
     let again: Vec<_> = ["one", "two", "one"].iter().map(|words| play(&replaying, words)).collect();
     assert_eq!(again, said);
     assert_eq!(server.asked().len(), 3);
@@ -48,7 +48,7 @@ fn a_tape_repeats_the_run() {
     assert_eq!(play(&replaying, "one"), none("the recording has no further answer to this question"));
     assert_eq!(play(&replaying, "three"), none("the recording has no answer to this question"));
     let other = ModelConfig { model: Some("large".to_owned()), ..asked };
-    let replaying = models(other, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
+    let replaying = models(other, Executor::default(), Some(ModelTape::replay(&path).expect("a tape")));
     assert_eq!(play(&replaying, "one"), none("the recording has no answer to this question"));
 }
 
@@ -58,18 +58,18 @@ fn no_answer_is_repeated_too_and_limits_still_hold() {
     let path = folder.path().join("tape.jsonl");
     let server = Server::doing(vec![Act::Status(400, "", String::new()), Act::Say("yes".to_owned())]);
     let asked = model("anthropic", &server.url, "");
-    let recording = models(asked.clone(), Executor::default(), Some(Tape::record(&path).expect("a new file")));
+    let recording = models(asked.clone(), Executor::default(), Some(ModelTape::record(&path).expect("a new file")));
     let said: Vec<_> = ask_all(&recording, 2).into_iter().map(|(_, answer)| answer).collect();
-    let replaying = models(asked.clone(), Executor::default(), Some(Tape::replay(&path).expect("a tape")));
+    let replaying = models(asked.clone(), Executor::default(), Some(ModelTape::replay(&path).expect("a tape")));
     let again = ask_all(&replaying, 2);
     assert!(again.iter().all(|(used, _)| used.replayed && used.requests == 0));
     assert_eq!(again.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>(), said);
 
     let own = Executor { model: Some("small".to_owned()), ..Executor::default() };
-    let replaying = models(asked.clone(), own, Some(Tape::replay(&path).expect("a tape")));
+    let replaying = models(asked.clone(), own, Some(ModelTape::replay(&path).expect("a tape")));
     assert_eq!(ask_all(&replaying, 1).remove(0).1, Err(NoAnswer::NotDistinct));
     let few = ModelConfig { max_requests: 1, ..asked };
-    let replaying = models(few, Executor::default(), Some(Tape::replay(&path).expect("a tape")));
+    let replaying = models(few, Executor::default(), Some(ModelTape::replay(&path).expect("a tape")));
     assert_eq!(ask_all(&replaying, 2).remove(1).1, Err(NoAnswer::Budget("requests".to_owned())));
 }
 
@@ -78,14 +78,17 @@ fn a_tape_that_was_changed_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("tape.jsonl");
     let server = Server::doing(vec![Act::Say("yes".to_owned())]);
-    let recording =
-        models(model("openai", &server.url, ""), Executor::default(), Some(Tape::record(&path).expect("a new file")));
+    let recording = models(
+        model("openai", &server.url, ""),
+        Executor::default(),
+        Some(ModelTape::record(&path).expect("a new file")),
+    );
     ask_all(&recording, 1).remove(0).1.expect("an answer");
     let good = fs::read_to_string(&path).expect("text");
     let refused = |text: &str| {
         fs::write(&path, text).expect("written");
-        match Tape::replay(Path::new(&path)) {
-            Err(BadTape::Invalid { line, message, .. }) => format!("{line}: {message}"),
+        match ModelTape::replay(Path::new(&path)) {
+            Err(BadModelTape::Invalid { line, message, .. }) => format!("{line}: {message}"),
             other => panic!("{other:?}"),
         }
     };
@@ -99,5 +102,5 @@ fn a_tape_that_was_changed_is_refused() {
         let found = refused(&text);
         assert!(found.starts_with(expected), "{found}");
     }
-    assert!(matches!(Tape::replay(Path::new("/nowhere/tape")), Err(BadTape::Unusable { .. })));
+    assert!(matches!(ModelTape::replay(Path::new("/nowhere/tape")), Err(BadModelTape::Unusable { .. })));
 }

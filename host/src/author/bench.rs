@@ -1,6 +1,6 @@
 //! What a verifier costs: time, memory and instructions of each call, against the verifier that only says pass.
 
-use super::case::{Case, Given};
+use super::case::{Case, CaseInput};
 use super::trial::Trial;
 use crate::runtime::{CallResult, FileInput};
 use crate::verdict::Failure;
@@ -100,12 +100,12 @@ async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {
 }
 
 /// The trivial verifier judges files: in place of a submission it gets a file of the same size.
-fn as_files(given: &Given) -> Given {
+fn as_files(given: &CaseInput) -> CaseInput {
     match given {
-        Given::Files(_) => given.clone(),
-        Given::Submission(submission) => {
+        CaseInput::Files(_) => given.clone(),
+        CaseInput::Submission(submission) => {
             let bytes = serde_json::to_vec(submission).unwrap_or_default();
-            Given::Files(vec![FileInput::new("submission.json", bytes)])
+            CaseInput::Files(vec![FileInput::new("submission.json", bytes)])
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct Case {
     /// The settings, a JSON object.
     pub settings: Value,
     /// What is judged.
-    pub given: Given,
+    pub given: CaseInput,
     pub(super) commands: CommandScript,
     pub(super) models: ModelScript,
     /// What must come of it, if that is known.
@@ -39,14 +39,14 @@ pub struct Case {
 
 /// What a case gives to judge.
 #[derive(Clone, Debug)]
-pub enum Given {
+pub enum CaseInput {
     /// Files, ordered by path.
     Files(Vec<FileInput>),
     /// A submission.
     Submission(Box<Submission>),
 }
 
-impl Given {
+impl CaseInput {
     /// The shape of a verifier that can judge it.
     pub fn shape(&self) -> Shape {
         match self {
@@ -103,7 +103,7 @@ impl Case {
         let files = if folder.join("input").exists() { files_below(&folder.join("input")) } else { Ok(Vec::new()) };
         let files = files.map_err(wrong)?;
         let given = match fs::read(folder.join("submission.json")) {
-            Ok(bytes) => Given::Submission(Box::new(input::parse(&bytes).map_err(|error| {
+            Ok(bytes) => CaseInput::Submission(Box::new(input::parse(&bytes).map_err(|error| {
                 wrong(format!("`submission.json` is not a submission: {error}"))
                     .hint("`gate schema submission` shows what one looks like")
             })?)),
@@ -111,7 +111,7 @@ impl Case {
                 return Err(wrong("nothing to judge".to_owned())
                     .hint("put files into its `input/` for a file verifier, or a `submission.json` beside it"));
             }
-            Err(_) => Given::Files(files),
+            Err(_) => CaseInput::Files(files),
         };
         let read = |part: &str| document(&folder, part).map_err(&wrong);
         let settings = read("settings.json")?.unwrap_or_else(|| Value::Object(serde_json::Map::new()));

@@ -7,8 +7,8 @@ mod edges;
 mod inputs;
 mod rules;
 
-use super::case::{Case, Given};
-use super::trial::{Asked, Trial, TrialRun};
+use super::case::{Case, CaseInput};
+use super::trial::{Trial, TrialInput, TrialRun};
 use crate::config;
 use crate::limits::Limits;
 use crate::plan::Shape;
@@ -221,7 +221,7 @@ fn seen(judged: &TrialRun) -> (Value, Vec<String>) {
 }
 
 fn misplaced_finding(case: &Case, judged: &TrialRun) -> Option<String> {
-    let Given::Files(files) = &case.given else { return None };
+    let CaseInput::Files(files) = &case.given else { return None };
     judged.answers.iter().find_map(|(path, answer)| {
         let bytes = &files.iter().find(|file| file.path == *path)?.content;
         // The line after the last line break counts: that is where what is missing at the end is missing.
@@ -242,7 +242,13 @@ fn misnamed_finding(case: &Case, judged: &TrialRun) -> Option<String> {
 }
 
 /// It must answer: anything but an error.
-async fn answers(trial: &Trial, like: &Case, input: &str, given: &Given, undeclared: &mut Undeclared<'_>) -> Promise {
+async fn answers(
+    trial: &Trial,
+    like: &Case,
+    input: &str,
+    given: &CaseInput,
+    undeclared: &mut Undeclared<'_>,
+) -> Promise {
     let name = format!("answers for {input}");
     let judged = ask(trial, like, given, &like.settings, &Limits::default()).await;
     if let Ok(judged) = &judged {
@@ -266,14 +272,14 @@ async fn answers(trial: &Trial, like: &Case, input: &str, given: &Given, undecla
 async fn ask(
     trial: &Trial,
     like: &Case,
-    given: &Given,
+    given: &CaseInput,
     settings: &Value,
     limits: &Limits,
 ) -> Result<TrialRun, Failure> {
     let folder = like.files();
     let commands = like.commands.commands();
     let models = like.models.models();
-    trial.ask(&Asked { given, settings, limits, workspace: folder.as_deref(), commands, models }).await
+    trial.ask(&TrialInput { given, settings, limits, workspace: folder.as_deref(), commands, models }).await
 }
 
 /// Settings that its schema allows must not confuse it, however odd they are.

@@ -7,7 +7,7 @@
 //! { "nonce": "NONCE", "answers": { "reviewer": [{ "text": "VERDICT {nonce} pass" }, { "unreachable": "offline" }] } }
 //! ```
 
-use crate::commands::{Captured, Commands, Ending, NoResult, Ran};
+use crate::commands::{Captured, CommandEnding, CommandResult, Commands, NoResult};
 use crate::config::SandboxLevel;
 use crate::models::{ModelAnswer, Models, NoAnswer, Stop};
 use crate::runtime::{AskModels, Granted, RunCommands};
@@ -55,7 +55,7 @@ impl ModelScript {
 #[serde(try_from = "RunText")]
 struct ScriptedRun {
     argv: Vec<String>,
-    ending: Result<Ending, NoResult>,
+    ending: Result<CommandEnding, NoResult>,
     stdout: String,
     stderr: String,
 }
@@ -79,9 +79,9 @@ impl TryFrom<RunText> for ScriptedRun {
 
     fn try_from(text: RunText) -> Result<Self, Self::Error> {
         let ending = match (text.exit, text.signal, text.timed_out, text.not_started) {
-            (Some(code), None, None, None) => Ok(Ending::Exited(code)),
-            (None, Some(signal), None, None) => Ok(Ending::Signalled(signal)),
-            (None, None, Some(true), None) => Ok(Ending::TimedOut),
+            (Some(code), None, None, None) => Ok(CommandEnding::Exited(code)),
+            (None, Some(signal), None, None) => Ok(CommandEnding::Signalled(signal)),
+            (None, None, Some(true), None) => Ok(CommandEnding::TimedOut),
             (None, None, None, Some(why)) => Err(NoResult::not_started(why)),
             _ => return Err("expected one of `exit`, `signal`, `timed_out: true` and `not_started`"),
         };
@@ -90,9 +90,9 @@ impl TryFrom<RunText> for ScriptedRun {
 }
 
 impl ScriptedRun {
-    fn ran(&self, name: &str) -> Result<Ran, NoResult> {
+    fn ran(&self, name: &str) -> Result<CommandResult, NoResult> {
         let argv = if self.argv.is_empty() { vec![name.to_owned()] } else { self.argv.clone() };
-        Ok(Ran {
+        Ok(CommandResult {
             argv,
             ending: self.ending.clone()?,
             name: name.to_owned(),

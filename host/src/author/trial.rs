@@ -1,7 +1,7 @@
 //! A verifier judges its cases, and what it says is held against what was expected.
 
 use super::Mistake;
-use super::case::{Case, Given};
+use super::case::{Case, CaseInput};
 use crate::config::Grant;
 use crate::limits::Limits;
 use crate::plan::{self, Shape};
@@ -32,8 +32,8 @@ pub struct Trial {
 }
 
 /// What is asked of it.
-pub(super) struct Asked<'a> {
-    pub(super) given: &'a Given,
+pub(super) struct TrialInput<'a> {
+    pub(super) given: &'a CaseInput,
     pub(super) settings: &'a Value,
     pub(super) limits: &'a Limits,
     pub(super) workspace: Option<&'a Path>,
@@ -52,7 +52,7 @@ pub struct TrialRun {
 
 /// What became of a case.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// It said what was expected.
     Pass,
     /// What it said is expected from now on.
@@ -65,7 +65,7 @@ pub enum Outcome {
     Error(Failure),
 }
 
-impl Outcome {
+impl CaseOutcome {
     /// What it counts as.
     pub fn status(&self) -> Status {
         match self {
@@ -111,7 +111,7 @@ impl Trial {
 
     pub(super) async fn judge_within(&self, case: &Case, limits: &Limits) -> Result<TrialRun, Failure> {
         let folder = case.files();
-        let asked = Asked {
+        let asked = TrialInput {
             given: &case.given,
             settings: &case.settings,
             limits,
@@ -123,7 +123,7 @@ impl Trial {
     }
 
     /// `Err` where it is not even asked.
-    pub(super) async fn ask(&self, asked: &Asked<'_>) -> Result<TrialRun, Failure> {
+    pub(super) async fn ask(&self, asked: &TrialInput<'_>) -> Result<TrialRun, Failure> {
         settings::validate(&self.about.settings_schema, asked.settings).map_err(|problems| invalid(&problems))?;
         let has = |capability| self.component_type.capabilities().contains(&capability);
         let workspace = match has(Capability::Workspace) {
@@ -142,7 +142,7 @@ impl Trial {
         let mut answers = Vec::new();
         let mut time = Duration::ZERO;
         match asked.given {
-            Given::Files(files) => {
+            CaseInput::Files(files) => {
                 for file in files {
                     let start = Instant::now();
                     let answer = self.runtime.check_file(&self.verifier, &terms, file.clone()).await;
@@ -150,7 +150,7 @@ impl Trial {
                     answers.push((file.path.clone(), answer));
                 }
             }
-            Given::Submission(submission) => {
+            CaseInput::Submission(submission) => {
                 let submission = (**submission).clone();
                 let start = Instant::now();
                 let answer = self.runtime.check_submission(&self.verifier, &terms, submission).await;
@@ -191,19 +191,19 @@ impl TrialRun {
     }
 
     /// Holds it against what the case expects; with `bless`, expect it from now on. An error is never expected.
-    pub fn compare(&self, case: &Case, bless: bool) -> Result<Outcome, Mistake> {
+    pub fn compare(&self, case: &Case, bless: bool) -> Result<CaseOutcome, Mistake> {
         if let Some(failure) = self.error() {
-            return Ok(Outcome::Error(failure));
+            return Ok(CaseOutcome::Error(failure));
         }
         let found = self.verdicts();
         Ok(match &case.expected {
-            Some(expected) if *expected == found => Outcome::Pass,
+            Some(expected) if *expected == found => CaseOutcome::Pass,
             _ if bless => {
                 case.bless(&found)?;
-                Outcome::Blessed
+                CaseOutcome::Blessed
             }
-            None => Outcome::Unexpected,
-            Some(expected) => Outcome::Differs(difference(&format!("{expected:#}\n"), &format!("{found:#}\n"))),
+            None => CaseOutcome::Unexpected,
+            Some(expected) => CaseOutcome::Differs(difference(&format!("{expected:#}\n"), &format!("{found:#}\n"))),
         })
     }
 }

@@ -25,12 +25,12 @@ pub struct Replayed {
     /// The record of the replay.
     pub record: Record,
     /// What differs; empty where both are the same.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<RecordDifference>,
 }
 
 /// Something that differs between two records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
+pub struct RecordDifference {
     /// Where, as a JSON pointer.
     pub at: String,
     /// What the bundle has there.
@@ -76,7 +76,7 @@ pub async fn replay(host: &Host, bundle: &Bundle, environment: &Environment) -> 
     compare("", &stable(&recorded), &stable(&record), &mut differences);
     if record.policy.digest != recorded.policy.digest {
         let of = |record: &Record| serde_json::json!(record.policy.digest);
-        differences.push(Difference {
+        differences.push(RecordDifference {
             at: "/policy/digest".to_owned(),
             recorded: of(&recorded),
             replayed: of(&record),
@@ -203,7 +203,7 @@ fn strip(value: &mut Value) {
     }
 }
 
-fn compare(at: &str, recorded: &Value, replayed: &Value, found: &mut Vec<Difference>) {
+fn compare(at: &str, recorded: &Value, replayed: &Value, found: &mut Vec<RecordDifference>) {
     match (recorded, replayed) {
         (Value::Object(one), Value::Object(two)) => {
             let names: std::collections::BTreeSet<&String> = one.keys().chain(two.keys()).collect();
@@ -218,6 +218,6 @@ fn compare(at: &str, recorded: &Value, replayed: &Value, found: &mut Vec<Differe
             }
         }
         _ if recorded == replayed => {}
-        _ => found.push(Difference { at: at.to_owned(), recorded: recorded.clone(), replayed: replayed.clone() }),
+        _ => found.push(RecordDifference { at: at.to_owned(), recorded: recorded.clone(), replayed: replayed.clone() }),
     }
 }

@@ -4,7 +4,7 @@
 //! of the work decides what a command prints and with which code it exits, so such an error is never let through:
 //! [`ErrorKind::is_by_output`].
 
-use super::{Advice, Captured, Ending};
+use super::{Advice, Captured, CommandEnding};
 use crate::config::CommandConfig;
 use crate::text::clean_line;
 use crate::verdict::ErrorKind;
@@ -59,11 +59,11 @@ pub(super) fn advice(
     name: &str,
     command: &CommandConfig,
     root: &Path,
-    ending: Ending,
+    ending: CommandEnding,
     outputs: [&Captured; 2],
     is_set: impl Fn(&str) -> bool,
 ) -> Option<Advice> {
-    let Ending::Exited(code @ 1..) = ending else { return None };
+    let CommandEnding::Exited(code @ 1..) = ending else { return None };
     let texts = outputs.map(end_of);
     let lines = || texts.iter().rev().flat_map(|text| text.lines());
     let matching = |pattern: &'static LazyLock<Option<Regex>>| {
@@ -183,7 +183,7 @@ mod tests {
         let is_set = |name: &str| ["DATABASE_URL", "SEEN_TOKEN"].contains(&name);
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let outputs = [&captured(""), &captured(printed)];
-        let advice = advice("t", &command(), root, Ending::Exited(code), outputs, is_set)?;
+        let advice = advice("t", &command(), root, CommandEnding::Exited(code), outputs, is_set)?;
         assert!(advice.kind.is_by_output());
         Some(format!("{}: {advice}", advice.kind))
     }
@@ -230,10 +230,11 @@ mod tests {
         }
         assert_eq!(advised(1, "No module named 'benches'"), None, "it is in the work");
         let root = Path::new("/");
-        let late = advice("t", &command(), root, Ending::TimedOut, [&captured("EROFS"), &captured("")], |_| true);
+        let late =
+            advice("t", &command(), root, CommandEnding::TimedOut, [&captured("EROFS"), &captured("")], |_| true);
         assert_eq!(late, None);
         let online = CommandConfig { network: true, ..command() };
         let said = captured("Could not resolve host: x");
-        assert_eq!(advice("t", &online, root, Ending::Exited(1), [&said, &said], |_| false), None);
+        assert_eq!(advice("t", &online, root, CommandEnding::Exited(1), [&said, &said], |_| false), None);
     }
 }

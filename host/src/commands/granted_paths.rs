@@ -5,7 +5,7 @@
 //! other link is the business of whoever wrote the configuration.
 
 use super::NoResult;
-use super::mounts::Access;
+use super::mounts::MountAccess;
 use super::protected::Protected;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -26,13 +26,13 @@ pub(super) struct Ground<'a> {
 
 impl Ground<'_> {
     /// Where a path of the configuration really is. It must be there; but a folder to be written in the work is made.
-    pub(super) fn find(&self, named: &str, access: Access) -> Result<PathBuf, NoResult> {
-        let verb = if access == Access::Write { "write" } else { "see" };
+    pub(super) fn find(&self, named: &str, access: MountAccess) -> Result<PathBuf, NoResult> {
+        let verb = if access == MountAccess::Write { "write" } else { "see" };
         let real = self.walk(named, access).and_then(|real| self.permitted(named, access, real));
         real.map_err(|why| NoResult::not_started(format!("it cannot {verb} `{named}`{why}")))
     }
 
-    fn walk(&self, named: &str, access: Access) -> Result<PathBuf, String> {
+    fn walk(&self, named: &str, access: MountAccess) -> Result<PathBuf, String> {
         let (mut real, path) = match (named.strip_prefix("~/"), self.home) {
             (Some(inside), Some(home)) => (home.to_owned(), inside),
             (Some(_), None) => return Err(": `HOME` is not set".to_owned()),
@@ -54,7 +54,7 @@ impl Ground<'_> {
                     parts(&target).into_iter().rev().for_each(|part| ahead.push_front(part));
                 }
                 Ok(_) => real = next,
-                Err(error) if is_missing(&error) && access == Access::Write && real.starts_with(self.root) => {
+                Err(error) if is_missing(&error) && access == MountAccess::Write && real.starts_with(self.root) => {
                     real = self.permitted(named, access, next)?;
                     // Fails where something else has come in between, which is then not followed either.
                     fs::create_dir(&real).map_err(|error| format!(": cannot create it: {error}"))?;
@@ -79,13 +79,13 @@ impl Ground<'_> {
         }
     }
 
-    fn permitted(&self, named: &str, access: Access, real: PathBuf) -> Result<PathBuf, String> {
+    fn permitted(&self, named: &str, access: MountAccess, real: PathBuf) -> Result<PathBuf, String> {
         let is_relative = !named.starts_with(['/']) && !named.starts_with("~/");
         if real == Path::new("/") {
             Err(": it is the root of the file system; name a folder below it".to_owned())
         } else if is_relative && !real.starts_with(self.root) {
             Err(": it is outside the workspace; use a path inside it, an absolute path, or `~/…`".to_owned())
-        } else if access == Access::Write && self.protected.covers(&real) {
+        } else if access == MountAccess::Write && self.protected.covers(&real) {
             Err(": it belongs to the policy and is never writable; name another folder".to_owned())
         } else {
             Ok(real)
@@ -117,7 +117,7 @@ mod tests {
         (folder, root)
     }
 
-    fn find(root: &Path, named: &str, access: Access) -> Result<PathBuf, String> {
+    fn find(root: &Path, named: &str, access: MountAccess) -> Result<PathBuf, String> {
         let protected = Protected::new(root, None);
         let ground = Ground { root, home: root.parent(), protected: &protected };
         ground.find(named, access).map_err(|why| why.to_string())
@@ -131,7 +131,7 @@ mod tests {
             symlink(target, root.join("target")).expect("linked");
             let absolute = root.join("target").display().to_string();
             for named in ["target", "./target/new", "real/../target", &absolute, "~/work/target"] {
-                for access in [Access::Read, Access::Write] {
+                for access in [MountAccess::Read, MountAccess::Write] {
                     let why = find(&root, named, access).expect_err("refused");
                     assert!(why.contains(&format!("`target` is a symlink to `{target}`")), "{named}: {why}");
                 }
@@ -146,21 +146,23 @@ mod tests {
         let (_folder, root) = bed();
         let link = root.with_file_name("link");
         symlink("secret", &link).expect("linked");
-        assert_eq!(find(&root, "~/link", Access::Write), Ok(root.with_file_name("secret")));
-        assert_eq!(find(&root, &link.display().to_string(), Access::Read), Ok(root.with_file_name("secret")));
+        assert_eq!(find(&root, "~/link", MountAccess::Write), Ok(root.with_file_name("secret")));
+        assert_eq!(find(&root, &link.display().to_string(), MountAccess::Read), Ok(root.with_file_name("secret")));
         symlink("link/..", root.with_file_name("up")).expect("linked");
-        assert_eq!(find(&root, "~/up/link", Access::Read), Ok(root.with_file_name("secret")));
+        assert_eq!(find(&root, "~/up/link", MountAccess::Read), Ok(root.with_file_name("secret")));
         symlink("round", root.with_file_name("round")).expect("linked");
-        assert!(find(&root, "~/round", Access::Read).is_err_and(|why| why.contains("too many symlinks")));
+        assert!(find(&root, "~/round", MountAccess::Read).is_err_and(|why| why.contains("too many symlinks")));
     }
 
     #[test]
     fn what_is_missing_in_the_work_is_made_to_be_written() {
         let (_folder, root) = bed();
-        assert_eq!(find(&root, "new/folder", Access::Write), Ok(root.join("new/folder")));
+        assert_eq!(find(&root, "new/folder", MountAccess::Write), Ok(root.join("new/folder")));
         assert!(root.join("new/folder").is_dir());
-        assert_eq!(find(&root, "./real//inner/", Access::Read), Ok(root.join("real/inner")));
-        for (named, access) in [("none", Access::Read), ("~/none", Access::Write), ("/no/such", Access::Write)] {
+        assert_eq!(find(&root, "./real//inner/", MountAccess::Read), Ok(root.join("real/inner")));
+        for (named, access) in
+            [("none", MountAccess::Read), ("~/none", MountAccess::Write), ("/no/such", MountAccess::Write)]
+        {
             assert!(find(&root, named, access).is_err_and(|why| why.contains("No such file")), "{named}");
         }
     }
@@ -168,15 +170,17 @@ mod tests {
     #[test]
     fn a_path_of_the_work_stays_in_it_and_off_what_decides() {
         let (_folder, root) = bed();
-        assert!(find(&root, "../secret", Access::Read).is_err_and(|why| why.contains("it is outside the workspace")));
-        assert!(find(&root, "../other", Access::Write).is_err_and(|why| why.contains("No such file")));
-        assert!(find(&root, "/", Access::Read).is_err_and(|why| why.contains("the root of the file system")));
+        assert!(
+            find(&root, "../secret", MountAccess::Read).is_err_and(|why| why.contains("it is outside the workspace"))
+        );
+        assert!(find(&root, "../other", MountAccess::Write).is_err_and(|why| why.contains("No such file")));
+        assert!(find(&root, "/", MountAccess::Read).is_err_and(|why| why.contains("the root of the file system")));
         let absolute = root.join(".git/info").display().to_string();
         for named in [".git", ".git/info", ".git/new", "real/../.git/new", "gate.toml", &absolute] {
-            let why = find(&root, named, Access::Write).expect_err("refused");
+            let why = find(&root, named, MountAccess::Write).expect_err("refused");
             assert!(why.contains("belongs to the policy"), "{named}: {why}");
         }
         assert!(!root.join(".git/new").exists() && !root.join("gate.toml").exists());
-        assert_eq!(find(&root, ".git/info", Access::Read), Ok(root.join(".git/info")));
+        assert_eq!(find(&root, ".git/info", MountAccess::Read), Ok(root.join(".git/info")));
     }
 }

@@ -1,6 +1,6 @@
 //! Landlock: which files a command may touch, and nobody outside whom it may signal or trace.
 
-use super::mounts::{Access, Place};
+use super::mounts::{MountAccess, MountedPath};
 use super::sys::{self, RulesetAttr};
 use std::ffi::{CString, OsStr};
 use std::io;
@@ -30,12 +30,12 @@ pub(super) struct Landlock {
 
 impl Landlock {
     /// The rules for these places. `None`: the kernel has no Landlock, or one too old to be of use.
-    pub(super) fn new(places: &[Place]) -> io::Result<Option<Self>> {
+    pub(super) fn new(places: &[MountedPath]) -> io::Result<Option<Self>> {
         let version = sys::landlock_version();
         if version < REFERS {
             return Ok(None);
         }
-        let rule = |place: &Place| Ok((path(&place.path)?, rights(place) & handled(version)));
+        let rule = |place: &MountedPath| Ok((path(&place.path)?, rights(place) & handled(version)));
         let rules = places.iter().map(rule).collect::<io::Result<_>>()?;
         Ok(Some(Self { version, rules }))
     }
@@ -84,12 +84,12 @@ fn handled(version: u32) -> u64 {
     (1 << rights) - 1
 }
 
-fn rights(place: &Place) -> u64 {
+fn rights(place: &MountedPath) -> u64 {
     let of_files = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
     let rights = match place.access {
-        Access::Read => EXECUTE | READ_FILE | READ_DIR,
-        Access::Write => !(MAKE_CHAR | MAKE_BLOCK),
-        Access::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
+        MountAccess::Read => EXECUTE | READ_FILE | READ_DIR,
+        MountAccess::Write => !(MAKE_CHAR | MAKE_BLOCK),
+        MountAccess::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
     };
     if place.folder { rights } else { rights & of_files }
 }

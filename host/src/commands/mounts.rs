@@ -12,7 +12,7 @@ use std::{env, fs};
 
 /// What may be done with a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum MountAccess {
     /// Read and execute.
     Read,
     /// Read, execute and change.
@@ -23,10 +23,10 @@ pub(super) enum Access {
 
 /// A file or a folder, and what may be done with it and with all below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct MountedPath {
     /// Without a link in it.
     pub(super) path: PathBuf,
-    pub(super) access: Access,
+    pub(super) access: MountAccess,
     pub(super) folder: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
     /// In an order in which what is above comes first; what is below has the last word.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<MountedPath>,
     /// Links from what things are called to where they are.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// Links in the command's own home, relative to it, to where things are.
@@ -219,7 +219,7 @@ impl Mounts {
     ) -> Result<Self, NoResult> {
         let home = environment.path("HOME").filter(|home| home.is_absolute());
         let home = home.and_then(|home| home.canonicalize().ok());
-        let mut seen = Seen { home: home.as_deref(), ..Seen::default() };
+        let mut seen = MountsBuilder { home: home.as_deref(), ..MountsBuilder::default() };
         for system in SYSTEM {
             seen.read(Path::new(system));
         }
@@ -231,22 +231,22 @@ impl Mounts {
             seen.read(&pointer);
         }
         let work = match command.workspace {
-            config::Access::ReadOnly => Access::Read,
-            config::Access::ReadWrite => Access::Write,
+            config::Access::ReadOnly => MountAccess::Read,
+            config::Access::ReadWrite => MountAccess::Write,
         };
         seen.place(root.to_owned(), work);
         for folder in protected.repository() {
-            seen.place(folder.clone(), Access::Read);
+            seen.place(folder.clone(), MountAccess::Read);
         }
         let ground = Ground { root, home: home.as_deref(), protected };
-        for (paths, access) in [(&command.read, Access::Read), (&command.write, Access::Write)] {
+        for (paths, access) in [(&command.read, MountAccess::Read), (&command.write, MountAccess::Write)] {
             for path in paths {
                 seen.place(ground.find(path, access)?, access);
             }
         }
         // Whatever else was said, nobody changes what decides about the work.
         for path in protected.places().filter(|path| seen.access(path).is_some()).collect::<Vec<_>>() {
-            seen.place(path.to_owned(), Access::Read);
+            seen.place(path.to_owned(), MountAccess::Read);
             seen.pin(path);
         }
         for folder in private {
@@ -260,9 +260,9 @@ impl Mounts {
 
 /// A mounts as it is put together.
 #[derive(Default)]
-struct Seen<'a> {
+struct MountsBuilder<'a> {
     home: Option<&'a Path>,
-    places: BTreeMap<PathBuf, Place>,
+    places: BTreeMap<PathBuf, MountedPath>,
     links: BTreeMap<PathBuf, PathBuf>,
     own: Vec<(PathBuf, PathBuf)>,
     files: Vec<(PathBuf, String)>,
@@ -271,7 +271,7 @@ struct Seen<'a> {
     hidden: Vec<Private>,
 }
 
-impl Seen<'_> {
+impl MountsBuilder<'_> {
     /// It can be read if it is there, under its name and where it really is. Never a whole home.
     fn read(&mut self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
@@ -287,14 +287,16 @@ impl Seen<'_> {
 
     /// It can be read, except for the credentials in it, if it is in a home.
     fn show(&mut self, real: PathBuf) {
-        let Some(home) = self.home.filter(|home| real.starts_with(home)) else { return self.place(real, Access::Read) };
+        let Some(home) = self.home.filter(|home| real.starts_with(home)) else {
+            return self.place(real, MountAccess::Read);
+        };
         if is_credential(&real, home) {
             return;
         }
         let below = |path: &&str| home.join(path).starts_with(&real) && home.join(path).exists();
         let entries = || fs::read_dir(&real).into_iter().flatten().flatten();
         if !CREDENTIALS.iter().any(below) && !entries().any(|entry| is_credential(&entry.path(), home)) {
-            return self.place(real, Access::Read);
+            return self.place(real, MountAccess::Read);
         }
         for entry in entries().collect::<Vec<_>>() {
             match entry.file_type() {
@@ -310,23 +312,23 @@ impl Seen<'_> {
         }
     }
 
-    fn place(&mut self, path: PathBuf, access: Access) {
+    fn place(&mut self, path: PathBuf, access: MountAccess) {
         if let Ok(about) = fs::metadata(&path) {
-            self.places.insert(path.clone(), Place { path, access, folder: about.is_dir() });
+            self.places.insert(path.clone(), MountedPath { path, access, folder: about.is_dir() });
         }
     }
 
     /// What may be done with a path, by the nearest place above it or there.
-    fn access(&self, path: &Path) -> Option<Access> {
+    fn access(&self, path: &Path) -> Option<MountAccess> {
         path.ancestors().find_map(|above| self.places.get(above)).map(|place| place.access)
     }
 
     /// Sees to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
     /// another be put there, unless that is a place too.
     fn pin(&mut self, path: &Path) {
-        let movable = |above: &&Path| self.access(above) == Some(Access::Write);
+        let movable = |above: &&Path| self.access(above) == Some(MountAccess::Write);
         for above in path.ancestors().skip(1).filter(movable).collect::<Vec<_>>() {
-            self.place(above.to_owned(), Access::Write);
+            self.place(above.to_owned(), MountAccess::Write);
             self.pinned.insert(above.to_owned());
         }
     }
@@ -391,7 +393,7 @@ impl Seen<'_> {
     }
 
     fn into_view(self) -> Mounts {
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<MountedPath> = Vec::new();
         for place in self.places.into_values() {
             // Ordered by path, so what is above is there already; the nearest is the last of them.
             let above = places.iter().rev().find(|above| place.path.starts_with(&above.path));
@@ -415,11 +417,11 @@ fn is_credential(path: &Path, home: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn seen(places: &[(&str, Access)]) -> Vec<(String, Access)> {
-        let mut seen = Seen::default();
+    fn seen(places: &[(&str, MountAccess)]) -> Vec<(String, MountAccess)> {
+        let mut seen = MountsBuilder::default();
         for &(path, access) in places {
             let path = PathBuf::from(path);
-            seen.places.insert(path.clone(), Place { path, access, folder: true });
+            seen.places.insert(path.clone(), MountedPath { path, access, folder: true });
         }
         let mounts = seen.into_view();
         mounts.places.into_iter().map(|place| (place.path.display().to_string(), place.access)).collect()
@@ -444,22 +446,22 @@ mod tests {
         let root = folder.path().canonicalize().expect("a folder");
         fs::create_dir_all(root.join("a/b/cache")).expect("a folder");
         fs::create_dir_all(root.join("a/x")).expect("a folder");
-        let hidden = |places: &[(&str, Access)]| {
-            let mut seen = Seen::default();
+        let hidden = |places: &[(&str, MountAccess)]| {
+            let mut seen = MountsBuilder::default();
             places.iter().for_each(|(path, access)| seen.place(root.join(path), *access));
             let cache = Private { path: root.join("a/b/cache"), ..cache() };
             seen.hide(cache, &root.join("a/x")).expect("hidden");
             let mounts = seen.into_view();
-            let shown = |place: Place| place.path.strip_prefix(&root).expect("inside").display().to_string();
+            let shown = |place: MountedPath| place.path.strip_prefix(&root).expect("inside").display().to_string();
             (!mounts.hidden.is_empty(), mounts.places.into_iter().map(shown).collect::<Vec<_>>())
         };
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        assert_eq!(hidden(&[("", Access::Write)]), (true, texts(&["", "a", "a/b"])));
-        assert_eq!(hidden(&[("", Access::Read), ("a/b", Access::Write)]), (true, texts(&["", "a/b"])));
-        assert_eq!(hidden(&[("", Access::Read)]), (true, texts(&[""])));
-        assert_eq!(hidden(&[("a/x", Access::Write)]), (false, texts(&["a/x"])));
+        assert_eq!(hidden(&[("", MountAccess::Write)]), (true, texts(&["", "a", "a/b"])));
+        assert_eq!(hidden(&[("", MountAccess::Read), ("a/b", MountAccess::Write)]), (true, texts(&["", "a/b"])));
+        assert_eq!(hidden(&[("", MountAccess::Read)]), (true, texts(&[""])));
+        assert_eq!(hidden(&[("a/x", MountAccess::Write)]), (false, texts(&["a/x"])));
         let around = Private { path: root.join("a"), ..cache() };
-        let error = Seen::default().hide(around, &root.join("a/x")).expect_err("refused").to_string();
+        let error = MountsBuilder::default().hide(around, &root.join("a/x")).expect_err("refused").to_string();
         assert!(error.contains("`GATE_CACHE_DIR`"), "{error}");
     }
 
@@ -471,7 +473,7 @@ mod tests {
         for folder in ["venv/bin", "venv/lib", "venv/include", "venv/notes"] {
             fs::create_dir_all(home.join(folder)).expect("a folder");
         }
-        let mut seen = Seen { home: Some(&home), ..Seen::default() };
+        let mut seen = MountsBuilder { home: Some(&home), ..MountsBuilder::default() };
         assert!(!seen.read(&home));
         assert!(!seen.read(Path::new("/")));
         seen.programs(&home.join("bin"));
@@ -506,7 +508,7 @@ mod tests {
         let others =
             [".dotnet/dotnet", ".dotnet/sdk/a", ".local/share/uv/tools/a", ".npm-global/lib/a", ".nvm/a", "go/pkg/a"];
         secrets.iter().chain(&programs).chain(&others).for_each(|path| make(path));
-        let mut seen = Seen { home: Some(&home), ..Seen::default() };
+        let mut seen = MountsBuilder { home: Some(&home), ..MountsBuilder::default() };
         seen.toolchains(&Environment::default());
         // One that is in `PATH` as a whole, and one that a variable points to.
         for path in [".fly/bin", ".pulumi/bin", ".docker/bin", ".deno/bin", ".dotnet", "tool/bin", "go/bin", ".fly"] {
@@ -517,7 +519,7 @@ mod tests {
             assert_eq!(seen.access(&home.join(secret)), None, "{secret}");
         }
         for shown in programs.iter().chain(&others) {
-            assert_eq!(seen.access(&home.join(shown)), Some(Access::Read), "{shown}");
+            assert_eq!(seen.access(&home.join(shown)), Some(MountAccess::Read), "{shown}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Namespaces: a command's own processes, network, users, and a file system in which there is only what it may see.
 
 use super::landlock::{path, text};
-use super::mounts::{Access, Mounts, Place};
+use super::mounts::{MountAccess, MountedPath, Mounts};
 use super::sys;
 use libc::c_int;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urando
 
 /// One step on the way to the new root.
 #[derive(Debug)]
-enum Step {
+enum MountStep {
     Folder(CString, libc::mode_t),
     File(CString),
     /// A file of its own, with this in it.
@@ -44,7 +44,7 @@ enum Step {
 pub(super) struct Namespaces {
     root: CString,
     proc: CString,
-    steps: Vec<Step>,
+    steps: Vec<MountStep>,
     uid_map: CString,
     gid_map: CString,
     network: bool,
@@ -54,7 +54,7 @@ pub(super) struct Namespaces {
 impl Namespaces {
     /// A root at `root`, an empty folder of the machine, with what is in the mounts.
     pub(super) fn new(root: &Path, mounts: &Mounts, cwd: &Path, network: bool) -> io::Result<Self> {
-        let mut plan = Steps { root, steps: Vec::new(), made: BTreeSet::new() };
+        let mut plan = MountSteps { root, steps: Vec::new(), made: BTreeSet::new() };
         for (folder, mode) in
             [("/proc", 0o755), ("/dev", 0o755), ("/dev/shm", 0o777), (TEMPORARY, 0o777), (HOME, 0o700)]
         {
@@ -62,7 +62,7 @@ impl Namespaces {
         }
         for device in DEVICES {
             let device = Path::new("/dev").join(device);
-            plan.bind(&Place { path: device, access: Access::Device, folder: false })?;
+            plan.bind(&MountedPath { path: device, access: MountAccess::Device, folder: false })?;
         }
         for (name, target) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
             plan.link(&Path::new("/dev").join(name), Path::new(&format!("/proc/self/fd{target}")))?;
@@ -75,7 +75,7 @@ impl Namespaces {
         }
         for hidden in &mounts.hidden {
             plan.folder(&hidden.path, 0o755)?;
-            plan.steps.push(Step::Hide(plan.inside(&hidden.path)?));
+            plan.steps.push(MountStep::Hide(plan.inside(&hidden.path)?));
         }
         for (inside, target) in &mounts.home {
             plan.link(&Path::new(HOME).join(inside), target)?;
@@ -83,7 +83,7 @@ impl Namespaces {
         for (inside, text) in &mounts.files {
             let path = Path::new(HOME).join(inside);
             plan.above(&path)?;
-            plan.steps.push(Step::Text(plan.inside(&path)?, text.clone().into_bytes()));
+            plan.steps.push(MountStep::Text(plan.inside(&path)?, text.clone().into_bytes()));
         }
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         Ok(Self {
@@ -138,7 +138,7 @@ impl Namespaces {
     }
 }
 
-impl Step {
+impl MountStep {
     fn take(&self) -> io::Result<()> {
         match self {
             Self::Folder(path, mode) => sys::make_folder(path, *mode),
@@ -161,13 +161,13 @@ impl Step {
 }
 
 /// Steps as they are put together: every folder on the way is made first, and once.
-struct Steps<'a> {
+struct MountSteps<'a> {
     root: &'a Path,
-    steps: Vec<Step>,
+    steps: Vec<MountStep>,
     made: BTreeSet<PathBuf>,
 }
 
-impl Steps<'_> {
+impl MountSteps<'_> {
     fn inside(&self, place: &Path) -> io::Result<CString> {
         path(&self.root.join(place.strip_prefix("/").map_err(io::Error::other)?))
     }
@@ -175,7 +175,7 @@ impl Steps<'_> {
     fn folder(&mut self, folder: &Path, mode: libc::mode_t) -> io::Result<()> {
         if folder != Path::new("/") && self.made.insert(folder.to_owned()) {
             self.above(folder)?;
-            self.steps.push(Step::Folder(self.inside(folder)?, mode));
+            self.steps.push(MountStep::Folder(self.inside(folder)?, mode));
         }
         Ok(())
     }
@@ -186,39 +186,42 @@ impl Steps<'_> {
 
     fn link(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         self.above(from)?;
-        let step = Step::Link { path: self.inside(from)?, target: path(to)? };
+        let step = MountStep::Link { path: self.inside(from)?, target: path(to)? };
         self.steps.push(step);
         Ok(())
     }
 
-    fn bind(&mut self, place: &Place) -> io::Result<()> {
+    fn bind(&mut self, place: &MountedPath) -> io::Result<()> {
         let target = self.inside(&place.path)?;
         if place.folder {
             self.folder(&place.path, 0o755)?;
         } else {
             self.above(&place.path)?;
-            self.steps.push(Step::File(target.clone()));
+            self.steps.push(MountStep::File(target.clone()));
         }
         let attributes = match place.access {
-            Access::Read => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
-            Access::Write => libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
-            Access::Device => 0,
+            MountAccess::Read => libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+            MountAccess::Write => libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV,
+            MountAccess::Device => 0,
         };
-        self.steps.push(Step::Bind { source: path(&place.path)?, target, attributes });
+        self.steps.push(MountStep::Bind { source: path(&place.path)?, target, attributes });
         Ok(())
     }
 }
 
 /// What is there beside the mounts, for whoever else restricts it.
-pub(super) fn own_places() -> Vec<Place> {
-    let own = |path: &str, access| Place { path: path.into(), access, folder: true };
-    let devices =
-        DEVICES.map(|name| Place { path: Path::new("/dev").join(name), access: Access::Device, folder: false });
+pub(super) fn own_places() -> Vec<MountedPath> {
+    let own = |path: &str, access| MountedPath { path: path.into(), access, folder: true };
+    let devices = DEVICES.map(|name| MountedPath {
+        path: Path::new("/dev").join(name),
+        access: MountAccess::Device,
+        folder: false,
+    });
     let own = [
-        own(HOME, Access::Write),
-        own(TEMPORARY, Access::Write),
-        own("/dev/shm", Access::Write),
-        own("/proc", Access::Read),
+        own(HOME, MountAccess::Write),
+        own(TEMPORARY, MountAccess::Write),
+        own("/dev/shm", MountAccess::Write),
+        own("/proc", MountAccess::Read),
     ];
     own.into_iter().chain(devices).collect()
 }

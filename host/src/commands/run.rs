@@ -3,14 +3,14 @@
 use super::advice;
 use super::filter::{self, Sockets};
 use super::landlock::Landlock;
-use super::mounts::{self, Access, Mounts, Place, Private};
+use super::mounts::{self, MountAccess, MountedPath, Mounts, Private};
 use super::namespaces::{self, Namespaces};
 use super::protected::Protected;
 use super::scratch::Scratch;
-use super::stdio::{self, Attended, Begun, Bounds, Lifeline, Refused};
+use super::stdio::{self, Attended, Begun, Bounds, Lifeline, NotBegun};
 use super::supervisor::Confinement;
 use super::work_copy::WorkCopy;
-use super::{Commands, NoResult, Ran, running};
+use super::{CommandResult, Commands, NoResult, running};
 use crate::config::{CommandConfig, SandboxLevel};
 use crate::environment::Environment;
 use std::collections::BTreeMap;
@@ -34,14 +34,14 @@ pub(super) async fn run(
     name: &str,
     command: &CommandConfig,
     stdin: Vec<u8>,
-) -> Result<Ran, NoResult> {
+) -> Result<CommandResult, NoResult> {
     let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
     let lifeline = Arc::new(Lifeline::new(ours));
     let entry = running::enter(&lifeline)?;
     let (gone, is_gone) = mpsc::channel::<()>();
     let _guard = Guard { lifeline: Arc::clone(&lifeline), is_gone };
     let (send, receive) = oneshot::channel();
-    let run = Run {
+    let run = CommandRun {
         command: command.clone(),
         root: commands.root.clone(),
         configuration: commands.configuration.clone(),
@@ -86,7 +86,7 @@ impl Drop for Guard {
     }
 }
 
-struct Run {
+struct CommandRun {
     name: String,
     command: CommandConfig,
     root: PathBuf,
@@ -98,7 +98,7 @@ struct Run {
 }
 
 /// What every way to confine has in common.
-struct Prepared {
+struct PreparedCommand {
     root: PathBuf,
     cwd: PathBuf,
     program: PathBuf,
@@ -109,8 +109,8 @@ struct Prepared {
     copy: Option<WorkCopy>,
 }
 
-impl Run {
-    fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<Ran, NoResult> {
+impl CommandRun {
+    fn all(&self, theirs: io::PipeReader, life: &Lifeline, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
         let prepared = self.prepare()?;
         let before = prepared.protected.digests();
         let started = SystemTime::now();
@@ -133,7 +133,7 @@ impl Run {
         };
         let argv = self.command.run.clone();
         let duration = start.elapsed();
-        Ok(Ran {
+        Ok(CommandResult {
             name: self.name.clone(),
             argv,
             ending,
@@ -149,7 +149,7 @@ impl Run {
         })
     }
 
-    fn prepare(&self) -> Result<Prepared, NoResult> {
+    fn prepare(&self) -> Result<PreparedCommand, NoResult> {
         let there = |error: io::Error| NoResult::not_started(format!("`{}`: {error}", self.root.display()));
         let root = self.root.canonicalize().map_err(there)?;
         if root == Path::new("/") {
@@ -174,17 +174,21 @@ impl Run {
         let cwd = match &copy {
             None => full,
             Some(copy) => {
-                mounts.places.push(Place { path: copy.path().to_owned(), access: Access::Write, folder: true });
+                mounts.places.push(MountedPath {
+                    path: copy.path().to_owned(),
+                    access: MountAccess::Write,
+                    folder: true,
+                });
                 copy.path().join(full.strip_prefix(&root).unwrap_or(Path::new("")))
             }
         };
-        Ok(Prepared { root, cwd, program, environment, protected, mounts, copy })
+        Ok(PreparedCommand { root, cwd, program, environment, protected, mounts, copy })
     }
 
     /// Begins with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
     fn begin(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedCommand,
         theirs: &io::PipeReader,
         has_input: bool,
     ) -> Result<(Begun, SandboxLevel, Scratch), NoResult> {
@@ -201,7 +205,7 @@ impl Run {
                 Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
-                Err(Refused::Exposing(Private { path, what, variable })) => {
+                Err(NotBegun::Exposing(Private { path, what, variable })) => {
                     let shown = path.display();
                     return Err(NoResult::not_started(format!(
                         "it could read the {what} of `gate` in `{shown}`, which the sandbox level `{level}` cannot hide; set \
@@ -209,12 +213,12 @@ impl Run {
                     )));
                 }
                 // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
-                Err(Refused::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
+                Err(NotBegun::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
                     let why = "a path that it needs became a symlink while it was started; symlinks are not followed";
                     return Err(NoResult::not_started(why.to_owned()));
                 }
-                Err(Refused::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
-                Err(Refused::Running(error)) => {
+                Err(NotBegun::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
+                Err(NotBegun::Running(error)) => {
                     let program = prepared.program.display();
                     let failed = NoResult::not_started(format!("`{program}` cannot be run: {error}"));
                     return Err(match error.kind() {
@@ -238,23 +242,23 @@ impl Run {
     fn attempt(
         &self,
         level: SandboxLevel,
-        prepared: &Prepared,
+        prepared: &PreparedCommand,
         theirs: &io::PipeReader,
         scratch: &Scratch,
         has_input: bool,
-    ) -> Result<Begun, Refused> {
-        let (report, say) = io::pipe().map_err(Refused::Running)?;
+    ) -> Result<Begun, NotBegun> {
+        let (report, say) = io::pipe().map_err(NotBegun::Running)?;
         let confinement = Confinement {
             level,
-            namespaces: self.namespaces(level, prepared, scratch).map_err(Refused::Running)?,
+            namespaces: self.namespaces(level, prepared, scratch).map_err(NotBegun::Running)?,
             landlock: self.landlock(level, prepared, scratch)?,
-            filter: self.filter(level).map_err(Refused::Running)?,
+            filter: self.filter(level).map_err(NotBegun::Running)?,
             most_processes: if level == SandboxLevel::Namespaces {
                 MOST_PROCESSES
             } else {
                 MOST_PROCESSES + processes()
             },
-            lifeline: theirs.try_clone().map_err(Refused::Running)?.into(),
+            lifeline: theirs.try_clone().map_err(NotBegun::Running)?.into(),
             report: say.into(),
         };
         let mut command = process::Command::new(&prepared.program);
@@ -270,7 +274,7 @@ impl Run {
     fn namespaces(
         &self,
         level: SandboxLevel,
-        prepared: &Prepared,
+        prepared: &PreparedCommand,
         scratch: &Scratch,
     ) -> io::Result<Option<Namespaces>> {
         if level < SandboxLevel::Namespaces {
@@ -282,21 +286,22 @@ impl Run {
     fn landlock(
         &self,
         level: SandboxLevel,
-        prepared: &Prepared,
+        prepared: &PreparedCommand,
         scratch: &Scratch,
-    ) -> Result<Option<Landlock>, Refused> {
+    ) -> Result<Option<Landlock>, NotBegun> {
         let mut places = prepared.mounts.places.clone();
         match level {
             SandboxLevel::None => return Ok(None),
             SandboxLevel::Namespaces => places.extend(namespaces::own_places()),
             SandboxLevel::Landlock => places.extend(scratch.places()),
         }
-        match (Landlock::new(&places).map_err(Refused::Running)?, prepared.mounts.hidden.first()) {
-            (None, _) if level == SandboxLevel::Landlock => {
-                Err(Refused::Confining(super::supervisor::Stage::Landlock, io::ErrorKind::Unsupported.into()))
-            }
+        match (Landlock::new(&places).map_err(NotBegun::Running)?, prepared.mounts.hidden.first()) {
+            (None, _) if level == SandboxLevel::Landlock => Err(NotBegun::Confining(
+                super::supervisor::ConfinementStage::Landlock,
+                io::ErrorKind::Unsupported.into(),
+            )),
             // What allows a folder allows all that is in it.
-            (Some(_), Some(hidden)) if level == SandboxLevel::Landlock => Err(Refused::Exposing(hidden.clone())),
+            (Some(_), Some(hidden)) if level == SandboxLevel::Landlock => Err(NotBegun::Exposing(hidden.clone())),
             (landlock, _) => Ok(landlock),
         }
     }

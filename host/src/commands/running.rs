@@ -6,24 +6,24 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
-static RUNNING: Mutex<Running> = Mutex::new(Running { next: 0, lives: Vec::new(), ending: false });
+static RUNNING: Mutex<RunningCommands> = Mutex::new(RunningCommands { next: 0, lives: Vec::new(), ending: false });
 static LEFT: Condvar = Condvar::new();
 
-struct Running {
+struct RunningCommands {
     next: u64,
     lives: Vec<(u64, Arc<Lifeline>)>,
     ending: bool,
 }
 
-fn running() -> MutexGuard<'static, Running> {
+fn running() -> MutexGuard<'static, RunningCommands> {
     RUNNING.lock()
 }
 
 /// A command that runs.
-pub(super) struct Entry(u64);
+pub(super) struct RunningCommand(u64);
 
 /// Note that a command is about to run; refused once the program is about to end.
-pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<Entry, NoResult> {
+pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<RunningCommand, NoResult> {
     let mut running = running();
     if running.ending {
         return Err(NoResult::not_started("`gate` was interrupted"));
@@ -31,10 +31,10 @@ pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<Entry, NoResult> {
     running.next += 1;
     let number = running.next;
     running.lives.push((number, Arc::clone(lifeline)));
-    Ok(Entry(number))
+    Ok(RunningCommand(number))
 }
 
-impl Entry {
+impl RunningCommand {
     /// Note that it ended and that nothing is left of it. Returns whether anybody wants to know more about it.
     pub(super) fn leave(self) -> bool {
         let ending = running().ending;
@@ -42,7 +42,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         running().lives.retain(|(number, _)| *number != self.0);
         LEFT.notify_all();

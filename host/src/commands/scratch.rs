@@ -1,6 +1,6 @@
 //! The command's own home and temporary files, nobody else's to read, and gone when it is.
 
-use super::mounts::{Access, Mounts, Place};
+use super::mounts::{MountAccess, MountedPath, Mounts};
 use super::namespaces;
 use crate::config::SandboxLevel;
 use crate::temporary::{Purpose, Temporary};
@@ -33,15 +33,15 @@ impl Scratch {
     }
 
     /// What is seen beside the mounts where there is no file system of its own.
-    pub(super) fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<MountedPath> {
         let own = [&self.home, &self.temporary];
-        let own = own.map(|path| Place { path: path.clone(), access: Access::Write, folder: true });
+        let own = own.map(|path| MountedPath { path: path.clone(), access: MountAccess::Write, folder: true });
         let devices = namespaces::DEVICES.iter().map(|name| Path::new("/dev").join(name));
-        let devices = devices.map(|path| Place { path, access: Access::Device, folder: false });
+        let devices = devices.map(|path| MountedPath { path, access: MountAccess::Device, folder: false });
         // Of the machine, and of no process.
         let facts = ["cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "uptime", "sys"];
         let facts = facts.map(|name| Path::new("/proc").join(name));
-        let facts = facts.map(|path| Place { folder: path.is_dir(), path, access: Access::Read });
+        let facts = facts.map(|path| MountedPath { folder: path.is_dir(), path, access: MountAccess::Read });
         own.into_iter().chain(devices).chain(facts).collect()
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// For each name, what is answered, in order. Each answer is given once.
 #[derive(Debug)]
-pub struct Script<T>(Mutex<BTreeMap<String, VecDeque<T>>>);
+pub struct Answers<T>(Mutex<BTreeMap<String, VecDeque<T>>>);
 
-impl<T> Script<T> {
+impl<T> Answers<T> {
     /// These answers.
     pub fn new(answers: BTreeMap<String, Vec<T>>) -> Self {
         Self(Mutex::new(answers.into_iter().map(|(name, answers)| (name, answers.into())).collect()))

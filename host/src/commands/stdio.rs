@@ -1,8 +1,8 @@
 //! Attending to a command from its start to its end: its input, its outputs, its time, and what it does to the disk.
 
 use super::capture::Capture;
-use super::supervisor::{Confinement, Said, Stage};
-use super::{Captured, Ending, NoResult, sys};
+use super::supervisor::{Confinement, ConfinementStage, SupervisorMessage};
+use super::{Captured, CommandEnding, NoResult, sys};
 use libc::pollfd;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -35,9 +35,9 @@ impl Lifeline {
 }
 
 /// Why a command did not begin.
-pub(super) enum Refused {
+pub(super) enum NotBegun {
     /// It could not be confined; a lesser way may do.
-    Confining(Stage, io::Error),
+    Confining(ConfinementStage, io::Error),
     /// It would see this folder, which it must not; a lesser way would not hide it either.
     Exposing(super::mounts::Private),
     /// It could not be run.
@@ -51,7 +51,7 @@ pub(super) struct Begun {
 }
 
 /// Starts a command, confined. `report` is the end to read of what the confinement writes to.
-pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, Refused> {
+pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, NotBegun> {
     #[expect(unsafe_code, reason = "the one way to confine a child and not oneself")]
     // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
     unsafe {
@@ -65,9 +65,11 @@ pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: 
         Err(error) => {
             let mut said = Vec::new();
             let _ = report.read_to_end(&mut said);
-            Err(match Said::read(&said) {
-                Some(Said::Failed(stage, errno)) => Refused::Confining(stage, io::Error::from_raw_os_error(errno)),
-                _ => Refused::Running(error),
+            Err(match SupervisorMessage::read(&said) {
+                Some(SupervisorMessage::Failed(stage, errno)) => {
+                    NotBegun::Confining(stage, io::Error::from_raw_os_error(errno))
+                }
+                _ => NotBegun::Running(error),
             })
         }
     }
@@ -75,7 +77,7 @@ pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: 
 
 /// What came of a command.
 pub(super) struct Attended {
-    pub(super) ending: Ending,
+    pub(super) ending: CommandEnding,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
 }
@@ -122,13 +124,13 @@ impl Begun {
         }
         child.wait().map_err(broken)?;
         streams.drain(Instant::now() + DRAIN).map_err(broken)?;
-        let ending = match (stopped, Said::read(&streams.said)) {
+        let ending = match (stopped, SupervisorMessage::read(&streams.said)) {
             (Some(Stopped::DiskFull), _) => {
                 let left = bounds.reserve >> 20;
                 return Err(NoResult::not_started(format!("killed: less than {left} MiB of free disk space")));
             }
-            (Some(Stopped::Late), _) => Ending::TimedOut,
-            (None, Some(Said::Ended(status))) => ending(status),
+            (Some(Stopped::Late), _) => CommandEnding::TimedOut,
+            (None, Some(SupervisorMessage::Ended(status))) => ending(status),
             (None, _) => return Err(NoResult::not_started("its supervisor process was killed".to_owned())),
         };
         let [stdout, stderr] = streams.outputs.map(|output| output.capture.finish());
@@ -146,11 +148,11 @@ fn broken(error: io::Error) -> NoResult {
     NoResult::not_started(format!("lost contact with the command: {error}"))
 }
 
-pub(super) fn ending(status: i32) -> Ending {
+pub(super) fn ending(status: i32) -> CommandEnding {
     let status = ExitStatus::from_raw(status);
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+        (Some(code), _) => CommandEnding::Exited(code),
+        (None, signal) => CommandEnding::Signalled(signal.unwrap_or(0)),
     }
 }
 
@@ -163,7 +165,7 @@ fn fills(bounds: &Bounds<'_>) -> bool {
 /// The pipes to and from a command and its supervisor.
 struct Streams {
     stdin: Option<(File, Vec<u8>, usize)>,
-    outputs: [Output; 2],
+    outputs: [OutputPipe; 2],
     report: PipeReader,
     said: Vec<u8>,
     keeper_is_gone: bool,
@@ -171,7 +173,7 @@ struct Streams {
 }
 
 /// One output; `None` when it was closed.
-struct Output {
+struct OutputPipe {
     pipe: Option<File>,
     capture: Capture,
 }
@@ -186,7 +188,7 @@ impl Streams {
             })
             .transpose()
         };
-        let output = |fd| Ok::<_, io::Error>(Output { pipe: open(fd)?, capture: Capture::default() });
+        let output = |fd| Ok::<_, io::Error>(OutputPipe { pipe: open(fd)?, capture: Capture::default() });
         Ok(Self {
             stdin: open(child.stdin.take().map(OwnedFd::from))?.map(|pipe| (pipe, stdin, 0)),
             outputs: [output(child.stdout.take().map(OwnedFd::from))?, output(child.stderr.take().map(OwnedFd::from))?],
@@ -259,7 +261,7 @@ impl Streams {
     }
 }
 
-impl Output {
+impl OutputPipe {
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let Some(pipe) = &mut self.pipe else { return Ok(()) };
         match pipe.read(buffer) {

@@ -5,7 +5,7 @@
 //! ends it when the program has ended, when its time is over, or when the host is gone. A program that is to be ended is
 //! asked first (SIGTERM), and killed when it has not ended a little later.
 
-use super::{Captured, Ending, NoResult};
+use super::{Captured, CommandEnding, NoResult};
 use crate::environment::Environment;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Supervised {
 #[derive(Clone, Debug)]
 pub struct SupervisedEnd {
     /// How it ended.
-    pub ending: Ending,
+    pub ending: CommandEnding,
     /// What it wrote to standard output.
     pub stdout: Captured,
     /// How long it ran.
@@ -56,9 +56,9 @@ impl Supervised {
 mod linux {
     use super::super::capture::Capture;
     use super::super::stdio::{self, Lifeline};
-    use super::super::supervisor::{Said, kill_each};
+    use super::super::supervisor::{SupervisorMessage, kill_each};
     use super::super::sys::{self, Fork};
-    use super::super::{Ending, NoResult, running};
+    use super::super::{CommandEnding, NoResult, running};
     use super::{Supervised, SupervisedEnd};
     use libc::{c_ulong, pid_t, pollfd};
     use std::fs::File;
@@ -161,9 +161,9 @@ mod linux {
             let left = drained.saturating_duration_since(Instant::now());
             streams.wait(left, &mut told).map_err(|error| broken(&error))?;
         }
-        let ending = match (late, Said::read(&streams.said)) {
-            (true, _) => Ending::TimedOut,
-            (false, Some(Said::Ended(status))) => stdio::ending(status),
+        let ending = match (late, SupervisorMessage::read(&streams.said)) {
+            (true, _) => CommandEnding::TimedOut,
+            (false, Some(SupervisorMessage::Ended(status))) => stdio::ending(status),
             (false, _) => {
                 let killed = "its supervisor process was killed, so processes that it started may still run";
                 return Err(NoResult::tampered(killed.to_owned()));
@@ -311,7 +311,7 @@ mod linux {
             sys::close_all_but(&kept);
             match wait_for(program, Some(&self.lifeline), children, -1) {
                 Some(status) => {
-                    let _ = sys::write(self.report.as_raw_fd(), &Said::Ended(status).bytes());
+                    let _ = sys::write(self.report.as_raw_fd(), &SupervisorMessage::Ended(status).bytes());
                 }
                 None => {
                     sys::kill(program, libc::SIGTERM);

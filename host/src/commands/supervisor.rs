@@ -22,7 +22,7 @@ const MOST_OF_A_FILE: u64 = 4 << 30;
 /// Where confining went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
-pub(super) enum Stage {
+pub(super) enum ConfinementStage {
     Namespaces = 1,
     Mounts,
     Landlock,
@@ -30,7 +30,7 @@ pub(super) enum Stage {
     Processes,
 }
 
-impl Stage {
+impl ConfinementStage {
     const ALL: [Self; 5] = [Self::Namespaces, Self::Mounts, Self::Landlock, Self::Filter, Self::Processes];
 
     /// For a sentence: "the machine offers no …".
@@ -47,14 +47,14 @@ impl Stage {
 
 /// What the supervisor says: in eight bytes, since a pipe keeps those together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum SupervisorMessage {
     /// The command ended with this wait status.
     Ended(i32),
     /// It never began.
-    Failed(Stage, i32),
+    Failed(ConfinementStage, i32),
 }
 
-impl Said {
+impl SupervisorMessage {
     pub(super) fn bytes(self) -> [u8; 8] {
         let (tag, value) = match self {
             Self::Ended(status) => (0, status),
@@ -71,7 +71,10 @@ impl Said {
         let (tag, value) = (i32::from_ne_bytes(*tag), i32::from_ne_bytes(value.try_into().ok()?));
         match tag {
             0 => Some(Self::Ended(value)),
-            tag => Stage::ALL.into_iter().find(|stage| *stage as i32 == tag).map(|stage| Self::Failed(stage, value)),
+            tag => ConfinementStage::ALL
+                .into_iter()
+                .find(|stage| *stage as i32 == tag)
+                .map(|stage| Self::Failed(stage, value)),
         }
     }
 }
@@ -95,12 +98,12 @@ impl Confinement {
         sys::new_session();
         sys::forget_handlers();
         if let Some(namespaces) = &self.namespaces {
-            match self.stage(Stage::Namespaces, sys::fork(namespaces.flags()))? {
+            match self.stage(ConfinementStage::Namespaces, sys::fork(namespaces.flags()))? {
                 Fork::Parent(_) => wait_for_all(),
                 Fork::Child => {}
             }
             sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong)?;
-            self.stage(Stage::Mounts, namespaces.enter())?;
+            self.stage(ConfinementStage::Mounts, namespaces.enter())?;
         } else {
             sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
         }
@@ -108,12 +111,12 @@ impl Confinement {
         // Before Landlock, which would hide it.
         let descendants = sys::open(c"/proc/thread-self/children", libc::O_RDONLY).ok();
         if let Some(landlock) = &self.landlock {
-            self.stage(Stage::Landlock, landlock.enter())?;
+            self.stage(ConfinementStage::Landlock, landlock.enter())?;
         }
         // Not to be traced by whom it keeps.
         sys::prctl(libc::PR_SET_DUMPABLE, 0)?;
-        let children = self.stage(Stage::Processes, sys::children_as_descriptor())?;
-        match self.stage(Stage::Processes, sys::fork(0))? {
+        let children = self.stage(ConfinementStage::Processes, sys::children_as_descriptor())?;
+        match self.stage(ConfinementStage::Processes, sys::fork(0))? {
             Fork::Parent(command) => self.keep(command, &children, descendants.as_ref()),
             Fork::Child => self.become_command(),
         }
@@ -127,13 +130,13 @@ impl Confinement {
         sys::limit(libc::RLIMIT_FSIZE as i32, MOST_OF_A_FILE);
         sys::limit(libc::RLIMIT_NPROC as i32, self.most_processes);
         if self.level > SandboxLevel::None {
-            self.stage(Stage::Filter, sys::drop_capabilities())?;
+            self.stage(ConfinementStage::Filter, sys::drop_capabilities())?;
         }
         if let Some(landlock) = &self.landlock {
-            self.stage(Stage::Landlock, landlock.enter_deeper())?;
+            self.stage(ConfinementStage::Landlock, landlock.enter_deeper())?;
         }
         if !self.filter.is_empty() {
-            self.stage(Stage::Filter, sys::filter(&self.filter))?;
+            self.stage(ConfinementStage::Filter, sys::filter(&self.filter))?;
         }
         sys::inherit_nothing();
         Ok(())
@@ -146,7 +149,7 @@ impl Confinement {
         kept.sort_unstable();
         sys::close_all_but(&kept);
         if let Some(status) = self.wait_for(command, children) {
-            self.say(Said::Ended(status));
+            self.say(SupervisorMessage::Ended(status));
         }
         if self.namespaces.is_none() {
             self.end_all(command, descendants);
@@ -196,14 +199,14 @@ impl Confinement {
     }
 
     /// Passes a result on; if it is an error, say where it was.
-    fn stage<T>(&self, stage: Stage, result: io::Result<T>) -> io::Result<T> {
+    fn stage<T>(&self, stage: ConfinementStage, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
-            self.say(Said::Failed(stage, error.raw_os_error().unwrap_or(0)));
+            self.say(SupervisorMessage::Failed(stage, error.raw_os_error().unwrap_or(0)));
         }
         result
     }
 
-    fn say(&self, said: Said) {
+    fn say(&self, said: SupervisorMessage) {
         let _ = sys::write(self.report.as_raw_fd(), &said.bytes());
     }
 }
@@ -239,11 +242,15 @@ mod tests {
 
     #[test]
     fn what_the_keeper_says_is_understood() {
-        for said in [Said::Ended(0), Said::Ended(256), Said::Failed(Stage::Filter, 1)] {
-            assert_eq!(Said::read(&said.bytes()), Some(said));
+        for said in [
+            SupervisorMessage::Ended(0),
+            SupervisorMessage::Ended(256),
+            SupervisorMessage::Failed(ConfinementStage::Filter, 1),
+        ] {
+            assert_eq!(SupervisorMessage::read(&said.bytes()), Some(said));
         }
         for garbage in [&b""[..], b"1234567", &[9; 8], &[0; 9]] {
-            assert_eq!(Said::read(garbage), None);
+            assert_eq!(SupervisorMessage::read(garbage), None);
         }
     }
 }

@@ -162,12 +162,12 @@ pub(super) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
 /// A handle on what is at a path now, if no part of the path is a link: one that was checked before may have become one.
 pub(super) fn open_exactly(path: &CStr) -> io::Result<OwnedFd> {
     #[repr(C)]
-    struct How {
+    struct OpenHow {
         flags: u64,
         mode: u64,
         resolve: u64,
     }
-    let how = How { flags: (libc::O_PATH | libc::O_CLOEXEC) as u64, mode: 0, resolve: libc::RESOLVE_NO_SYMLINKS };
+    let how = OpenHow { flags: (libc::O_PATH | libc::O_CLOEXEC) as u64, mode: 0, resolve: libc::RESOLVE_NO_SYMLINKS };
     // SAFETY: `path` ends with NUL and the size is that of the structure; the descriptor is new and nobody else's.
     unsafe {
         let (at, size) = (libc::AT_FDCWD, size_of_val(&how));

@@ -8,7 +8,7 @@
 //! {"command": "verify", "exit_code": 1, "stdout": "1 test failed\n"}
 //! ```
 
-use super::{Advice, Captured, Ending, NoResult, Ran, Rewrite};
+use super::{Advice, Captured, CommandEnding, CommandResult, NoResult, Rewrite};
 use crate::config::{CommandConfig, SandboxLevel};
 use crate::text::{self, hex};
 use parking_lot::Mutex;
@@ -38,7 +38,7 @@ pub struct CommandRecorder(Mutex<File>);
 
 /// Reads a tape.
 #[derive(Debug)]
-pub struct CommandPlayer(Mutex<BTreeMap<String, VecDeque<Line>>>);
+pub struct CommandPlayer(Mutex<BTreeMap<String, VecDeque<CommandTapeLine>>>);
 
 /// Why a tape cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ pub enum BadCommandTape {
 /// One line of a tape.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct CommandTapeLine {
     command: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     argv: Vec<String>,
@@ -80,10 +80,10 @@ struct Line {
     signal: Option<i32>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     timed_out: bool,
-    #[serde(default, skip_serializing_if = "Output::is_empty")]
-    stdout: Output,
-    #[serde(default, skip_serializing_if = "Output::is_empty")]
-    stderr: Output,
+    #[serde(default, skip_serializing_if = "TapeOutput::is_empty")]
+    stdout: TapeOutput,
+    #[serde(default, skip_serializing_if = "TapeOutput::is_empty")]
+    stderr: TapeOutput,
     #[serde(default)]
     duration_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,18 +95,18 @@ struct Line {
 /// An output: its text, or where that is not all of it, its beginning and its end.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Output {
+enum TapeOutput {
     Whole(String),
     Cut { head: String, tail: String, length: u64, sha256: String },
 }
 
-impl Default for Output {
+impl Default for TapeOutput {
     fn default() -> Self {
         Self::Whole(String::new())
     }
 }
 
-impl Output {
+impl TapeOutput {
     fn is_empty(&self) -> bool {
         matches!(self, Self::Whole(text) if text.is_empty())
     }
@@ -136,21 +136,21 @@ impl Output {
     }
 }
 
-impl Line {
-    fn of(ran: &Ran) -> Self {
+impl CommandTapeLine {
+    fn of(ran: &CommandResult) -> Self {
         let (exit_code, signal) = match ran.ending {
-            Ending::Exited(code) => (Some(code), None),
-            Ending::Signalled(signal) => (None, Some(signal)),
-            Ending::TimedOut => (None, None),
+            CommandEnding::Exited(code) => (Some(code), None),
+            CommandEnding::Signalled(signal) => (None, Some(signal)),
+            CommandEnding::TimedOut => (None, None),
         };
         Self {
             command: ran.name.clone(),
             argv: ran.argv.clone(),
             exit_code,
             signal,
-            timed_out: ran.ending == Ending::TimedOut,
-            stdout: Output::of(&ran.stdout),
-            stderr: Output::of(&ran.stderr),
+            timed_out: ran.ending == CommandEnding::TimedOut,
+            stdout: TapeOutput::of(&ran.stdout),
+            stderr: TapeOutput::of(&ran.stderr),
             duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
             advice: ran.advice.clone(),
             rewrites: ran.rewrites.clone(),
@@ -158,11 +158,11 @@ impl Line {
     }
 
     /// Exactly one of the three.
-    fn ending(&self) -> Option<Ending> {
+    fn ending(&self) -> Option<CommandEnding> {
         match (self.exit_code, self.signal, self.timed_out) {
-            (Some(code), None, false) => Some(Ending::Exited(code)),
-            (None, Some(signal), false) => Some(Ending::Signalled(signal)),
-            (None, None, true) => Some(Ending::TimedOut),
+            (Some(code), None, false) => Some(CommandEnding::Exited(code)),
+            (None, Some(signal), false) => Some(CommandEnding::Signalled(signal)),
+            (None, None, true) => Some(CommandEnding::TimedOut),
             _ => None,
         }
     }
@@ -187,10 +187,10 @@ impl CommandTape {
         let unusable = |source| BadCommandTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();
         File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text)).map_err(unusable)?;
-        let mut lines: BTreeMap<String, VecDeque<Line>> = BTreeMap::new();
+        let mut lines: BTreeMap<String, VecDeque<CommandTapeLine>> = BTreeMap::new();
         for (line, entry) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let invalid = |message: String| BadCommandTape::Invalid { path: path.to_owned(), line, message };
-            let entry: Line =
+            let entry: CommandTapeLine =
                 serde_json::from_str(entry).map_err(|error| invalid(text::clean_line(&error.to_string(), 200)))?;
             if entry.ending().is_none() {
                 return Err(invalid("expected one of `exit_code`, `signal` and `timed_out`".to_owned()));
@@ -201,7 +201,7 @@ impl CommandTape {
     }
 
     /// Returns the recorded result of a command.
-    pub(super) fn played(&self, name: &str, command: &CommandConfig) -> Option<Result<Ran, NoResult>> {
+    pub(super) fn played(&self, name: &str, command: &CommandConfig) -> Option<Result<CommandResult, NoResult>> {
         let Self::Replay(CommandPlayer(lines)) = self else { return None };
         let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
@@ -212,27 +212,29 @@ impl CommandTape {
             Some(line) if !line.argv.is_empty() && line.argv != command.run => {
                 Err(missing("was recorded with other arguments"))
             }
-            Some(line) => line.ending().ok_or_else(|| missing("does not say how it ended")).map(|ending| Ran {
-                name: name.to_owned(),
-                argv: command.run.clone(),
-                ending,
-                stdout: line.stdout.captured(),
-                stderr: line.stderr.captured(),
-                started: SystemTime::now(),
-                duration: Duration::from_millis(line.duration_ms),
-                sandbox: SandboxLevel::None,
-                advice: line.advice,
-                rewrites: line.rewrites,
-                replayed: true,
-                on_base: false,
-            }),
+            Some(line) => {
+                line.ending().ok_or_else(|| missing("does not say how it ended")).map(|ending| CommandResult {
+                    name: name.to_owned(),
+                    argv: command.run.clone(),
+                    ending,
+                    stdout: line.stdout.captured(),
+                    stderr: line.stderr.captured(),
+                    started: SystemTime::now(),
+                    duration: Duration::from_millis(line.duration_ms),
+                    sandbox: SandboxLevel::None,
+                    advice: line.advice,
+                    rewrites: line.rewrites,
+                    replayed: true,
+                    on_base: false,
+                })
+            }
         })
     }
 
     /// Writes down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
-    pub(super) fn note(&self, ran: &Ran) -> Result<(), NoResult> {
+    pub(super) fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
         let Self::Record(CommandRecorder(file)) = self else { return Ok(()) };
-        let written = serde_json::to_string(&Line::of(ran))
+        let written = serde_json::to_string(&CommandTapeLine::of(ran))
             .map_err(io::Error::from)
             .and_then(|line| file.lock().write_all(format!("{line}\n").as_bytes()));
         written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
@@ -253,12 +255,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape");
         let tape = CommandTape::record(&path).expect("a tape");
-        let ran = |code| Ran {
+        let ran = |code| CommandResult {
             name: "it".to_owned(),
             argv: command().run,
-            ending: Ending::Exited(code),
-            stdout: Output::Whole("out\n".to_owned()).captured(),
-            stderr: Output::default().captured(),
+            ending: CommandEnding::Exited(code),
+            stdout: TapeOutput::Whole("out\n".to_owned()).captured(),
+            stderr: TapeOutput::default().captured(),
             started: SystemTime::now(),
             duration: Duration::from_millis(7),
             sandbox: SandboxLevel::None,
@@ -275,7 +277,7 @@ mod tests {
             let played = tape.played("it", &command()).expect("played").expect("a result");
             assert_eq!(
                 (played.ending, &*played.stdout.head, played.replayed),
-                (Ending::Exited(code), &b"out\n"[..], true)
+                (CommandEnding::Exited(code), &b"out\n"[..], true)
             );
         }
         assert!(tape.played("it", &command()).expect("played").is_err(), "none is left");

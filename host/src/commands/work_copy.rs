@@ -26,20 +26,20 @@ pub(super) struct WorkCopy {
     folder: Temporary,
     root: PathBuf,
     /// The files that were copied, each with its state right after that.
-    copied: BTreeMap<String, State>,
+    copied: BTreeMap<String, FileState>,
     /// A file whose state is younger may have been written within the same tick of the clock.
     settled: i64,
 }
 
 /// What cannot stay the same when a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct FileState {
     changed: (i64, i64),
     inode: u64,
     size: u64,
 }
 
-impl State {
+impl FileState {
     fn of(path: &Path) -> io::Result<Self> {
         let about = path.symlink_metadata()?;
         Ok(Self { changed: (about.ctime(), about.ctime_nsec()), inode: about.ino(), size: about.size() })
@@ -82,13 +82,13 @@ impl WorkCopy {
             match path {
                 Some(path) if kept.contains(path.as_str()) && kind.is_symlink() => {
                     symlink(fs::read_link(&source)?, &target)?;
-                    self.copied.insert(path, State::of(&target)?);
+                    self.copied.insert(path, FileState::of(&target)?);
                 }
                 Some(path) if kept.contains(path.as_str()) && kind.is_file() => {
                     let size = entry.metadata()?.len();
                     *left = left.checked_sub(size).ok_or_else(|| io::Error::other("it has more than 4 GiB"))?;
                     fs::copy(&source, &target)?;
-                    self.copied.insert(path, State::of(&target)?);
+                    self.copied.insert(path, FileState::of(&target)?);
                 }
                 Some(path) if kind.is_dir() && has_below(kept, &path) => {
                     fs::create_dir(&target)?;
@@ -108,7 +108,7 @@ impl WorkCopy {
         let mut rewrites = Vec::new();
         for (path, before) in &self.copied {
             let (here, there) = (self.path().join(path), self.root.join(path));
-            if before.changed.0 < self.settled && State::of(&here).is_ok_and(|now| now == *before) {
+            if before.changed.0 < self.settled && FileState::of(&here).is_ok_and(|now| now == *before) {
                 continue;
             }
             let now = content(&here).map_err(|error| unreadable(path, &error))?;

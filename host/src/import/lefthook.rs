@@ -1,6 +1,6 @@
 //! `lefthook.yml`.
 
-use super::{Draft, Scope, command, patterns, tools};
+use super::{ImportDraft, Scope, command, patterns, tools};
 use crate::error::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,26 +10,26 @@ const TEMPLATES: &[&str] = &["{staged_files}", "{push_files}", "{all_files}", "{
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct File {
+struct LefthookFile {
     #[serde(rename = "pre-commit")]
-    pre_commit: Option<Stage>,
+    pre_commit: Option<LefthookStage>,
     #[serde(rename = "pre-push")]
-    pre_push: Option<Stage>,
+    pre_push: Option<LefthookStage>,
     #[serde(rename = "commit-msg")]
-    commit_msg: Option<Stage>,
+    commit_msg: Option<LefthookStage>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Stage {
-    commands: BTreeMap<String, Job>,
-    jobs: Vec<Job>,
+struct LefthookStage {
+    commands: BTreeMap<String, LefthookJob>,
+    jobs: Vec<LefthookJob>,
     scripts: BTreeMap<String, serde_json::Value>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Job {
+struct LefthookJob {
     name: Option<String>,
     run: Option<String>,
     root: Option<String>,
@@ -37,13 +37,13 @@ struct Job {
     glob: Option<OneOrMore>,
     exclude: Option<OneOrMore>,
     env: BTreeMap<String, serde_json::Value>,
-    group: Option<Group>,
+    group: Option<LefthookGroup>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Group {
-    jobs: Vec<Job>,
+struct LefthookGroup {
+    jobs: Vec<LefthookJob>,
 }
 
 #[derive(Deserialize)]
@@ -63,8 +63,8 @@ impl OneOrMore {
 }
 
 /// Reads the file.
-pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
-    let file: File = serde_saphyr::from_str(text)
+pub(super) fn read(text: &str, draft: &mut ImportDraft) -> Result<(), Error> {
+    let file: LefthookFile = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of lefthook").because(error.to_string()))?;
     for (name, stage) in [("pre-commit", file.pre_commit), ("pre-push", file.pre_push)] {
         let Some(stage) = stage else { continue };
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
 }
 
 /// Take over jobs, and those of their groups.
-fn take_all(stage: &'static str, above: &str, jobs: &[Job], draft: &mut Draft) {
+fn take_all(stage: &'static str, above: &str, jobs: &[LefthookJob], draft: &mut ImportDraft) {
     for (number, job) in jobs.iter().enumerate() {
         let name = job.name.clone().unwrap_or_else(|| format!("{above}-job-{}", number + 1));
         match &job.group {
@@ -94,7 +94,7 @@ fn take_all(stage: &'static str, above: &str, jobs: &[Job], draft: &mut Draft) {
 }
 
 /// The files of a job. What no pattern can say is left out, and named.
-fn scope(name: &str, job: &Job, draft: &mut Draft) -> Scope {
+fn scope(name: &str, job: &LefthookJob, draft: &mut ImportDraft) -> Scope {
     let files = job.glob.iter().flat_map(OneOrMore::list).map(|pattern| patterns::of_lefthook(pattern)).collect();
     let exclude = match &job.exclude {
         None => Vec::new(),
@@ -111,7 +111,7 @@ fn scope(name: &str, job: &Job, draft: &mut Draft) -> Scope {
     Scope { files, exclude }
 }
 
-fn take(stage: &'static str, name: &str, job: &Job, draft: &mut Draft) {
+fn take(stage: &'static str, name: &str, job: &LefthookJob, draft: &mut ImportDraft) {
     let Some(line) = job.run.as_deref() else { return draft.leave(name, "it runs no command of its own") };
     if job.root.is_some() {
         return draft.leave(name, "it runs in another folder: write a `[command]` for it");

@@ -1,13 +1,13 @@
 //! `.pre-commit-config.yaml`.
 
-use super::{Draft, Scope, command, patterns, tools};
+use super::{ImportDraft, Scope, command, patterns, tools};
 use crate::error::Error;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct File {
+struct PreCommitFile {
     #[serde(default)]
-    repos: Vec<Repository>,
+    repos: Vec<HookRepository>,
     #[serde(default)]
     files: Option<String>,
     #[serde(default)]
@@ -15,14 +15,14 @@ struct File {
 }
 
 #[derive(Deserialize)]
-struct Repository {
+struct HookRepository {
     repo: String,
     #[serde(default)]
-    hooks: Vec<Hook>,
+    hooks: Vec<PreCommitHook>,
 }
 
 #[derive(Deserialize)]
-struct Hook {
+struct PreCommitHook {
     id: String,
     #[serde(default)]
     entry: Option<String>,
@@ -41,8 +41,8 @@ struct Hook {
 }
 
 /// Reads the file.
-pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
-    let file: File = serde_saphyr::from_str(text)
+pub(super) fn read(text: &str, draft: &mut ImportDraft) -> Result<(), Error> {
+    let file: PreCommitFile = serde_saphyr::from_str(text)
         .map_err(|error| Error::input("this is not a configuration of pre-commit").because(error.to_string()))?;
     for repository in &file.repos {
         for hook in &repository.hooks {
@@ -65,7 +65,7 @@ pub(super) fn read(text: &str, draft: &mut Draft) -> Result<(), Error> {
 }
 
 /// The patterns of a hook and of the whole file. What no pattern can say is left out, and named.
-fn scope(draft: &mut Draft, hook: &str, key: &str, regexes: [&Option<String>; 2]) -> Vec<String> {
+fn scope(draft: &mut ImportDraft, hook: &str, key: &str, regexes: [&Option<String>; 2]) -> Vec<String> {
     let given: Vec<&String> = regexes.into_iter().flatten().collect();
     // Paths must match both, which a list of patterns cannot say.
     let is_both = key == "files" && given.len() > 1;
@@ -80,7 +80,7 @@ fn scope(draft: &mut Draft, hook: &str, key: &str, regexes: [&Option<String>; 2]
     known.into_iter().flatten().flatten().collect()
 }
 
-fn take(repository: &str, hook: &Hook, stage: &'static str, scope: Scope, draft: &mut Draft) {
+fn take(repository: &str, hook: &PreCommitHook, stage: &'static str, scope: Scope, draft: &mut ImportDraft) {
     if let Some(what) = tools::of_hook(&hook.id, &hook.args).filter(|_| repository != "local") {
         return draft.take(stage, &hook.id, what, scope);
     }

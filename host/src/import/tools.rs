@@ -1,6 +1,6 @@
 //! Hooks and tools that are known: the bundled verifier that replaces one, or the command that judges the whole work.
 
-use super::What;
+use super::CheckAction;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -50,9 +50,9 @@ const COMMANDS: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// What replaces a hook of this name with these arguments.
-pub(super) fn of_hook(id: &str, arguments: &[String]) -> Option<What> {
+pub(super) fn of_hook(id: &str, arguments: &[String]) -> Option<CheckAction> {
     if let Some((_, verifier)) = BUNDLED.iter().find(|(hook, _)| *hook == id) {
-        return Some(What::Verifier(verifier, BTreeMap::new()));
+        return Some(CheckAction::Verifier(verifier, BTreeMap::new()));
     }
     if let Some((_, check)) = HYGIENE.iter().find(|(hook, _)| *hook == id) {
         let mut settings: BTreeMap<&str, Value> = BTreeMap::from([("checks", json!([check]))]);
@@ -60,13 +60,13 @@ pub(super) fn of_hook(id: &str, arguments: &[String]) -> Option<What> {
         if let Some(size) = size.filter(|size| id == "check-added-large-files" && *size > 0) {
             settings.insert("max_kilobytes", json!(size));
         }
-        return Some(What::Verifier("hygiene", settings));
+        return Some(CheckAction::Verifier("hygiene", settings));
     }
     COMMANDS.iter().find(|(_, hooks, _)| hooks.contains(&id)).map(|(.., command)| self::command(command))
 }
 
 /// What replaces a command that is handed a list of files.
-pub(super) fn of_command(line: &str) -> Option<What> {
+pub(super) fn of_command(line: &str) -> Option<CheckAction> {
     // Runners that start a tool are no part of its name.
     let mut line = line.trim();
     for runner in ["npx ", "uv run ", "poetry run ", "pnpm exec ", "yarn ", "bunx "] {
@@ -75,6 +75,6 @@ pub(super) fn of_command(line: &str) -> Option<What> {
     COMMANDS.iter().find(|(start, ..)| line.starts_with(start)).map(|(.., command)| self::command(command))
 }
 
-fn command(command: &[&str]) -> What {
-    What::Command(command.iter().map(|word| (*word).to_owned()).collect())
+fn command(command: &[&str]) -> CheckAction {
+    CheckAction::Command(command.iter().map(|word| (*word).to_owned()).collect())
 }

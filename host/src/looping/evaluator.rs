@@ -8,7 +8,7 @@ use super::emit::milliseconds;
 use super::executor::Executed;
 use super::record::EvaluatorRun;
 use crate::changes;
-use crate::commands::{Commands, Ending, NoResult, Ran};
+use crate::commands::{CommandEnding, CommandResult, Commands, NoResult};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::random::random;
@@ -125,7 +125,7 @@ impl Evaluated {
 }
 
 /// What the evaluator said, by what its command printed.
-fn understood(ran: Result<Ran, NoResult>, nonce: &str) -> Evaluated {
+fn understood(ran: Result<CommandResult, NoResult>, nonce: &str) -> Evaluated {
     let nothing = |outcome: &str, text: String| Evaluated {
         run: EvaluatorRun { outcome: outcome.to_owned(), ..EvaluatorRun::default() },
         part: Evaluator { completed: false, text, name: None, model: None, session: None, source: TaskSource::Caller },
@@ -159,11 +159,11 @@ fn understood(ran: Result<Ran, NoResult>, nonce: &str) -> Evaluated {
         text.trim_end().lines().last().and_then(|line| line.split_whitespace().next()).filter(|_| ran.replayed);
     let verdict = verdict(&text, recorded.unwrap_or(nonce));
     let (outcome, exit_code) = match ran.ending {
-        Ending::TimedOut => ("timeout", None),
-        Ending::Signalled(_) => ("killed", None),
-        Ending::Exited(code) if code != 0 || !finished => ("failure", Some(code)),
-        Ending::Exited(code) if verdict.is_none() => ("no-verdict", Some(code)),
-        Ending::Exited(code) => ("success", Some(code)),
+        CommandEnding::TimedOut => ("timeout", None),
+        CommandEnding::Signalled(_) => ("killed", None),
+        CommandEnding::Exited(code) if code != 0 || !finished => ("failure", Some(code)),
+        CommandEnding::Exited(code) if verdict.is_none() => ("no-verdict", Some(code)),
+        CommandEnding::Exited(code) => ("success", Some(code)),
     };
     let mut evaluated = nothing(outcome, verdict.clone().unwrap_or(text));
     evaluated.part.completed = outcome == "success";

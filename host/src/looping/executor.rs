@@ -2,7 +2,7 @@
 
 use super::emit::milliseconds;
 use super::{Driver, ExecutorRun};
-use crate::commands::{Ending, NoResult, Supervised, SupervisedEnd};
+use crate::commands::{CommandEnding, NoResult, Supervised, SupervisedEnd};
 use crate::error::Error;
 use crate::event::EventKind;
 use crate::submission::{ExecutorEnd, Printed};
@@ -111,12 +111,12 @@ fn filled(argument: &str, feedback: &str, task: &str) -> String {
 fn executed(ended: &SupervisedEnd, transcript: Option<Transcript>) -> Executed {
     let finished = transcript.as_ref().map_or(ExecutorEnd::Finished, |told| told.ended);
     let (outcome, exit_code, signal) = match ended.ending {
-        Ending::Exited(0) if finished == ExecutorEnd::OutOfTurns => ("out-of-turns", Some(0), None),
-        Ending::Exited(0) if finished != ExecutorEnd::Finished => ("failure", Some(0), None),
-        Ending::Exited(0) => ("success", Some(0), None),
-        Ending::Exited(code) => ("failure", Some(code), None),
-        Ending::Signalled(signal) => ("killed", None, Some(signal)),
-        Ending::TimedOut => ("timeout", None, None),
+        CommandEnding::Exited(0) if finished == ExecutorEnd::OutOfTurns => ("out-of-turns", Some(0), None),
+        CommandEnding::Exited(0) if finished != ExecutorEnd::Finished => ("failure", Some(0), None),
+        CommandEnding::Exited(0) => ("success", Some(0), None),
+        CommandEnding::Exited(code) => ("failure", Some(code), None),
+        CommandEnding::Signalled(signal) => ("killed", None, Some(signal)),
+        CommandEnding::TimedOut => ("timeout", None, None),
     };
     let stdout = Printed { length: ended.stdout.length, sha256: ended.stdout.sha256.clone() };
     let duration_ms = milliseconds(ended.duration);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// What is left of a model's budgets.
 #[derive(Debug)]
-pub(super) struct Budget(Mutex<Left>);
+pub(super) struct ModelBudget(Mutex<Left>);
 
 #[derive(Debug)]
 struct Left {
@@ -22,7 +22,7 @@ struct Left {
     time: Duration,
 }
 
-impl Budget {
+impl ModelBudget {
     pub(super) fn of(model: &ModelConfig) -> Self {
         Self(Mutex::new(Left {
             requests: model.max_requests,
@@ -59,7 +59,7 @@ fn estimate(question: &Rendered) -> u64 {
 
 /// What one question spends.
 pub(super) struct Spending<'b> {
-    budget: &'b Budget,
+    budget: &'b ModelBudget,
     since: Instant,
     /// What was taken off.
     tokens: u64,

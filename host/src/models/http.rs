@@ -13,7 +13,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 pub(super) struct Client(OnceLock<Agent>);
 
 /// What is sent.
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     pub(super) url: String,
     /// Names and values. The values are never shown.
     pub(super) headers: Vec<(&'static str, String)>,
@@ -25,7 +25,7 @@ pub(super) struct Request {
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Response {
+pub(super) struct HttpResponse {
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
     pub(super) location: Option<String>,
@@ -68,7 +68,7 @@ fn make() -> Agent {
 }
 
 /// Sends a request and waits for the whole answer.
-pub(super) fn send(agent: &Agent, request: Request) -> Result<Response, Trouble> {
+pub(super) fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, Trouble> {
     let mut builder = agent.post(&request.url).config().timeout_global(Some(request.timeout)).build();
     for (name, value) in &request.headers {
         builder = builder.header(*name, value);
@@ -79,7 +79,7 @@ pub(super) fn send(agent: &Agent, request: Request) -> Result<Response, Trouble>
     let location = header(LOCATION).map(str::to_owned);
     let status = response.status().as_u16();
     let body = response.body_mut().with_config().limit(request.limit).read_to_vec().map_err(trouble)?;
-    Ok(Response { status, retry_after, location, body })
+    Ok(HttpResponse { status, retry_after, location, body })
 }
 
 fn trouble(error: ureq::Error) -> Trouble {

@@ -4,7 +4,7 @@
 //! taken out of everything that comes back before anybody reads it.
 
 use super::NoAnswer;
-use super::http::{Response, Trouble};
+use super::http::{HttpResponse, Trouble};
 use crate::config::ModelConfig;
 use crate::environment::Environment;
 
@@ -14,9 +14,9 @@ const SHOWN: &str = "[key]";
 const SHORTEST: usize = 8;
 
 /// A key. It cannot be printed.
-pub(super) struct Key(String);
+pub(super) struct ApiKey(String);
 
-impl Key {
+impl ApiKey {
     /// The key of a model, if it has one.
     pub(super) fn of(model: &ModelConfig, environment: &Environment) -> Result<Option<Self>, NoAnswer> {
         let Some(variable) = &model.key_env else { return Ok(None) };
@@ -40,9 +40,9 @@ impl Key {
     }
 
     /// What came back, without the key.
-    pub(super) fn taken_out(&self, sent: Result<Response, Trouble>) -> Result<Response, Trouble> {
+    pub(super) fn taken_out(&self, sent: Result<HttpResponse, Trouble>) -> Result<HttpResponse, Trouble> {
         match sent {
-            Ok(response) => Ok(Response {
+            Ok(response) => Ok(HttpResponse {
                 location: response.location.map(|location| self.without(&location)),
                 body: self.without_bytes(&response.body),
                 ..response
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_key_is_found_however_it_is_written() {
-        let key = Key(r#"sk/a"b\u-1"#.to_owned());
+        let key = ApiKey(r#"sk/a"b\u-1"#.to_owned());
         for (text, expected) in [
             (r#"wrong key sk/a"b\u-1!"#, "wrong key [key]!"),
             (r#""sk/a\"b\\u-1""#, r#""[key]""#),
@@ -115,6 +115,6 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_secret_is_left_alone() {
-        assert_eq!(Key("none".to_owned()).without("there is none"), "there is none");
+        assert_eq!(ApiKey("none".to_owned()).without("there is none"), "there is none");
     }
 }

@@ -25,17 +25,17 @@ const NONCE: &str = "{nonce}";
 
 /// A file with questions and answers.
 #[derive(Debug)]
-pub enum Tape {
+pub enum ModelTape {
     /// What is asked is written down.
-    Record(Recorder),
+    Record(ModelRecorder),
     /// What is asked is answered from what was written down.
-    Replay(Player),
+    Replay(ModelPlayer),
 }
 
 /// Why a tape cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum BadTape {
+pub enum BadModelTape {
     /// There is a file already.
     #[error("cannot record models to `{}`: the file exists", .0.display())]
     Exists(PathBuf),
@@ -62,37 +62,37 @@ pub enum BadTape {
     },
 }
 
-impl Tape {
+impl ModelTape {
     /// A new file to record on. One that exists is never overwritten.
-    pub fn record(path: &Path) -> Result<Self, BadTape> {
+    pub fn record(path: &Path) -> Result<Self, BadModelTape> {
         let mut options = OpenOptions::new();
         options.append(true).create_new(true);
         // It holds what is under review, which need not be everybody's to read.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(path) {
-            Ok(file) => Ok(Self::Record(Recorder(Mutex::new(file)))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadTape::Exists(path.to_owned())),
-            Err(source) => Err(BadTape::Unusable { path: path.to_owned(), source }),
+            Ok(file) => Ok(Self::Record(ModelRecorder(Mutex::new(file)))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadModelTape::Exists(path.to_owned())),
+            Err(source) => Err(BadModelTape::Unusable { path: path.to_owned(), source }),
         }
     }
 
     /// A file to replay, read whole.
-    pub fn replay(path: &Path) -> Result<Self, BadTape> {
-        let unusable = |source| BadTape::Unusable { path: path.to_owned(), source };
+    pub fn replay(path: &Path) -> Result<Self, BadModelTape> {
+        let unusable = |source| BadModelTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();
         let file = File::open(path).map_err(unusable)?;
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(unusable)?;
         if text.len() as u64 > MAX_BYTES {
-            return Err(BadTape::TooLong(path.to_owned()));
+            return Err(BadModelTape::TooLong(path.to_owned()));
         }
-        let mut answers: BTreeMap<Key, VecDeque<Played>> = BTreeMap::new();
+        let mut answers: BTreeMap<TapeKey, VecDeque<RecordedAnswer>> = BTreeMap::new();
         for (line, exchange) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-            let invalid = |message| BadTape::Invalid { path: path.to_owned(), line, message };
+            let invalid = |message| BadModelTape::Invalid { path: path.to_owned(), line, message };
             let (key, played) = read(exchange).map_err(invalid)?;
             answers.entry(key).or_default().push_back(played);
         }
-        Ok(Self::Replay(Player(Mutex::new(answers))))
+        Ok(Self::Replay(ModelPlayer(Mutex::new(answers))))
     }
 
     /// Whether answers come from it.
@@ -104,13 +104,13 @@ impl Tape {
 /// One line of a tape.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Exchange {
+struct ModelTapeLine {
     version: u32,
     /// The model, as the configuration names it.
     name: String,
     digest: String,
     nonce: String,
-    question: Asked,
+    question: RecordedQuestion,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answer: Option<Reply>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ struct Exchange {
 /// All that makes a question what it is.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct RecordedQuestion {
     api: Api,
     model: Option<String>,
     max_tokens: u32,
@@ -129,7 +129,7 @@ struct Asked {
     schema: Option<Value>,
 }
 
-impl Asked {
+impl RecordedQuestion {
     fn new(model: &ModelConfig, question: &Rendered) -> Self {
         let Rendered { system, prompt, schema, max_tokens, .. } = question.clone();
         Self { api: model.api, model: model.model.clone(), max_tokens, system, prompt, schema }
@@ -143,19 +143,19 @@ impl Asked {
 }
 
 /// The model's name and the question's digest.
-type Key = (String, String);
+type TapeKey = (String, String);
 
 /// What came of a recorded question, and the nonce that it had.
 #[derive(Debug)]
-struct Played {
+struct RecordedAnswer {
     nonce: String,
     came: Result<Reply, NoAnswer>,
 }
 
-fn read(line: &str) -> Result<(Key, Played), String> {
-    let exchange: Exchange = serde_json::from_str(line)
+fn read(line: &str) -> Result<(TapeKey, RecordedAnswer), String> {
+    let exchange: ModelTapeLine = serde_json::from_str(line)
         .map_err(|error| format!("not an exchange: {}", clean_line(&error.to_string(), 200)))?;
-    let Exchange { version, name, digest, nonce, question, answer, no_answer } = exchange;
+    let ModelTapeLine { version, name, digest, nonce, question, answer, no_answer } = exchange;
     if version != VERSION {
         return Err(format!("expected version {VERSION}, found {version}"));
     }
@@ -170,14 +170,14 @@ fn read(line: &str) -> Result<(Key, Played), String> {
     if question.digest(&nonce) != digest {
         return Err("the digest does not match the question: the line was edited".to_owned());
     }
-    Ok(((name, digest), Played { nonce, came }))
+    Ok(((name, digest), RecordedAnswer { nonce, came }))
 }
 
 /// Writes exchanges down.
 #[derive(Debug)]
-pub struct Recorder(Mutex<File>);
+pub struct ModelRecorder(Mutex<File>);
 
-impl Recorder {
+impl ModelRecorder {
     /// Writes an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
     pub(super) fn record(
         &self,
@@ -186,8 +186,8 @@ impl Recorder {
         question: &Rendered,
         came: Result<Reply, NoAnswer>,
     ) -> Result<Reply, NoAnswer> {
-        let asked = Asked::new(model, question);
-        let exchange = Exchange {
+        let asked = RecordedQuestion::new(model, question);
+        let exchange = ModelTapeLine {
             version: VERSION,
             name: name.to_owned(),
             digest: asked.digest(&question.nonce),
@@ -209,15 +209,15 @@ impl Recorder {
 
 /// Answers from what was written down.
 #[derive(Debug)]
-pub struct Player(Mutex<BTreeMap<Key, VecDeque<Played>>>);
+pub struct ModelPlayer(Mutex<BTreeMap<TapeKey, VecDeque<RecordedAnswer>>>);
 
-impl Player {
+impl ModelPlayer {
     /// The recorded answer. Each is given once: a question that was asked three times has three.
     pub(super) fn play(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
-        let key = (name.to_owned(), Asked::new(model, question).digest(&question.nonce));
+        let key = (name.to_owned(), RecordedQuestion::new(model, question).digest(&question.nonce));
         let mut answers = self.0.lock();
         let played = answers.get_mut(&key).and_then(VecDeque::pop_front);
-        let Some(Played { nonce, came }) = played else {
+        let Some(RecordedAnswer { nonce, came }) = played else {
             let why = format!(
                 "the recording has no {}answer to this question",
                 if answers.contains_key(&key) { "further " } else { "" }

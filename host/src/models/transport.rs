@@ -2,10 +2,10 @@
 //! again after an answer, whatever it says.
 
 use super::budget::Spending;
-use super::http::{self, Client, Request, Response, Trouble};
-use super::key::Key;
+use super::http::{self, Client, HttpRequest, HttpResponse, Trouble};
+use super::key::ApiKey;
 use super::prompt::Rendered;
-use super::{Exchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
+use super::{ModelExchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
 use crate::config::{Api, ModelConfig};
 use crate::environment::Environment;
 use crate::text::clean_line;
@@ -28,11 +28,11 @@ pub(super) async fn ask(
     question: &Rendered,
     within: Duration,
     spending: &Spending<'_>,
-) -> Exchange {
+) -> ModelExchange {
     let deadline = Instant::now() + within;
     let mut attempts = 0;
     let came = async {
-        let key = Key::of(model, environment)?;
+        let key = ApiKey::of(model, environment)?;
         let body = body(model, question);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -43,7 +43,7 @@ pub(super) async fn ask(
             attempts += 1;
             let limit = spending.bytes_left().min(MAX_BODY);
             let headers = headers(model, key.as_ref());
-            let request = Request { url: url(model), headers, body: body.clone(), timeout: left, limit };
+            let request = HttpRequest { url: url(model), headers, body: body.clone(), timeout: left, limit };
             let agent = client.agent();
             let sent = tokio::task::spawn_blocking(move || http::send(&agent, request)).await;
             let sent = sent.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
@@ -69,15 +69,15 @@ pub(super) async fn ask(
         }
     }
     .await;
-    Exchange { came, attempts }
+    ModelExchange { came, attempts }
 }
 
 /// Send an empty question, which no server answers and which costs nothing, to learn whether there is a server that takes
 /// the key. Blocks.
 pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Duration) -> Result<(), NoAnswer> {
-    let key = Key::of(model, environment)?;
+    let key = ApiKey::of(model, environment)?;
     let headers = headers(model, key.as_ref());
-    let request = Request { url: url(model), headers, body: b"{}".to_vec(), timeout: within, limit: MAX_BODY };
+    let request = HttpRequest { url: url(model), headers, body: b"{}".to_vec(), timeout: within, limit: MAX_BODY };
     let sent = http::send(&Client::default().agent(), request);
     let sent = match &key {
         Some(key) => key.taken_out(sent),
@@ -101,7 +101,7 @@ enum Understood {
     Again(String, Option<Duration>),
 }
 
-fn understood(model: &ModelConfig, sent: Result<Response, Trouble>, within: Duration, limit: u64) -> Understood {
+fn understood(model: &ModelConfig, sent: Result<HttpResponse, Trouble>, within: Duration, limit: u64) -> Understood {
     use Understood::{Again, Done};
     let unreachable = |why: String| Done(Err(NoAnswer::Unreachable(why)));
     let response = match sent {
@@ -161,7 +161,7 @@ fn url(model: &ModelConfig) -> String {
     format!("{}{path}", model.url.as_deref().unwrap_or(url).trim_end_matches('/'))
 }
 
-fn headers(model: &ModelConfig, key: Option<&Key>) -> Vec<(&'static str, String)> {
+fn headers(model: &ModelConfig, key: Option<&ApiKey>) -> Vec<(&'static str, String)> {
     let mut headers = vec![("content-type", "application/json".to_owned()), ("accept", "application/json".to_owned())];
     match model.api {
         Api::Anthropic => {

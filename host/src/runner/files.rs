@@ -3,7 +3,7 @@
 use super::FilesDone;
 use super::contents::{ContentDigests, Contents};
 use crate::cached_passes::CachedPasses;
-use crate::commands::Ran;
+use crate::commands::CommandResult;
 use crate::config::Inapplicable;
 use crate::fingerprint;
 use crate::outcome::{JudgedFile, ModelUse};
@@ -26,7 +26,7 @@ pub(super) struct FilesResult {
     pub(super) files: Option<Vec<JudgedFile>>,
     pub(super) log: Vec<LogLine>,
     pub(super) log_dropped: u64,
-    pub(super) ran: Vec<Ran>,
+    pub(super) ran: Vec<CommandResult>,
     pub(super) asked: Vec<ModelUse>,
 }
 

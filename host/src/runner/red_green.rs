@@ -5,7 +5,7 @@
 //! fails for want of its dependencies has shown nothing.
 
 use crate::changes::{self, StoredFiles};
-use crate::commands::{Commands, Ending, NoResult, Ran};
+use crate::commands::{CommandEnding, CommandResult, Commands, NoResult};
 use crate::config::CommandConfig;
 use crate::environment::Environment;
 use crate::plan;
@@ -34,9 +34,9 @@ pub(super) async fn confirm(
     base: Option<&Base>,
     submission: &Submission,
     check: &plan::Check,
-    ran: &[Ran],
+    ran: &[CommandResult],
     passed: Verdict,
-) -> (Vec<Ran>, Verdict) {
+) -> (Vec<CommandResult>, Verdict) {
     let names: BTreeSet<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
     if names.is_empty() {
         return (Vec::new(), abstain("nothing was run, so there is nothing to hold against the base"));
@@ -44,7 +44,7 @@ pub(super) async fn confirm(
     let mut on_base = Vec::new();
     for name in names {
         match run(commands, base, submission, name).await {
-            Ok(ran) => on_base.push(Ran { on_base: true, ..ran }),
+            Ok(ran) => on_base.push(CommandResult { on_base: true, ..ran }),
             Err(Unrunnable::NoBase) => {
                 return (
                     on_base,
@@ -61,12 +61,12 @@ pub(super) async fn confirm(
 }
 
 /// Why a command on the base shows nothing about the change, if it does not.
-fn not_red(check: &plan::Check, ran: &Ran) -> Option<Verdict> {
+fn not_red(check: &plan::Check, ran: &CommandResult) -> Option<Verdict> {
     let line = ran.argv.join(" ");
     match ran.ending {
         // 126 and 127 are a shell's words for a program that it cannot run.
-        Ending::Exited(code) if code != 0 && code != 126 && code != 127 => None,
-        Ending::Exited(0) => {
+        CommandEnding::Exited(code) if code != 0 && code != 126 && code != 127 => None,
+        CommandEnding::Exited(0) => {
             let message = format!("`{line}` ends with 0 on the base too, so it does not show what the change does");
             let hint = "add a test that fails without the change, or run one that does";
             let finding =
@@ -81,9 +81,9 @@ fn not_red(check: &plan::Check, ran: &Ran) -> Option<Verdict> {
         }
         ending => {
             let how = match ending {
-                Ending::Exited(code) => format!("ended with {code}, as a program that cannot be run does"),
-                Ending::Signalled(signal) => format!("was ended by signal {signal}"),
-                Ending::TimedOut => "was stopped at its time limit".to_owned(),
+                CommandEnding::Exited(code) => format!("ended with {code}, as a program that cannot be run does"),
+                CommandEnding::Signalled(signal) => format!("was ended by signal {signal}"),
+                CommandEnding::TimedOut => "was stopped at its time limit".to_owned(),
             };
             Some(abstain(&format!("on the base, `{line}` {how}: that does not show what the change does")))
         }
@@ -104,7 +104,7 @@ async fn run(
     base: Option<&Base>,
     submission: &Submission,
     name: &str,
-) -> Result<Ran, Unrunnable> {
+) -> Result<CommandResult, Unrunnable> {
     if commands.is_replayed() {
         return commands.run(name, Vec::new()).await.map_err(Unrunnable::NoResult);
     }

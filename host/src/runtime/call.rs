@@ -13,7 +13,7 @@ use super::sandbox::{self, Sandbox};
 use super::source::ComponentSource;
 use super::wasi::Wasi;
 use super::{Description, PreparedSubmission, Rule, Runtime, convert, program};
-use crate::commands::Ran;
+use crate::commands::CommandResult;
 use crate::limits::Limits;
 use crate::outcome::ModelUse;
 use crate::submission::Submission;
@@ -91,7 +91,7 @@ pub struct CallResult {
     /// How many lines of log were dropped.
     pub log_dropped: u64,
     /// What was run for it.
-    pub ran: Vec<Ran>,
+    pub ran: Vec<CommandResult>,
     /// What was asked for it.
     pub asked: Vec<ModelUse>,
     /// What it used.

@@ -7,7 +7,7 @@ pub(super) mod commands;
 pub(super) mod files;
 pub(super) mod models;
 
-use crate::commands::{Commands, NoResult, Ran};
+use crate::commands::{CommandResult, Commands, NoResult};
 use crate::config::Grant;
 use crate::models::{ModelAnswer, ModelQuestion, Models, NoAnswer};
 use crate::outcome::ModelUse;
@@ -71,7 +71,7 @@ pub trait ReadFiles: fmt::Debug + Send + Sync {
 /// Runs commands by name: the `commands` interface.
 pub trait RunCommands: fmt::Debug + Send + Sync {
     /// Runs a command to its end, perhaps several times.
-    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>>;
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<CommandResult>, NoResult>>;
 }
 
 /// Asks models by name: the `models` interface.
@@ -105,7 +105,7 @@ impl ReadFiles for Workspace {
 }
 
 impl RunCommands for Commands {
-    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>> {
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<CommandResult>, NoResult>> {
         Box::pin(self.run_for(name, &[]))
     }
 }
@@ -120,7 +120,7 @@ pub struct CommandsFor {
 }
 
 impl RunCommands for CommandsFor {
-    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<Ran>, NoResult>> {
+    fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<CommandResult>, NoResult>> {
         Box::pin(self.commands.run_for(name, &self.files))
     }
 }

@@ -3,7 +3,7 @@
 //! The command finds what it is about on its standard input, as one JSON document. Whatever becomes of it changes nothing
 //! about the run; that it was run, and how it ended, is an entry of the ledger.
 
-use crate::commands::{Commands, Ending};
+use crate::commands::{CommandEnding, Commands};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::error::Error;
@@ -36,12 +36,14 @@ pub(crate) async fn notify(
     let ran = commands.with_environment(environment.clone()).run(name, told.to_string().into_bytes()).await;
     let text = match ran {
         Ok(ran) => match ran.ending {
-            Ending::Exited(0) => format!("`{name}` told a person about entry {}", asked.seq),
-            Ending::Exited(code) => format!("`{name}` ended with {code}, so that perhaps nobody was told"),
-            Ending::Signalled(signal) => {
+            CommandEnding::Exited(0) => format!("`{name}` told a person about entry {}", asked.seq),
+            CommandEnding::Exited(code) => format!("`{name}` ended with {code}, so that perhaps nobody was told"),
+            CommandEnding::Signalled(signal) => {
                 format!("`{name}` was ended by signal {signal}, so that perhaps nobody was told")
             }
-            Ending::TimedOut => format!("`{name}` was stopped at its time limit, so that perhaps nobody was told"),
+            CommandEnding::TimedOut => {
+                format!("`{name}` was stopped at its time limit, so that perhaps nobody was told")
+            }
         },
         Err(error) => format!("`{name}` could not be run, so nobody was told: {}", clean_line(&error.to_string(), 300)),
     };

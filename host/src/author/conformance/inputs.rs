@@ -1,6 +1,6 @@
 //! Inputs as nobody writes them by hand and somebody sends them one day.
 
-use super::Given;
+use super::CaseInput;
 use crate::runtime::FileInput;
 use crate::submission::{Change, ChangeKind, ChangeState, Claim, Submission, Task, ToolCall};
 use serde_json::Value;
@@ -11,14 +11,14 @@ const MANY: usize = 10_000;
 const DEEP: usize = 100_000;
 
 /// Each with what it is, made from an ordinary one.
-pub(super) fn odd(ordinary: &Given) -> Vec<(String, Given)> {
+pub(super) fn odd(ordinary: &CaseInput) -> Vec<(String, CaseInput)> {
     match ordinary {
-        Given::Files(files) => odd_files(files),
-        Given::Submission(submission) => odd_submissions(submission),
+        CaseInput::Files(files) => odd_files(files),
+        CaseInput::Submission(submission) => odd_submissions(submission),
     }
 }
 
-fn odd_files(files: &[FileInput]) -> Vec<(String, Given)> {
+fn odd_files(files: &[FileInput]) -> Vec<(String, CaseInput)> {
     let Some(FileInput { path, content, .. }) = files.first() else { return Vec::new() };
     let lines = content.split_inclusive(|&byte| byte == b'\n');
     let contents: Vec<(&str, Vec<u8>)> = vec![
@@ -36,19 +36,19 @@ fn odd_files(files: &[FileInput]) -> Vec<(String, Given)> {
         ("100,000 open brackets", repeated(b"[", DEEP)),
         ("100,000 nested braces", [repeated(b"{\"a\":", 5 * DEEP), repeated(b"}", DEEP)].concat()),
     ];
-    let mut odd: Vec<(String, Given)> = contents
+    let mut odd: Vec<(String, CaseInput)> = contents
         .into_iter()
-        .map(|(name, content)| (name.to_owned(), Given::Files(vec![FileInput::new(path, content)])))
+        .map(|(name, content)| (name.to_owned(), CaseInput::Files(vec![FileInput::new(path, content)])))
         .collect();
     let named = |name: &String| FileInput::new(name, content.clone());
-    odd.push(("odd file names".to_owned(), Given::Files(odd_paths(path).iter().map(named).collect())));
+    odd.push(("odd file names".to_owned(), CaseInput::Files(odd_paths(path).iter().map(named).collect())));
     let run = FileInput { executable: true, ..FileInput::new(path, content.clone()) };
-    odd.push(("an executable file".to_owned(), Given::Files(vec![run])));
+    odd.push(("an executable file".to_owned(), CaseInput::Files(vec![run])));
     let link = FileInput { link_target: Some("elsewhere".to_owned()), ..FileInput::new(path, Vec::new()) };
     let broken = FileInput { missing: true, ..link.clone() };
-    odd.push(("a dangling symlink".to_owned(), Given::Files(vec![broken])));
+    odd.push(("a dangling symlink".to_owned(), CaseInput::Files(vec![broken])));
     let link = FileInput { content: content.clone(), ..link };
-    odd.push(("a symlink to a file".to_owned(), Given::Files(vec![link])));
+    odd.push(("a symlink to a file".to_owned(), CaseInput::Files(vec![link])));
     odd
 }
 
@@ -74,11 +74,11 @@ fn odd_paths(ordinary: &str) -> Vec<String> {
     stems.into_iter().chain([long.as_str()]).map(|stem| format!("{stem}{ending}")).collect()
 }
 
-fn odd_submissions(ordinary: &Submission) -> Vec<(String, Given)> {
+fn odd_submissions(ordinary: &Submission) -> Vec<(String, CaseInput)> {
     let like = |name: &str, change: &dyn Fn(&mut Submission)| {
         let mut submission = ordinary.clone();
         change(&mut submission);
-        (name.to_owned(), Given::Submission(Box::new(submission)))
+        (name.to_owned(), CaseInput::Submission(Box::new(submission)))
     };
     let claims = |text: String| {
         move |submission: &mut Submission| submission.claim = Some(Claim { text: text.clone(), report: None })

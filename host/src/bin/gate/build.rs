@@ -6,7 +6,7 @@ use crate::languages::{self, Language, Missing};
 use crate::project::Project;
 use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
-use gatehost::component::Contract;
+use gatehost::component::ContractSource;
 use gatehost::runtime::{ComponentSource, ComponentType};
 use std::fs;
 use std::io::Write;
@@ -93,8 +93,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn contract(&self) -> Result<Contract, Error> {
-        Contract::read(&self.path("wit")).map_err(Error::mistake)
+    fn contract(&self) -> Result<ContractSource, Error> {
+        ContractSource::read(&self.path("wit")).map_err(Error::mistake)
     }
 
     /// Runs a tool in the project. What it prints is no part of the report.

@@ -6,7 +6,7 @@ use crate::languages::Language;
 use crate::{Exit, templates, terminal};
 use anyhow::{Context, anyhow};
 use clap::ValueEnum;
-use gatehost::component::{self, Bindings, Contract};
+use gatehost::component::{self, Bindings, ContractSource};
 use gatehost::plan::Shape;
 use std::fs;
 use std::io::Write;
@@ -50,13 +50,13 @@ fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
 
 /// Bindings that `gate build` makes again when they are gone: written now, so that an editor knows them.
 pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let made = Contract::of_this_host().and_then(|contract| in_language(&contract, language, shape));
+    let made = ContractSource::of_this_host().and_then(|contract| in_language(&contract, language, shape));
     made.map_err(Error::broken)
 }
 
 /// The bindings of a language, where they belong in the project.
 pub(crate) fn in_language(
-    contract: &Contract,
+    contract: &ContractSource,
     language: Language,
     shape: Shape,
 ) -> Result<Vec<(String, Vec<u8>)>, component::ComponentError> {

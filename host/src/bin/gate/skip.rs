@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use gatehost::config::Overrides;
 use gatehost::environment::Environment;
 use gatehost::ledger::{EntryKind, Filter, Labels, Ledger, NewEntry};
-use gatehost::overrides::{self, Condition, Refused};
+use gatehost::overrides::{self, Condition, OverrideRefused};
 use gatehost::search_path;
 use gatehost::session::Request;
 use gatehost::text::clean_line;
@@ -121,7 +121,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
     let policy = policy(global)?;
     let now = evidence::now();
     let holds = common.until.map_or(common.holds, |until| Duration::from_secs(until.saturating_sub(now)));
-    let refused = |why: Refused| -> Error {
+    let refused = |why: OverrideRefused| -> Error {
         match person::note_refusal(&ledger, &project, what.kind, &why.to_string()) {
             Ok(()) => Error::usage(&why),
             Err(unrecorded) => unrecorded,
@@ -144,7 +144,7 @@ fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> 
             granted.signature = std::fs::read_to_string(&file).unwrap_or_default();
             (signer, "signature".to_owned())
         }
-        None if !person::is_here() => return Err(refused(Refused::NoTerminal)),
+        None if !person::is_here() => return Err(refused(OverrideRefused::NoTerminal)),
         None => {
             let question = format!("This bypasses quality checks.\n\n{}", granted.request());
             if !person::confirms(&question, what.word)? {

@@ -4,7 +4,7 @@ use crate::args::{Format, Global, Test};
 use crate::error::Error;
 use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
-use gatehost::author::{self, Case, Outcome, Project, Promise, Trial};
+use gatehost::author::{self, Case, CaseOutcome, Project, Promise, Trial};
 use gatehost::runtime::{ComponentSource, LogLine};
 use gatehost::text;
 use gatehost::verdict::Status;
@@ -42,7 +42,7 @@ async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried,
                 TriedCase { name, verdicts, outcome, log }
             }
             Err(failure) => {
-                TriedCase { name, verdicts: Value::Null, outcome: Outcome::Error(failure), log: Vec::new() }
+                TriedCase { name, verdicts: Value::Null, outcome: CaseOutcome::Error(failure), log: Vec::new() }
             }
         });
     }
@@ -56,7 +56,7 @@ async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried,
 struct TriedCase {
     name: String,
     verdicts: Value,
-    outcome: Outcome,
+    outcome: CaseOutcome,
     log: Vec<LogLine>,
 }
 
@@ -67,17 +67,17 @@ impl TriedCase {
 
     fn human(&self, out: &mut impl Write, color: bool, width: usize, log: bool) -> std::io::Result<()> {
         let (word, detail) = match &self.outcome {
-            Outcome::Pass => ("pass", String::new()),
-            Outcome::Blessed => ("blessed", "expected.json was written".to_owned()),
-            Outcome::Differs(_) => ("fail", "the verdict differs from expected.json".to_owned()),
-            Outcome::Unexpected => ("fail", "no expected.json; `--bless` writes one".to_owned()),
-            Outcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
+            CaseOutcome::Pass => ("pass", String::new()),
+            CaseOutcome::Blessed => ("blessed", "expected.json was written".to_owned()),
+            CaseOutcome::Differs(_) => ("fail", "the verdict differs from expected.json".to_owned()),
+            CaseOutcome::Unexpected => ("fail", "no expected.json; `--bless` writes one".to_owned()),
+            CaseOutcome::Error(failure) => ("error", format!("{}: {}", failure.kind, failure.message)),
         };
         line(out, color, word, &format!("{:width$}  {detail}", self.name))?;
         match &self.outcome {
-            Outcome::Differs(difference) => indented(out, difference)?,
-            Outcome::Error(failure) => hint(out, failure.hint.as_deref())?,
-            Outcome::Pass | Outcome::Blessed | Outcome::Unexpected => {}
+            CaseOutcome::Differs(difference) => indented(out, difference)?,
+            CaseOutcome::Error(failure) => hint(out, failure.hint.as_deref())?,
+            CaseOutcome::Pass | CaseOutcome::Blessed | CaseOutcome::Unexpected => {}
         }
         let lines = self.log.iter().filter(|_| log || !self.passed());
         lines.take(MAX_LOG).try_for_each(|line| writeln!(out, "      log: {}: {}", line.severity, line.message))
@@ -88,10 +88,10 @@ impl TriedCase {
             "name": self.name, "status": self.outcome.status().as_str(), "found": self.verdicts, "log": self.log,
         });
         match &self.outcome {
-            Outcome::Differs(difference) => case["difference"] = json!(difference),
-            Outcome::Error(failure) => case["error"] = json!(failure),
-            Outcome::Unexpected => case["error"] = json!({ "message": "no expected.json" }),
-            Outcome::Pass | Outcome::Blessed => {}
+            CaseOutcome::Differs(difference) => case["difference"] = json!(difference),
+            CaseOutcome::Error(failure) => case["error"] = json!(failure),
+            CaseOutcome::Unexpected => case["error"] = json!({ "message": "no expected.json" }),
+            CaseOutcome::Pass | CaseOutcome::Blessed => {}
         }
         case
     }

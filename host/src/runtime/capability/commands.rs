@@ -1,7 +1,7 @@
 //! The `commands` interface: the commands that a check is granted, by name.
 
 use super::{Granted, RunCommands};
-use crate::commands::{Captured, Ending, Ran, Rewrite};
+use crate::commands::{Captured, CommandEnding, CommandResult, Rewrite};
 use crate::runtime::bindings::gatehost::verifier::commands as wit;
 use crate::runtime::convert;
 use crate::runtime::ending::GuestEnded;
@@ -11,7 +11,7 @@ use crate::verdict::ErrorKind;
 /// The commands that a guest may run, and what came of those that it ran.
 pub(crate) struct Runner {
     granted: Granted<dyn RunCommands>,
-    ran: Vec<Ran>,
+    ran: Vec<CommandResult>,
 }
 
 impl Runner {
@@ -19,7 +19,7 @@ impl Runner {
         Self { granted, ran: Vec::new() }
     }
 
-    pub(crate) fn into_ran(self) -> Vec<Ran> {
+    pub(crate) fn into_ran(self) -> Vec<CommandResult> {
         self.ran
     }
 }
@@ -57,13 +57,13 @@ impl wit::Host for Sandbox {
     }
 }
 
-fn output(ran: &Ran) -> wit::Output {
+fn output(ran: &CommandResult) -> wit::Output {
     wit::Output {
         argv: ran.argv.clone(),
         ending: match ran.ending {
-            Ending::TimedOut => wit::Ending::TimedOut,
-            Ending::Signalled(signal) => wit::Ending::Signalled(signal),
-            Ending::Exited(code) => wit::Ending::Exited(code),
+            CommandEnding::TimedOut => wit::Ending::TimedOut,
+            CommandEnding::Signalled(signal) => wit::Ending::Signalled(signal),
+            CommandEnding::Exited(code) => wit::Ending::Exited(code),
         },
         stdout: captured(&ran.stdout),
         stderr: captured(&ran.stderr),

@@ -1,7 +1,7 @@
 //! The `models` interface: questions to the models that a check is granted, by name.
 
 use super::{AskModels, Granted};
-use crate::models::{ModelQuestion, NoAnswer, Part, Stop};
+use crate::models::{ModelQuestion, NoAnswer, PromptPart, Stop};
 use crate::outcome::ModelUse;
 use crate::runtime::bindings::gatehost::verifier::models as wit;
 use crate::runtime::ending::GuestEnded;
@@ -90,8 +90,8 @@ impl wit::Host for Sandbox {
 
 fn question(request: wit::Request, nonce: String) -> ModelQuestion {
     let part = |part| match part {
-        wit::Part::Text(text) => Part::Text(text),
-        wit::Part::Untrusted(wit::Untrusted { label, content }) => Part::Untrusted { label, content },
+        wit::Part::Text(text) => PromptPart::Text(text),
+        wit::Part::Untrusted(wit::Untrusted { label, content }) => PromptPart::Untrusted { label, content },
     };
     ModelQuestion {
         system: request.system,
