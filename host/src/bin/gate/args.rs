@@ -62,81 +62,81 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a gate on changed files or on a submission
-    Run(Box<Run>),
+    Run(Box<RunArgs>),
     /// Run an executor, check its work, and send it back with feedback until the work passes
-    Loop(Box<Loop>),
+    Loop(Box<LoopArgs>),
     /// Check a plan of tasks for mistakes before anybody follows it
-    CheckPlan(CheckPlan),
+    CheckPlan(CheckPlanArgs),
     /// Apply the fixes that verifiers offer, if the gate is better off with them
-    Fix(Fix),
+    Fix(FixArgs),
     /// Show the resolved configuration and its digest
-    Plan(Plan),
+    Plan(PlanArgs),
     /// List the gates and checks of the configuration
     List(List),
     /// Print the record of a run in another format
-    Report(Report),
+    Report(ReportArgs),
     /// Handle a hook event of a coding agent: run a gate, and send the agent back until it passes
-    Hook(Hook),
+    Hook(HookArgs),
     /// Install gates into coding agents, git hooks and CI
-    Install(Install),
+    Install(InstallArgs),
     /// Remove installed gates, and restore the previous configuration
-    Uninstall(Uninstall),
+    Uninstall(UninstallArgs),
     /// Test that every installed hook blocks, and find problems of the setup
-    Doctor(Doctor),
+    Doctor(DoctorArgs),
     /// Serve the Model Context Protocol over stdin and stdout
     #[command(after_help = MCP_HELP)]
     Mcp,
     /// Handle a git hook
     #[command(hide = true)]
-    GitHook(GitHook),
+    GitHook(GitHookArgs),
     /// The child process of `gate hook`
     #[command(hide = true)]
     HookRun,
     /// Write a gate.toml for this repository
-    Init(Init),
+    Init(InitArgs),
     /// Print a JSON Schema
-    Schema(Schema),
+    Schema(SchemaArgs),
     /// Show what a component is, what it imports and what it can do
-    Inspect(Inspect),
+    Inspect(InspectArgs),
     /// Compile components ahead of time
-    Compile(Compile),
+    Compile(CompileArgs),
     /// Create a verifier project in the language of your choice
-    New(New),
+    New(NewArgs),
     /// Build a verifier project into a component
-    Build(Build),
+    Build(BuildArgs),
     /// Test a verifier: its own cases, and the rules that every verifier must follow
-    Test(Test),
+    Test(TestArgs),
     /// Measure the time and memory of a verifier on its own cases
-    Bench(Bench),
+    Bench(BenchArgs),
     /// Show, verify or prune the entries of the ledger
-    Log(crate::log::Log),
+    Log(crate::log::LogArgs),
     /// Show the state of each task
-    Status(crate::status::Status),
+    Status(crate::status::StatusArgs),
     /// Show all details of a run
-    Explain(crate::explain::Explain),
+    Explain(crate::explain::ExplainArgs),
     /// Show statistics over the runs of this project
-    Stats(crate::stats::Command),
+    Stats(crate::stats::StatsArgs),
     /// Answer an escalation
-    Resume(crate::resume::Resume),
+    Resume(crate::resume::ResumeArgs),
     /// Record a person's decision to let a task through without a pass
-    Skip(crate::skip::Skip),
+    Skip(crate::skip::SkipArgs),
     /// Let a task through in an emergency, whatever was found
-    Force(crate::skip::Force),
+    Force(crate::skip::ForceArgs),
     /// Look up in the ledger whether this gate passed this change
-    Verify(crate::verify::Verify),
+    Verify(crate::verify::VerifyArgs),
     /// Print a signed statement of the result of a run
-    Attest(crate::attest::Attest),
+    Attest(crate::attest::AttestArgs),
     /// Put a run into one file: policy, files, what commands and models said, and its entry of the ledger
-    Bundle(crate::bundle::Bundle),
+    Bundle(crate::bundle::BundleArgs),
     /// Run a bundle again, and tell whether it gives the same record
-    Replay(crate::bundle::Replay),
+    Replay(crate::bundle::ReplayArgs),
     /// Print a completion script for a shell
-    Completions(Completions),
+    Completions(CompletionsArgs),
 }
 
 /// How to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For people.
     #[default]
     Human,
@@ -159,7 +159,7 @@ Examples:
   gate run --all-files --format json         everything, as one JSON document
   gate run --submission done.json            a task, a claim and tool calls
   gate run --verifier ./mine.wasm --files a  one verifier, without a gate.toml")]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// The gate to run [default: the only one, the one named `default`, or the only one that no other gate uses]
     pub(crate) gate: Option<String>,
     /// Use this configuration file instead of the nearest gate.toml
@@ -299,7 +299,7 @@ Examples:
   gate run --format json > run.json
   gate report run.json --format sarif --output junit=junit.xml
   gate report --html > gate.html       the runs of this project, as one page")]
-pub(crate) struct Report {
+pub(crate) struct ReportArgs {
     /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for stdin
     #[arg(required_unless_present = "html")]
     pub(crate) run: Option<PathBuf>,
@@ -325,7 +325,7 @@ the configuration that calls this command.
 
 Example:
   gate hook --host claude < message.json")]
-pub(crate) struct Hook {
+pub(crate) struct HookArgs {
     /// The host [default: detected from the message]
     #[arg(long, value_name = "HOST", value_parser = hosts())]
     pub(crate) host: Option<Host>,
@@ -346,14 +346,14 @@ changes nothing. Without a target, `gate` detects what this folder uses and asks
 Examples:
   gate install claude git
   gate doctor")]
-pub(crate) struct Install {
+pub(crate) struct InstallArgs {
     /// The targets
     #[arg(value_parser = targets())]
     pub(crate) targets: Vec<Target>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Uninstall {
+pub(crate) struct UninstallArgs {
     /// The targets [default: all]
     #[arg(value_parser = targets())]
     pub(crate) targets: Vec<Target>,
@@ -363,14 +363,14 @@ pub(crate) struct Uninstall {
 #[command(after_help = "\
 Sends a sample that must be blocked through each installed hook, with the same command line, in a shell with an empty \
 PATH. Exit code 0: everything works. Exit code 1: something does not.")]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// Reinstall broken hooks
     #[arg(long)]
     pub(crate) fix: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct GitHook {
+pub(crate) struct GitHookArgs {
     /// The hook: pre-commit, commit-msg or pre-push
     pub(crate) name: String,
     /// The arguments from git
@@ -398,12 +398,12 @@ criteria, commands that cannot fail, duplicate ids and cyclic dependencies are e
 
 Example:
   gate check-plan tasks.md")]
-pub(crate) struct CheckPlan {
+pub(crate) struct CheckPlanArgs {
     /// The plan
     pub(crate) file: PathBuf,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -415,7 +415,7 @@ gate on the resulting work.
 Examples:
   gate fix
   gate fix commit --yes")]
-pub(crate) struct Fix {
+pub(crate) struct FixArgs {
     /// The gate [default: as for `gate run`]
     pub(crate) gate: Option<String>,
     /// Use this configuration file instead of the nearest gate.toml
@@ -468,7 +468,7 @@ Examples:
   gate loop --plan tasks.md --commit -- claude -p 'Do this task: {task} {feedback}'
   gate loop --runs 3 --task 'Add a parser' -- claude -p '{task} {feedback}'
   gate loop --format json -- sh -c 'make generate'")]
-pub(crate) struct Loop {
+pub(crate) struct LoopArgs {
     /// The gate [default: as for `gate run`]
     pub(crate) gate: Option<String>,
     /// The executor and its arguments; `{feedback}` and `{task}` in an argument stand for the feedback and the task
@@ -577,7 +577,7 @@ digest make the same decisions.
 Examples:
   gate plan
   gate plan commit --format json")]
-pub(crate) struct Plan {
+pub(crate) struct PlanArgs {
     /// The gate [default: as for `gate run`]
     pub(crate) gate: Option<String>,
     /// Use this configuration file instead of the nearest gate.toml
@@ -585,7 +585,7 @@ pub(crate) struct Plan {
     pub(crate) config: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -596,14 +596,14 @@ pub(crate) struct List {
     pub(crate) config: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The gates are tried before they are written: files that are broken on purpose, vendored and generated folders are left out, \
 tests get what they need, and each decision is told. Tests run for three minutes at most. It never overwrites a file.")]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     /// Convert the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
@@ -621,7 +621,7 @@ Examples:
   gate schema gate > gate.schema.json
   gate schema submission --example > done.json
   gate schema review-prompt --example > review.md")]
-pub(crate) struct Schema {
+pub(crate) struct SchemaArgs {
     /// The document
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
@@ -660,12 +660,12 @@ pub(crate) enum SchemaOf {
 Examples:
   gate inspect json-syntax
   gate inspect ./check.wasm --format json")]
-pub(crate) struct Inspect {
+pub(crate) struct InspectArgs {
     /// A bundled verifier, or the path of a component [default: list the bundled verifiers]
     pub(crate) component: Option<String>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -674,7 +674,7 @@ The result is cached in $GATE_CACHE_DIR, else in `gatehost` under $XDG_CACHE_HOM
 
 Example:
   gate compile checks/*.wasm")]
-pub(crate) struct Compile {
+pub(crate) struct CompileArgs {
     /// The components
     #[arg(required = true, value_name = "COMPONENT")]
     pub(crate) components: Vec<String>,
@@ -691,7 +691,7 @@ Examples:
   gate test --bless                       write the current verdicts as expected
   gate test . comma                       the cases with `comma` in their names
   gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
-pub(crate) struct Test {
+pub(crate) struct TestArgs {
     /// A folder with a gate-verifier.toml, or a component
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
@@ -708,7 +708,7 @@ pub(crate) struct Test {
     pub(crate) no_conformance: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -720,7 +720,7 @@ Examples:
   gate new no-todo --lang rust
   gate new mentions-all --lang python --shape submission
   gate new --list")]
-pub(crate) struct New {
+pub(crate) struct NewArgs {
     /// The name of the verifier and of its folder: lower-case words joined by `-`
     #[arg(required_unless_present = "list")]
     pub(crate) name: Option<String>,
@@ -753,7 +753,7 @@ compares with a verifier that does nothing, measured alternately.
 Examples:
   gate bench
   gate bench ./mine.wasm --cases ./cases --format json")]
-pub(crate) struct Bench {
+pub(crate) struct BenchArgs {
     /// A folder with a gate-verifier.toml, or a component
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: String,
@@ -764,7 +764,7 @@ pub(crate) struct Bench {
     pub(crate) cases: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]
@@ -775,7 +775,7 @@ checked as before every run.
 Examples:
   gate build
   gate build no-todo --release")]
-pub(crate) struct Build {
+pub(crate) struct BuildArgs {
     /// The project: a folder with a gate-verifier.toml
     #[arg(default_value = ".", hide_default_value = true)]
     pub(crate) path: PathBuf,
@@ -786,7 +786,7 @@ pub(crate) struct Build {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gate completions bash > ~/.local/share/bash-completion/completions/gate")]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }

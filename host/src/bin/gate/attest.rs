@@ -18,7 +18,7 @@ of the key: 64 hexadecimal digits, such as `openssl rand -hex 32` prints. Withou
 Examples:
   gate attest --key gate.key > attestation.json
   gate attest 01hx")]
-pub(crate) struct Attest {
+pub(crate) struct AttestArgs {
     /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
     /// The key file
@@ -26,7 +26,7 @@ pub(crate) struct Attest {
     key: Option<PathBuf>,
 }
 
-pub(crate) fn run(global: &Global, command: &Attest) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &AttestArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let record = entry.record()?;

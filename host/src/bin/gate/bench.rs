@@ -1,6 +1,6 @@
 //! `gate bench`: what a verifier costs for its own cases.
 
-use crate::args::{Bench, Format, Global};
+use crate::args::{BenchArgs, Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
-pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = ComponentSource::named(&project.component, &global.directory)?;
@@ -21,8 +21,8 @@ pub(crate) fn run(global: &Global, command: &Bench) -> Result<Exit, Error> {
     let measured = setup::block_on(measure(runtime, &source, &cases))??;
     let mut out = std::io::stdout().lock();
     match command.format {
-        Format::Human => human(&mut out, &measured)?,
-        Format::Json => {
+        OutputFormat::Human => human(&mut out, &measured)?,
+        OutputFormat::Json => {
             let document = json!({ "version": 1, "verifier": { "digest": source.digest() }, "cases": measured });
             writeln!(out, "{document:#}")?;
         }

@@ -1,9 +1,9 @@
 //! `gate build`: from a project to a component that was seen to fit the contract.
 
-use crate::args::{Build, Global};
+use crate::args::{BuildArgs, Global};
 use crate::error::{Error, Make as _};
 use crate::languages::{self, Language, Missing};
-use crate::project::Project;
+use crate::project::RustProject;
 use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
 use gatehost::component::ContractSource;
@@ -13,8 +13,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Error> {
-    let project = Project::open(&global.directory.join(&command.path))?;
+pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
+    let project = RustProject::open(&global.directory.join(&command.path))?;
     let build = Builder { project: &project, release: command.release, quiet: global.quiet };
     build.bindings()?;
     match project.language {
@@ -32,7 +32,7 @@ pub(crate) fn run(global: &Global, command: &Build) -> Result<Exit, Error> {
 }
 
 /// What came out, after the same look at it as every run takes.
-fn report(global: &Global, project: &Project, called: &Path) -> Result<Exit, Error> {
+fn report(global: &Global, project: &RustProject, called: &Path) -> Result<Exit, Error> {
     let path = project.component();
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
     let shown = shown.display();
@@ -65,7 +65,7 @@ const MODULE: &str = "build/module.wasm";
 const BINDINGS: [&str; 2] = ["build/bindings.o", "bindings/verifier_component_type.o"];
 
 struct Builder<'a> {
-    project: &'a Project,
+    project: &'a RustProject,
     release: bool,
     quiet: bool,
 }

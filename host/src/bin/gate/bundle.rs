@@ -1,6 +1,6 @@
 //! `gate bundle` and `gate replay`: a run in one file, and that file repeated.
 
-use crate::args::{Format, Global};
+use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, evidence, setup};
 use anyhow::Context;
@@ -28,7 +28,7 @@ what was under review: hand it only to those who may see that.
 Examples:
   gate bundle > run.bundle            the last run of this project
   gate bundle 01hx --output run.bundle")]
-pub(crate) struct Bundle {
+pub(crate) struct BundleArgs {
     /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
     run: Option<String>,
     /// Write it to this new file instead of standard output
@@ -43,15 +43,15 @@ bundle. Exits with 0 if that gives the same record, and with 1 if it does not.
 
 Example:
   gate replay run.bundle")]
-pub(crate) struct Replay {
+pub(crate) struct ReplayArgs {
     /// The bundle; - for standard input
     bundle: PathBuf,
     /// How to print what it came to
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(crate) fn bundle(global: &Global, command: &Bundle) -> Result<Exit, Error> {
+pub(crate) fn bundle(global: &Global, command: &BundleArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let bundle = bundle::make(&ledger, &entry, &global.directory, &Environment::of_process())?;
@@ -72,7 +72,7 @@ pub(crate) fn bundle(global: &Global, command: &Bundle) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-pub(crate) fn replay(global: &Global, command: &Replay) -> Result<Exit, Error> {
+pub(crate) fn replay(global: &Global, command: &ReplayArgs) -> Result<Exit, Error> {
     let unreadable = || format!("cannot read the bundle `{}`", command.bundle.display());
     let source: Box<dyn Read> = match command.bundle.to_str() {
         Some("-") => Box::new(io::stdin().lock()),
@@ -92,11 +92,11 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-fn print(replayed: &Replayed, format: Format) -> io::Result<()> {
+fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
     let Replayed { recorded, record, differences } = replayed;
     let mut out = io::stdout().lock();
     let same = differences.is_empty();
-    if format == Format::Json {
+    if format == OutputFormat::Json {
         let (run, status) = (&recorded.run, recorded.status);
         let told = json!({
             "version": 1, "same": same, "run": run, "status": status, "replayed": record.status,

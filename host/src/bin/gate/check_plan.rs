@@ -1,6 +1,6 @@
 //! `gate check-plan`: what is wrong with a plan before anybody works by it.
 
-use crate::args::{CheckPlan, Format, Global};
+use crate::args::{CheckPlanArgs, Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
@@ -11,12 +11,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-pub(crate) fn run(global: &Global, command: &CheckPlan) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Error> {
     let tasks = read(global, &command.file)?;
     let problems = taskplan::check(&tasks, |path| global.directory.join(path).symlink_metadata().is_ok());
     let name = clean_line(&command.file.display().to_string(), 1_000);
     let mut out = std::io::stdout().lock();
-    if command.format == Format::Json {
+    if command.format == OutputFormat::Json {
         let problem = |problem: &taskplan::PlanProblem| {
             serde_json::json!({
                 "line": problem.line, "task": problem.task, "level": problem.level.to_string(),

@@ -1,6 +1,6 @@
 //! `gate compile`: compile components ahead.
 
-use crate::args::{Compile, Global};
+use crate::args::{CompileArgs, Global};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use anyhow::anyhow;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Every component is tried, whatever became of those before it; the worst decides how it ends.
-pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error> {
     // Without a place to keep it, all of it would be for nothing.
     let store = setup::store().map_err(Error::broken)?;
     let runtime = Runtime::new(Some(Arc::new(store))).map_err(Error::broken)?;
     let mut out = std::io::stdout().lock();
     let mut worst = Exit::Pass;
     for (number, name) in command.components.iter().enumerate() {
-        let progress = Progress { number: number + 1, total: command.components.len(), name };
+        let progress = CompileProgress { number: number + 1, total: command.components.len(), name };
         match compile(global, &runtime, &progress) {
             Ok(_) if global.quiet => {}
             Ok(what) => writeln!(out, "{name}: {what}")?,
@@ -32,14 +32,14 @@ pub(crate) fn run(global: &Global, command: &Compile) -> Result<Exit, Error> {
 }
 
 /// Which of them it is at.
-struct Progress<'a> {
+struct CompileProgress<'a> {
     number: usize,
     total: usize,
     name: &'a str,
 }
 
-fn compile(global: &Global, runtime: &Runtime, progress: &Progress) -> Result<String, Error> {
-    let Progress { number, total, name } = progress;
+fn compile(global: &Global, runtime: &Runtime, progress: &CompileProgress) -> Result<String, Error> {
+    let CompileProgress { number, total, name } = progress;
     let source = ComponentSource::named(name, &global.directory)?;
     let watched = std::io::stderr().is_terminal() && !global.quiet;
     let show = |text: &str| {

@@ -1,12 +1,12 @@
 //! `gate completions`: what a shell needs to complete the words of this program.
 
 use crate::Exit;
-use crate::args::{Arguments, Completions};
+use crate::args::{Arguments, CompletionsArgs};
 use crate::error::Error;
 use clap::CommandFactory;
 use std::io::Write;
 
-pub(crate) fn run(command: &Completions) -> Result<Exit, Error> {
+pub(crate) fn run(command: &CompletionsArgs) -> Result<Exit, Error> {
     // Into memory first: where it cannot write, it panics.
     let mut script = Vec::new();
     clap_complete::generate(command.shell, &mut Arguments::command(), "gate", &mut script);

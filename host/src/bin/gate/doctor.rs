@@ -5,7 +5,7 @@ mod git;
 mod hosts;
 mod models;
 
-use crate::args::{Doctor, Global};
+use crate::args::{DoctorArgs, Global};
 use crate::error::Error;
 use crate::install::{program, root};
 use crate::{Exit, setup, terminal};
@@ -22,7 +22,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// What was found about one thing.
-struct Line {
+struct DoctorLine {
     /// Whether it works; `None` where there is nothing to say for or against it.
     works: Option<bool>,
     what: String,
@@ -33,7 +33,7 @@ struct Line {
     target: Option<Target>,
 }
 
-impl Line {
+impl DoctorLine {
     fn good(what: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { works: Some(true), what: what.into(), detail: detail.into(), fix: None, target: None }
     }
@@ -51,7 +51,7 @@ impl Line {
     }
 }
 
-pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &DoctorArgs) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
     let mut lines = examine(global, &root)?;
     if command.fix {
@@ -87,12 +87,13 @@ pub(crate) fn run(global: &Global, command: &Doctor) -> Result<Exit, Error> {
     Ok(if broken { Exit::Fail } else { Exit::Pass })
 }
 
-fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
-    let mut lines = vec![Line::note("gate", format!("{} at {}", env!("CARGO_PKG_VERSION"), program()?.display()))];
+fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
+    let mut lines =
+        vec![DoctorLine::note("gate", format!("{} at {}", env!("CARGO_PKG_VERSION"), program()?.display()))];
     match plan(global, root) {
-        Err(error) => lines.push(Line::bad("configuration", error.to_string(), "`gate plan` shows all of it")),
+        Err(error) => lines.push(DoctorLine::bad("configuration", error.to_string(), "`gate plan` shows all of it")),
         Ok((plan, policy)) => {
-            lines.push(Line::good("configuration", format!("the gate `{}` of {policy}", plan.root.name)));
+            lines.push(DoctorLine::good("configuration", format!("the gate `{}` of {policy}", plan.root.name)));
             lines.extend(models::lines(&plan));
         }
     }
@@ -107,12 +108,12 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<Line>, Error> {
     lines.extend(git);
     if !installed {
         let fix = "`gate install` finds what is used here";
-        lines.push(Line::bad("hooks", "no hook is installed, so nothing stops an agent or a commit", fix));
+        lines.push(DoctorLine::bad("hooks", "no hook is installed, so nothing stops an agent or a commit", fix));
     }
     lines.push(ledger());
     lines.push(match setup::store() {
-        Ok(_) => Line::good("cache", "can be used"),
-        Err(error) => Line::bad(
+        Ok(_) => DoctorLine::good("cache", "can be used"),
+        Err(error) => DoctorLine::bad(
             "cache",
             format!("{error:#}"),
             "set `GATE_CACHE_DIR` to a folder that you own; without a cache, gates are slower",
@@ -129,23 +130,23 @@ fn plan(global: &Global, root: &Path) -> Result<(Plan, String), Error> {
     Ok((planned.plan, planned.policy.name))
 }
 
-fn ledger() -> Line {
+fn ledger() -> DoctorLine {
     let fix = "set `GATE_STATE_DIR` to a folder that only you can write to";
     let Some(folder) = Environment::of_process().state_folder() else {
-        return Line::bad("ledger", "there is no state folder", fix);
+        return DoctorLine::bad("ledger", "there is no state folder", fix);
     };
     match SqliteLedger::open(&folder).and_then(|ledger| Ok((ledger.verify(None)?, ledger.path()))) {
-        Ok((damages, path)) if damages.is_empty() => Line::good("ledger", path.display().to_string()),
+        Ok((damages, path)) if damages.is_empty() => DoctorLine::good("ledger", path.display().to_string()),
         Ok((damages, path)) => {
             let detail = format!("{} is damaged in {} places", path.display(), damages.len());
-            Line::bad("ledger", detail, "`gate log --verify` names them; keep it as evidence, and move it away")
+            DoctorLine::bad("ledger", detail, "`gate log --verify` names them; keep it as evidence, and move it away")
         }
-        Err(error) => Line::bad("ledger", error.to_string(), fix),
+        Err(error) => DoctorLine::bad("ledger", error.to_string(), fix),
     }
 }
 
 /// Runs a command that does nothing, to see how far it is confined.
-fn sandbox(global: &Global) -> Line {
+fn sandbox(global: &Global) -> DoctorLine {
     const GATE: &str = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:c\"]\n\
                         [command.c]\nrun = [\"true\"]\n";
     let level = || -> Option<String> {
@@ -158,15 +159,17 @@ fn sandbox(global: &Global) -> Line {
         record.checks().flat_map(|check| &check.commands).next().map(|command| command.sandbox.to_string())
     };
     match level().as_deref() {
-        Some("namespaces") => Line::good("commands", "are confined by namespaces"),
-        Some("none") => Line::bad(
+        Some("namespaces") => DoctorLine::good("commands", "are confined by namespaces"),
+        Some("none") => DoctorLine::bad(
             "commands",
             "are not confined",
             "allow unprivileged user namespaces, or use a kernel with Landlock",
         ),
-        Some(other) => Line::note("commands", format!("are confined by {other} only")),
-        None => {
-            Line::bad("commands", "cannot run in a sandbox on this machine", "`gate run -v` with a command says why")
-        }
+        Some(other) => DoctorLine::note("commands", format!("are confined by {other} only")),
+        None => DoctorLine::bad(
+            "commands",
+            "cannot run in a sandbox on this machine",
+            "`gate run -v` with a command says why",
+        ),
     }
 }

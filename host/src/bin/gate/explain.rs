@@ -1,6 +1,6 @@
 //! `gate explain`: everything that is known about a run.
 
-use crate::args::{Format, Global};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, evidence, log, terminal};
 use clap::Args;
@@ -18,20 +18,20 @@ Examples:
   gate explain            the last run of this project
   gate explain 01hx       the run whose identifier starts with this
   gate explain '#12'      the run of entry 12")]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(crate) fn run(global: &Global, command: &Explain) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = evidence::find(&ledger, &project, command.run.as_deref())?;
     let record = entry.record()?;
     let mut out = io::stdout().lock();
-    if command.format == Format::Json {
+    if command.format == OutputFormat::Json {
         report::json(&mut out, &record)?;
         return Ok(Exit::Pass);
     }

@@ -1,6 +1,6 @@
 //! `gate fix`: what can be repaired, shown as a difference, and written once the caller agrees.
 
-use crate::args::{Fix, Global};
+use crate::args::{FixArgs, Global};
 use crate::error::Error;
 use crate::run::Watcher;
 use crate::terminal::say;
@@ -13,7 +13,7 @@ use gatehost::text::clean_line;
 use similar::TextDiff;
 use std::io::{self, Write};
 
-pub(crate) fn run(global: &Global, command: &Fix) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
     request.gate.clone_from(&command.gate);

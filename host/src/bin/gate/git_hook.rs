@@ -1,6 +1,6 @@
 //! `gate git-hook`: what the scripts of `gate install git` call.
 
-use crate::args::{GitHook, Global};
+use crate::args::{GitHookArgs, Global};
 use crate::error::{Error, Make as _};
 use crate::{Exit, report as reports, setup};
 use anyhow::{Context, anyhow};
@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 /// The most bytes of a commit's message, and of the list of what is pushed.
 const MAX_BYTES: u64 = 4 << 20;
 
-pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &GitHookArgs) -> Result<Exit, Error> {
     let request = |gate: &Option<String>, selection: Selection| {
         let mut request = Request::new(&global.directory, Environment::of_process());
         request.gate.clone_from(gate);
@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, command: &GitHook) -> Result<Exit, Error> {
 }
 
 /// The message of a commit, without the comments that git drops.
-fn message(global: &Global, command: &GitHook) -> Result<String, Error> {
+fn message(global: &Global, command: &GitHookArgs) -> Result<String, Error> {
     let path =
         command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the path of the commit message")))?;
     let mut text = String::new();

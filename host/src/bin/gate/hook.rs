@@ -3,7 +3,7 @@
 //! Nothing here returns an error: whatever happens, the host is answered in its dialect and in time, since every host takes
 //! silence or a crash for leave to stop. This process opens no file and no database: what could hang, hangs in the child.
 
-use crate::args::{Global, Hook};
+use crate::args::{Global, HookArgs};
 use crate::{setup, terminal};
 use gatehost::environment::Environment;
 use gatehost::hook::budget::uncounted;
@@ -19,7 +19,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
+pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     let start = Instant::now();
     let (tell, told) = mpsc::channel();
     let (host, folder, asked) = (command.host, global.directory.clone(), command.deadline.map(Duration::from_secs));
@@ -27,14 +27,14 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
     let limit = asked.or(host.map(gatehost::hook::Host::deadline)).unwrap_or(Duration::from_secs(26));
     let worker = thread::Builder::new().spawn(move || {
         let call = Call::read(io::stdin(), host);
-        let _ = tell.send(Told::Called(Box::new(call.clone())));
+        let _ = tell.send(WorkerMessage::Called(Box::new(call.clone())));
         // What is left is read, so that the host can finish writing.
         let _ = thread::Builder::new().spawn(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
         let Some(call) = call else { return };
         let limit = asked.unwrap_or_else(|| call.host.deadline());
         let decided = catch_unwind(AssertUnwindSafe(|| decide(&folder, &call, start, limit)));
         let crashed = || uncounted(&call, &no_answer("the hook itself crashed"));
-        let _ = tell.send(Told::Decided(decided.unwrap_or_else(|_| crashed())));
+        let _ = tell.send(WorkerMessage::Decided(decided.unwrap_or_else(|_| crashed())));
     });
     let mut call = host.map(Call::of);
     let late = || no_answer(&format!("the hook did not finish within {} s", limit.as_secs()));
@@ -42,14 +42,14 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
         let left = limit.saturating_sub(start.elapsed());
         let told = if worker.is_ok() { told.recv_timeout(left).ok() } else { None };
         let decision = match told {
-            Some(Told::Called(read)) => {
+            Some(WorkerMessage::Called(read)) => {
                 call = *read;
                 if call.is_some() {
                     continue;
                 }
                 None
             }
-            Some(Told::Decided(decision)) => Some(decision),
+            Some(WorkerMessage::Decided(decision)) => Some(decision),
             None => call.as_ref().map(|call| uncounted(call, &late())),
         };
         break match (&call, decision) {
@@ -69,7 +69,7 @@ pub(crate) fn run(global: &Global, command: &Hook) -> ExitCode {
 const UNKNOWN: &str = "error: the message is from an unknown host, so nothing is verified\nhint: name it with `--host`";
 
 /// What the thread that does the work tells the one that watches the time.
-enum Told {
+enum WorkerMessage {
     /// What the host said; nothing where that is no host.
     Called(Box<Option<Call>>),
     /// What the agent is told.

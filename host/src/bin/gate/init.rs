@@ -1,6 +1,6 @@
 //! `gate init`: a gate.toml for the repository that this is.
 
-use crate::args::{Global, Init};
+use crate::args::{Global, InitArgs};
 use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
@@ -18,11 +18,11 @@ mod trial;
 
 use draft::Draft;
 use tools::Tests;
-use trial::Trial;
+use trial::TrialReport;
 
 const FILE: &str = "gate.toml";
 
-pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     if let Some(from) = &command.from {
         return taken_over(global, command, from);
     }
@@ -46,7 +46,7 @@ pub(crate) fn run(global: &Global, command: &Init) -> Result<Exit, Error> {
             |tests: &Tests| format!("{}: `{}`, since {}; not tried", tests.name, tests.run.join(" "), tests.reason);
         told.extend(draft.tests.iter().map(reason));
     } else if !paths.is_empty() {
-        let mut trial = Trial::new(global, root)?;
+        let mut trial = TrialReport::new(global, root)?;
         trial.run(&mut draft)?;
         told.append(&mut trial.told);
     }
@@ -81,7 +81,7 @@ fn create(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// A gate.toml of the hooks that people have.
-fn taken_over(global: &Global, command: &Init, from: &Path) -> Result<Exit, Error> {
+fn taken_over(global: &Global, command: &InitArgs, from: &Path) -> Result<Exit, Error> {
     let read = std::fs::read_to_string(global.directory.join(from));
     let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Error::mistake)?;
     let imported = import::import(from, &text)?;

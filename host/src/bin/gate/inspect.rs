@@ -1,6 +1,6 @@
 //! `gate inspect`: what a component is, and what it could ever do.
 
-use crate::args::{Format, Global, Inspect};
+use crate::args::{Global, InspectArgs, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, setup};
 use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentSource, ComponentType, Description, Runtime};
@@ -9,27 +9,27 @@ use gatehost::verdict::Failure;
 use serde_json::json;
 use std::io::Write;
 
-pub(crate) fn run(global: &Global, command: &Inspect) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &InspectArgs) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     let Some(name) = &command.component else { return list(&mut out, command.format) };
     let source = ComponentSource::named(name, &global.directory)?;
-    let facts = Facts::collect(&setup::runtime(global)?, &source)?;
+    let facts = InspectDocument::collect(&setup::runtime(global)?, &source)?;
     match command.format {
-        Format::Human => facts.human(&mut out, name)?,
-        Format::Json => facts.json(&mut out)?,
+        OutputFormat::Human => facts.human(&mut out, name)?,
+        OutputFormat::Json => facts.json(&mut out)?,
     }
     Ok(if facts.problems.is_empty() { Exit::Pass } else { Exit::Mistake })
 }
 
-fn list(out: &mut impl Write, format: Format) -> Result<Exit, Error> {
+fn list(out: &mut impl Write, format: OutputFormat) -> Result<Exit, Error> {
     match format {
-        Format::Human => {
+        OutputFormat::Human => {
             let width = BUNDLED.iter().map(|bundled| bundled.name.len()).max().unwrap_or(0);
             for bundled in BUNDLED {
                 writeln!(out, "{:width$}  {}", bundled.name, bundled.description().summary)?;
             }
         }
-        Format::Json => {
+        OutputFormat::Json => {
             let names: Vec<_> = BUNDLED
                 .iter()
                 .map(
@@ -45,7 +45,7 @@ fn list(out: &mut impl Write, format: Format) -> Result<Exit, Error> {
 /// Characters of one line. A schema may be one, of as much as is read of it.
 const MAX_LINE: usize = 64 << 10;
 
-struct Facts<'a> {
+struct InspectDocument<'a> {
     source: &'a ComponentSource,
     /// `None` where it is no component, or cannot be read.
     component_type: Option<ComponentType>,
@@ -55,7 +55,7 @@ struct Facts<'a> {
     problems: Vec<Failure>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> InspectDocument<'a> {
     fn collect(runtime: &Runtime, source: &'a ComponentSource) -> Result<Self, Error> {
         let code = match runtime.compile(source) {
             Ok(Code::Bundled) => "compiled, bundled",

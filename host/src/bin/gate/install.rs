@@ -1,7 +1,7 @@
 //! `gate install` and `gate uninstall`.
 
 use crate::Exit;
-use crate::args::{Global, Install, Uninstall};
+use crate::args::{Global, InstallArgs, UninstallArgs};
 use crate::error::{Error, Make as _};
 use crate::terminal::{self, say};
 use anyhow::{Context, anyhow};
@@ -11,7 +11,7 @@ use gatehost::install::{self, Change, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Error> {
+pub(crate) fn install(global: &Global, command: &InstallArgs) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
     let targets = if command.targets.is_empty() { asked(&root)? } else { command.targets.clone() };
     let gate = program()?;
@@ -29,7 +29,7 @@ pub(crate) fn install(global: &Global, command: &Install) -> Result<Exit, Error>
     Ok(Exit::Pass)
 }
 
-pub(crate) fn uninstall(global: &Global, command: &Uninstall) -> Result<Exit, Error> {
+pub(crate) fn uninstall(global: &Global, command: &UninstallArgs) -> Result<Exit, Error> {
     let root = root(&global.directory)?;
     let all = command.targets.is_empty();
     let targets = if all { Target::ALL } else { &command.targets };

@@ -1,7 +1,7 @@
 //! `gate list`: the gates and checks of the configuration.
 
 use crate::Exit;
-use crate::args::{Format, Global, List};
+use crate::args::{Global, List, OutputFormat};
 use crate::error::Error;
 use crate::run::announce;
 use gatehost::config::{Config, MemberConfig, MemberTarget, RuleConfig};
@@ -17,7 +17,7 @@ pub(crate) fn run(global: &Global, command: &List) -> Result<Exit, Error> {
     let (config, policy) = session::configuration(&request)?;
     let mut out = std::io::stdout().lock();
     match command.format {
-        Format::Json => {
+        OutputFormat::Json => {
             let gates = config
                 .gates
                 .iter()
@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, command: &List) -> Result<Exit, Error> {
             let (gates, checks): (Vec<_>, Vec<_>) = (gates.collect(), checks.collect());
             writeln!(out, "{:#}", json!({ "version": 1, "gates": gates, "checks": checks }))?;
         }
-        Format::Human => human(&mut out, &config)?,
+        OutputFormat::Human => human(&mut out, &config)?,
     }
     announce(global, &policy, "is");
     Ok(Exit::Pass)

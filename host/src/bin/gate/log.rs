@@ -1,6 +1,6 @@
 //! `gate log`: the entries of the ledger.
 
-use crate::args::{Format, Global};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, evidence};
 use clap::Args;
@@ -24,7 +24,7 @@ Examples:
   gate log --head                     the number and hash of the last entry
   gate log --verify --anchor 12:ab…   check that no entry was altered
   gate log --prune 30d                drop entries older than 30 days")]
-pub(crate) struct Log {
+pub(crate) struct LogArgs {
     /// Print the number and the hash of the last entry
     #[arg(long, conflicts_with_all = ["verify", "prune", "follow"])]
     head: bool,
@@ -66,7 +66,7 @@ pub(crate) struct Log {
     last: u32,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
 /// `30d`, `12h`, `90m` or `10s`.
@@ -83,7 +83,7 @@ pub(crate) fn age(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
 }
 
-pub(crate) fn run(global: &Global, command: &Log) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let mut out = io::stdout().lock();
     if command.head {
@@ -124,11 +124,11 @@ pub(crate) fn run(global: &Global, command: &Log) -> Result<Exit, Error> {
     }
 }
 
-fn show(out: &mut impl Write, entries: &[Entry], command: &Log) -> Result<(), Error> {
+fn show(out: &mut impl Write, entries: &[Entry], command: &LogArgs) -> Result<(), Error> {
     for entry in entries {
         match command.format {
-            Format::Json => writeln!(out, "{}", document(entry)?)?,
-            Format::Human => {
+            OutputFormat::Json => writeln!(out, "{}", document(entry)?)?,
+            OutputFormat::Human => {
                 let Labels { gate, task, run } = labels(entry);
                 let line =
                     format!("{:>6}  {}  {:<12}  {}{gate}{task}{run}", entry.seq, entry.at, entry.kind, says(entry)?);
@@ -206,10 +206,10 @@ fn document(entry: &Entry) -> Result<Value, LedgerError> {
     }))
 }
 
-fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &Log) -> Result<Exit, Error> {
+fn verify(out: &mut impl Write, ledger: &dyn Ledger, command: &LogArgs) -> Result<Exit, Error> {
     let damages = ledger.verify(command.anchor)?;
     let head = ledger.head();
-    if command.format == Format::Json {
+    if command.format == OutputFormat::Json {
         let head = head.ok().map(|head| head.to_string());
         writeln!(out, "{:#}", json!({ "version": 1, "intact": damages.is_empty(), "head": head, "damages": damages }))?;
     } else if damages.is_empty() {

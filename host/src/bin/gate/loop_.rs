@@ -1,10 +1,10 @@
 //! `gate loop`: arguments in, the record of a loop out.
 
-use crate::args::{EventsTo, Global, Loop, LoopFormat};
+use crate::args::{EventsTo, Global, LoopArgs, LoopFormat};
 use crate::error::{Error, Make as _};
 use crate::run::{self, Watcher};
 use crate::setup;
-use crate::tasks::{self, Job};
+use crate::tasks::{self, LoopJob};
 use crate::terminal::{self, say};
 use anyhow::anyhow;
 use gatehost::config;
@@ -19,12 +19,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// The exit code is that of the state in which the loop ended.
-pub(crate) fn run(global: &Global, command: &Loop) -> Result<ExitCode, Error> {
+pub(crate) fn run(global: &Global, command: &LoopArgs) -> Result<ExitCode, Error> {
     resumed(global, command, None)
 }
 
 /// The same for a loop that was cut off.
-pub(crate) fn resumed(global: &Global, command: &Loop, resume: Option<&InterruptedLoop>) -> Result<ExitCode, Error> {
+pub(crate) fn resumed(
+    global: &Global,
+    command: &LoopArgs,
+    resume: Option<&InterruptedLoop>,
+) -> Result<ExitCode, Error> {
     let ran = run_loop(global, command, resume);
     if let (Err(error), LoopFormat::Json) = (&ran, command.format) {
         report::mistake(&mut io::stdout().lock(), error)?;
@@ -32,7 +36,7 @@ pub(crate) fn resumed(global: &Global, command: &Loop, resume: Option<&Interrupt
     ran
 }
 
-fn run_loop(global: &Global, command: &Loop, resume: Option<&InterruptedLoop>) -> Result<ExitCode, Error> {
+fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop>) -> Result<ExitCode, Error> {
     let taped = [&command.record_models, &command.replay_models, &command.record_commands, &command.replay_commands];
     if resume.is_some() && taped.iter().any(|tape| tape.is_some()) {
         return Err(Error::usage("a loop with a tape cannot be resumed, since the tape would begin anew"));
@@ -40,9 +44,9 @@ fn run_loop(global: &Global, command: &Loop, resume: Option<&InterruptedLoop>) -
     let wanted = wanted(global, command)?;
     let (jobs, is_plan) = tasks::jobs(global, command, &wanted.request, resume)?;
     let host = setup::host(global, &wanted.request.environment)?;
-    let lines = Arc::new(Lines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });
+    let lines = Arc::new(LoopLines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });
     let mut code = State::Completed.exit_code();
-    for Job { task, resume } in jobs {
+    for LoopJob { task, resume } in jobs {
         if let Some(task) = task.as_ref().filter(|task| !task.id.is_empty()) {
             say(format_args!("[loop] task {}: {}", clean_line(&task.id, 60), clean_line(&task.title, 200)));
         }
@@ -68,7 +72,7 @@ fn run_loop(global: &Global, command: &Loop, resume: Option<&InterruptedLoop>) -
     Ok(ExitCode::from(code))
 }
 
-fn wanted(global: &Global, command: &Loop) -> Result<LoopRequest, Error> {
+fn wanted(global: &Global, command: &LoopArgs) -> Result<LoopRequest, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = match (&command.verify, &command.config) {
         (Some(line), _) => run::verify(Some(line))?,
@@ -123,7 +127,7 @@ fn cost(text: &str) -> Result<u64, Error> {
     })
 }
 
-fn print(global: &Global, command: &Loop, record: &LoopRecord, is_plan: bool) -> Result<(), Error> {
+fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match command.format {
         LoopFormat::Json => {
@@ -182,12 +186,12 @@ fn summary(record: &LoopRecord) -> String {
 }
 
 /// Tells what happens, a line each, on standard error.
-struct Lines {
+struct LoopLines {
     watcher: Watcher,
     quiet: bool,
 }
 
-impl Observer for Lines {
+impl Observer for LoopLines {
     fn event(&self, event: &Event) {
         if !self.quiet
             && let Some(line) = line(event)

@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const MAX_CALLS: usize = 4;
 
 /// What all calls share.
-struct Server<'g> {
+struct McpServer<'g> {
     global: &'g Global,
     host: Host,
     /// The calls that run, by their identifiers, and how each is cancelled.
@@ -38,7 +38,7 @@ struct Server<'g> {
 }
 
 pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
-    let server = Server { global, host: setup::host(global, &Environment::of_process())?, calls: Mutex::default() };
+    let server = McpServer { global, host: setup::host(global, &Environment::of_process())?, calls: Mutex::default() };
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
     // At the end of the input, what was asked is still answered.
@@ -109,7 +109,7 @@ impl<R: BufRead> Read for Rest<'_, R> {
     }
 }
 
-impl Server<'_> {
+impl McpServer<'_> {
     /// What to do about a message.
     fn answer(&self, line: &[u8]) -> Todo {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {

@@ -1,6 +1,6 @@
 //! `gate new`: a complete little project for a verifier.
 
-use crate::args::{Global, New, ShapeOf};
+use crate::args::{Global, NewArgs, ShapeOf};
 use crate::error::{Error, Make as _};
 use crate::languages::Language;
 use crate::{Exit, templates, terminal};
@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-pub(crate) fn run(global: &Global, command: &New) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &NewArgs) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     let (Some(name), Some(language)) = (&command.name, command.lang) else { return list(global, &mut out) };
     valid(name)?;

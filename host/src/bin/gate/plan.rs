@@ -1,6 +1,6 @@
 //! `gate plan`: what the configuration means.
 
-use crate::args::{Format, Global, Plan};
+use crate::args::{Global, OutputFormat, PlanArgs};
 use crate::error::Error;
 use crate::run::{Watcher, announce, warn};
 use crate::{Exit, setup};
@@ -12,7 +12,7 @@ use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::{self, Write};
 
-pub(crate) fn run(global: &Global, command: &Plan) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &PlanArgs) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Work, Policy::File);
     request.gate.clone_from(&command.gate);
@@ -30,11 +30,11 @@ const WIDTH: usize = 80;
 const SHORT: usize = "sha256:".len() + 12;
 
 /// Print a plan: within 80 columns, unless more is asked for.
-pub(crate) fn show(plan: &plan::Plan, format: Format, verbose: bool) -> io::Result<()> {
+pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {
-        Format::Json => writeln!(out, "{:#}", json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
-        Format::Human => {
+        OutputFormat::Json => writeln!(out, "{:#}", json!({ "version": 1, "digest": plan.digest(), "plan": plan })),
+        OutputFormat::Human => {
             for (key, patterns) in [("files", &plan.files), ("exclude", &plan.exclude)] {
                 if !patterns.is_empty() {
                     line(&mut out, &format!("{key}: {}", clean_line(&patterns.join(", "), usize::MAX)), verbose)?;

@@ -29,21 +29,21 @@ pub(crate) struct Progress {
 /// What is shown of a run that began.
 struct Shown {
     bar: ProgressBar,
-    steps: Vec<Step>,
-    running: Arc<Mutex<Running>>,
+    steps: Vec<MemberProgress>,
+    running: Arc<Mutex<RunningChecks>>,
 }
 
 /// The checks that run now.
 #[derive(Default)]
-struct Running(BTreeMap<String, Check>);
+struct RunningChecks(BTreeMap<String, CheckProgress>);
 
 /// Since when a check runs, and how many of how many files are done.
-struct Check {
+struct CheckProgress {
     start: Instant,
     files: Option<(usize, usize)>,
 }
 
-impl Running {
+impl RunningChecks {
     /// The check that has been running for the longest time: what everybody waits for.
     fn slowest(&self) -> String {
         let Some((name, check)) = self.0.iter().min_by_key(|(_, check)| check.start) else { return String::new() };
@@ -53,7 +53,7 @@ impl Running {
 }
 
 /// A member of the gate itself: a tier of a tiered gate, for one.
-struct Step {
+struct MemberProgress {
     path: String,
     line: ProgressBar,
 }
@@ -81,7 +81,7 @@ impl Progress {
         let own = [gate.to_owned()];
         let names = if members.is_empty() { &own[..] } else { members };
         let bar = self.lines.add(ProgressBar::new(names.len() as u64));
-        let running: Arc<Mutex<Running>> = Arc::default();
+        let running: Arc<Mutex<RunningChecks>> = Arc::default();
         let template = "gate {prefix} [{bar:16}] step {pos}/{len}  {slowest}  {elapsed}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             let running = Arc::clone(&running);
@@ -100,7 +100,7 @@ impl Progress {
                 line.set_style(style);
             }
             let path = if members.is_empty() { name.clone() } else { format!("{gate}/{name}") };
-            let step = Step { path, line };
+            let step = MemberProgress { path, line };
             step.show(' ', &format!("{name:width$}  pending"));
             step
         };
@@ -131,7 +131,7 @@ impl Shown {
         match what {
             EventKind::CheckStarted { path, kind } => {
                 if *kind == NodeKind::Check {
-                    let check = Check { start: Instant::now(), files: None };
+                    let check = CheckProgress { start: Instant::now(), files: None };
                     self.running().0.insert(name(path), check);
                 }
                 if let Some(step) = self.step(path) {
@@ -156,16 +156,16 @@ impl Shown {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningChecks> {
         self.running.lock()
     }
 
-    fn step(&self, path: &str) -> Option<&Step> {
+    fn step(&self, path: &str) -> Option<&MemberProgress> {
         self.steps.iter().find(|step| step.path == path)
     }
 }
 
-impl Step {
+impl MemberProgress {
     fn show(&self, mark: char, message: &str) {
         self.line.set_prefix(mark.to_string());
         self.line.set_message(message.to_owned());
@@ -200,8 +200,8 @@ mod tests {
     #[test]
     fn what_runs_for_the_longest_time_is_shown() {
         let now = Instant::now();
-        let check = |ago: u64, files| Check { start: now - Duration::from_secs(ago), files };
-        let mut running = Running::default();
+        let check = |ago: u64, files| CheckProgress { start: now - Duration::from_secs(ago), files };
+        let mut running = RunningChecks::default();
         assert_eq!(running.slowest(), "");
         running.0.insert("json".to_owned(), check(2, Some((120, 400))));
         assert!(running.slowest().starts_with("json 120/400 files, "));

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// A project that can be built.
 #[derive(Debug)]
-pub(crate) struct Project {
+pub(crate) struct RustProject {
     /// Where it is.
     pub(crate) folder: PathBuf,
     /// What it is written in.
@@ -20,7 +20,7 @@ pub(crate) struct Project {
     manifest: Manifest,
 }
 
-impl Project {
+impl RustProject {
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
         let manifest = Manifest::read(folder, folder)?;
         let language = manifest.lang.as_deref().and_then(|lang| Language::from_str(lang, false).ok());

@@ -1,6 +1,6 @@
 //! `gate report`: the record of an earlier run in another format; and how every command prints a record.
 
-use crate::args::{Global, OutputTo, Report};
+use crate::args::{Global, OutputTo, ReportArgs};
 use crate::error::{Error, Make as _};
 use crate::{Exit, evidence, terminal};
 use anyhow::Context;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// The most bytes of a record that are read.
 const MAX_BYTES: u64 = 256 << 20;
 
-pub(crate) fn run(global: &Global, command: &Report) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &ReportArgs) -> Result<Exit, Error> {
     let Some(run) = command.run.as_ref().filter(|_| !command.html) else { return page(global, command.last) };
     let record = match stored(global, run)? {
         Some(record) => record,

@@ -23,7 +23,7 @@ Examples:
   gate resume --retry --reason 'the registry is back'
   gate resume --skip --reason 'task t7 is no longer needed'")]
 #[group(skip)]
-pub(crate) struct Resume {
+pub(crate) struct ResumeArgs {
     /// Try again: attempts are counted anew
     #[arg(long, conflicts_with_all = ["skip", "investigate"])]
     retry: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Resume {
     looping: Option<String>,
 }
 
-pub(crate) fn run(global: &Global, command: &Resume) -> Result<ExitCode, Error> {
+pub(crate) fn run(global: &Global, command: &ResumeArgs) -> Result<ExitCode, Error> {
     let (ledger, project) = evidence::open(global)?;
     if !command.retry && !command.skip && !command.investigate {
         let interrupted = looping::interrupted(&ledger, &project)?;
@@ -92,7 +92,7 @@ pub(crate) fn run(global: &Global, command: &Resume) -> Result<ExitCode, Error> 
 /// Goes on with a loop that was cut off: the one that was named, or the last one.
 fn go_on(
     global: &Global,
-    command: &Resume,
+    command: &ResumeArgs,
     mut interrupted: Vec<InterruptedLoop>,
     nobody_waits: bool,
 ) -> Result<ExitCode, Error> {

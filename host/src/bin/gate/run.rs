@@ -1,6 +1,6 @@
 //! `gate run`: arguments in, a record out.
 
-use crate::args::{EventsTo, Format, Global, Run};
+use crate::args::{EventsTo, Global, OutputFormat, RunArgs};
 use crate::error::{Error, Make as _};
 use crate::progress::Progress;
 use crate::terminal::say;
@@ -18,7 +18,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     let ran = run_gate(global, command).map_err(|error| named_file(global, command, error));
     if let Err(error) = &ran {
         reports::instead(global, &command.output, error)?;
@@ -27,7 +27,7 @@ pub(crate) fn run(global: &Global, command: &Run) -> Result<Exit, Error> {
 }
 
 /// Say how a file is named, where one was named as a gate.
-fn named_file(global: &Global, command: &Run, error: Error) -> Error {
+fn named_file(global: &Global, command: &RunArgs, error: Error) -> Error {
     let named = command.gate.as_deref().filter(|name| global.directory.join(name).exists());
     match named.filter(|_| error.to_string().contains("expected the name of a gate")) {
         Some(name) => error.hint(format!("to judge this file or folder: `gate run --files {name}`")),
@@ -42,13 +42,13 @@ fn skip_variable(global: &Global) {
     }
 }
 
-fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
+fn run_gate(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     let request = request(global, command)?;
     skip_variable(global);
     let host = setup::host(global, &request.environment)?;
     if command.dry_run {
         let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
-        let format = if command.format == ReportFormat::Json { Format::Json } else { Format::Human };
+        let format = if command.format == ReportFormat::Json { OutputFormat::Json } else { OutputFormat::Human };
         plan::show(&planned.plan, format, global.verbose)?;
         warn(global, &planned.warnings);
         announce(global, &planned.policy, "is");
@@ -67,7 +67,7 @@ fn run_gate(global: &Global, command: &Run) -> Result<Exit, Error> {
     Ok(record.status.into())
 }
 
-fn request(global: &Global, command: &Run) -> Result<Request, Error> {
+fn request(global: &Global, command: &RunArgs) -> Result<Request, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = match (command.verifier.as_slice(), &command.config, &command.policy_from) {
         ([], None, None) if command.verify.is_some() => verify(command.verify.as_deref())?,

@@ -1,13 +1,13 @@
 //! `gate schema`: the JSON Schemas.
 
 use crate::Exit;
-use crate::args::{Schema, SchemaOf};
+use crate::args::{SchemaArgs, SchemaOf};
 use crate::error::{Error, Make as _};
 use anyhow::anyhow;
 use gatehost::schema;
 use std::io::Write;
 
-pub(crate) fn run(command: &Schema) -> Result<Exit, Error> {
+pub(crate) fn run(command: &SchemaArgs) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     if command.example {
         let example = match command.of {

@@ -25,9 +25,9 @@ Without a terminal, sign the request with a key that `[overrides] signers` lists
   gate skip --task t7 --condition user-risk --reason '…' --until 1790000000 --request > request
   ssh-keygen -Y sign -n gatehost-override -f ~/.ssh/id_ed25519 request
   gate skip --task t7 --condition user-risk --reason '…' --until 1790000000 --signature request.sig")]
-pub(crate) struct Skip {
+pub(crate) struct SkipArgs {
     #[command(flatten)]
-    common: Common,
+    common: OverrideArgs,
     /// The kind of reason
     #[arg(long, value_enum)]
     condition: ConditionOf,
@@ -37,13 +37,13 @@ pub(crate) struct Skip {
 #[command(after_help = "\
 For emergencies. The task is reported as `complete (forced)`, never as a pass. At a terminal, the word OVERRIDE must be \
 typed; elsewhere, a signature is needed, as for `gate skip`.")]
-pub(crate) struct Force {
+pub(crate) struct ForceArgs {
     #[command(flatten)]
-    common: Common,
+    common: OverrideArgs,
 }
 
 #[derive(Debug, Args)]
-struct Common {
+struct OverrideArgs {
     /// The task
     #[arg(long, value_name = "ID", required_unless_present = "run")]
     task: Option<String>,
@@ -88,23 +88,23 @@ impl From<ConditionOf> for Condition {
     }
 }
 
-pub(crate) fn skip(global: &Global, command: &Skip) -> Result<Exit, Error> {
-    let what = What { kind: "skip", word: "skip", condition: Some(command.condition.into()) };
+pub(crate) fn skip(global: &Global, command: &SkipArgs) -> Result<Exit, Error> {
+    let what = OverrideKind { kind: "skip", word: "skip", condition: Some(command.condition.into()) };
     decide(global, &command.common, &what)
 }
 
-pub(crate) fn force(global: &Global, command: &Force) -> Result<Exit, Error> {
-    decide(global, &command.common, &What { kind: "force", word: "OVERRIDE", condition: None })
+pub(crate) fn force(global: &Global, command: &ForceArgs) -> Result<Exit, Error> {
+    decide(global, &command.common, &OverrideKind { kind: "force", word: "OVERRIDE", condition: None })
 }
 
-struct What {
+struct OverrideKind {
     kind: &'static str,
     /// What is typed.
     word: &'static str,
     condition: Option<Condition>,
 }
 
-fn decide(global: &Global, common: &Common, what: &What) -> Result<Exit, Error> {
+fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let entry = match (&common.run, &common.task) {
         (Some(run), _) => evidence::find(&ledger, &project, Some(run))?,

@@ -1,6 +1,6 @@
 //! `gate stats`: totals over the runs of a project.
 
-use crate::args::{Format, Global};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, evidence};
 use clap::Args;
@@ -12,22 +12,22 @@ use std::io::{self, Write};
 
 #[derive(Debug, Args)]
 #[command(name = "stats")]
-pub(crate) struct Command {
+pub(crate) struct StatsArgs {
     /// Print a digest of the statistics without times, so that a CI job can detect changes
     #[arg(long, conflicts_with = "format")]
     fingerprint: bool,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(crate) fn run(global: &Global, command: &Command) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &StatsArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let stats = Stats::read(&ledger, &project)?;
     let mut out = io::stdout().lock();
     if command.fingerprint {
         writeln!(out, "{}", stats.fingerprint())?;
-    } else if command.format == Format::Json {
+    } else if command.format == OutputFormat::Json {
         writeln!(out, "{:#}", json!({ "version": 1, "stats": stats }))?;
     } else {
         human(&mut out, &stats)?;

@@ -1,6 +1,6 @@
 //! `gate status`: where each task is.
 
-use crate::args::{Format, Global};
+use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, evidence};
 use anyhow::Context;
@@ -26,16 +26,16 @@ alone decides.
 Examples:
   gate status
   gate status --write STATE.md")]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// Write the status into this file, between two marks, instead of printing it
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     write: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &StatusArgs) -> Result<Exit, Error> {
     let (ledger, project) = evidence::open(global)?;
     let tasks = status::of_project(&ledger, &project)?;
     let waiting = history::waiting(&ledger, &project)?;
@@ -46,7 +46,7 @@ pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Error> {
     }
     let mut out = io::stdout().lock();
     match command.format {
-        Format::Json => {
+        OutputFormat::Json => {
             let waiting: Vec<_> = waiting.iter().map(|waiting| json!({ "entry": waiting.entry.seq, "task": waiting.entry.labels.task, "escalation": waiting.escalation })).collect();
             writeln!(
                 out,
@@ -54,7 +54,7 @@ pub(crate) fn run(global: &Global, command: &Status) -> Result<Exit, Error> {
                 json!({ "version": 1, "current_task": tasks.first(), "tasks": tasks, "waiting": waiting })
             )?;
         }
-        Format::Human => write!(out, "{}", human(&tasks, &waiting))?,
+        OutputFormat::Human => write!(out, "{}", human(&tasks, &waiting))?,
     }
     Ok(Exit::Pass)
 }

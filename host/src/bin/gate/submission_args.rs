@@ -1,6 +1,6 @@
 //! What the flags of `gate run` say of the work, and which files they ask for.
 
-use crate::args::{Global, Run};
+use crate::args::{Global, RunArgs};
 use crate::error::{Error, Make as _};
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The submission as far as it was said.
-pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, Error> {
+pub(crate) fn submission(global: &Global, command: &RunArgs) -> Result<Submission, Error> {
     let mut said = match &command.submission {
         Some(path) => document(global, command, path)?,
         None => flags(global, command)?,
@@ -29,7 +29,7 @@ pub(crate) fn submission(global: &Global, command: &Run) -> Result<Submission, E
     Ok(said)
 }
 
-fn document(global: &Global, command: &Run, path: &Path) -> Result<Submission, Error> {
+fn document(global: &Global, command: &RunArgs, path: &Path) -> Result<Submission, Error> {
     let bytes = read(global, path, "submission")?;
     let name = path.display();
     let said = input::parse(&bytes).with_context(|| wrong(&name.to_string(), &bytes)).map_err(|error| {
@@ -60,7 +60,7 @@ fn wrong(name: &str, bytes: &[u8]) -> String {
     }
 }
 
-fn flags(global: &Global, command: &Run) -> Result<Submission, Error> {
+fn flags(global: &Global, command: &RunArgs) -> Result<Submission, Error> {
     let claim = match &command.claim {
         None => None,
         Some(path) => Some(Claim {
@@ -96,7 +96,7 @@ fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// The files that were asked for, and the flag that did.
-pub(crate) fn selection(command: &Run) -> (Option<&'static str>, Selection) {
+pub(crate) fn selection(command: &RunArgs) -> (Option<&'static str>, Selection) {
     if !command.files.is_empty() {
         (Some("--files"), Selection::Files(command.files.clone()))
     } else if command.all_files {

@@ -1,6 +1,6 @@
 //! Which tasks a loop works on: one of a plan, several as a batch, all that are open, or one in the caller's words.
 
-use crate::args::{Global, Loop};
+use crate::args::{Global, LoopArgs};
 use crate::error::{Error, Make as _};
 use anyhow::{Context, anyhow};
 use gatehost::ledger::Project;
@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A loop that is to be run.
-pub(crate) struct Job {
+pub(crate) struct LoopJob {
     pub(crate) task: Option<Task>,
     /// The loop that goes on with it.
     pub(crate) resume: Option<String>,
@@ -23,10 +23,10 @@ pub(crate) struct Job {
 /// The loops to be run, one after the other, and whether they are those of a plan.
 pub(crate) fn jobs(
     global: &Global,
-    command: &Loop,
+    command: &LoopArgs,
     request: &Request,
     resume: Option<&InterruptedLoop>,
-) -> Result<(Vec<Job>, bool), Error> {
+) -> Result<(Vec<LoopJob>, bool), Error> {
     let named = command.plan.as_ref().and_then(Option::as_ref);
     let by_plan = command.plan.is_some() || command.batch.is_some();
     let id = resume.map(|resume| resume.id.clone());
@@ -50,11 +50,11 @@ pub(crate) fn jobs(
             ([], false) => in_words(global, wanted)?,
             (found, _) => return Err(not_one(wanted, found.len(), &planned, plan.as_deref())),
         };
-        return Ok((vec![Job { task: Some(with_tier(task, command)), resume: id }], false));
+        return Ok((vec![LoopJob { task: Some(with_tier(task, command)), resume: id }], false));
     }
     if !by_plan {
         let task = command.tier.map(|tier| Task { tier: Some(tier), source: TaskSource::Caller, ..Task::default() });
-        return Ok((vec![Job { task, resume: id }], false));
+        return Ok((vec![LoopJob { task, resume: id }], false));
     }
     let ledger = request.ledger.open(&request.environment)?;
     let project = Project::of(&request.folder, &request.environment)?;
@@ -68,11 +68,11 @@ pub(crate) fn jobs(
             (ids, _) => batch_of(ids, &planned, plan.as_deref())?,
         };
         let task = taskplan::batch(&members).ok_or_else(|| all_done(plan.as_deref()))?;
-        return Ok((vec![Job { task: Some(with_tier(task, command)), resume: id }], false));
+        return Ok((vec![LoopJob { task: Some(with_tier(task, command)), resume: id }], false));
     }
     let begun = resume.map(|resume| resume.task.as_str());
-    let mut jobs: Vec<Job> = Vec::new();
-    let of = |planned: &PlannedTask, resume| Job { task: Some(with_tier(planned.task.clone(), command)), resume };
+    let mut jobs: Vec<LoopJob> = Vec::new();
+    let of = |planned: &PlannedTask, resume| LoopJob { task: Some(with_tier(planned.task.clone(), command)), resume };
     jobs.extend(
         planned.iter().filter(|planned| Some(planned.task.id.as_str()) == begun).map(|planned| of(planned, id.clone())),
     );
@@ -83,7 +83,7 @@ pub(crate) fn jobs(
     Ok((jobs, true))
 }
 
-fn with_tier(task: Task, command: &Loop) -> Task {
+fn with_tier(task: Task, command: &LoopArgs) -> Task {
     Task { tier: command.tier.or(task.tier), ..task }
 }
 

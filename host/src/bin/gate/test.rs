@@ -1,6 +1,6 @@
 //! `gate test`: a verifier's own cases, and the promises that every verifier makes.
 
-use crate::args::{Format, Global, Test};
+use crate::args::{Global, OutputFormat, TestArgs};
 use crate::error::Error;
 use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Arc;
 
-pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &TestArgs) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = ComponentSource::named(&project.component, &global.directory)?;
@@ -24,13 +24,13 @@ pub(crate) fn run(global: &Global, command: &Test) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
     let color = terminal::color(global.color, &out);
     match command.format {
-        Format::Human => tried.human(&mut out, color, global)?,
-        Format::Json => writeln!(out, "{:#}", tried.json(&source))?,
+        OutputFormat::Human => tried.human(&mut out, color, global)?,
+        OutputFormat::Json => writeln!(out, "{:#}", tried.json(&source))?,
     }
     Ok(tried.status().into())
 }
 
-async fn try_all(trial: &Trial, cases: &[Case], command: &Test) -> Result<Tried, Error> {
+async fn try_all(trial: &Trial, cases: &[Case], command: &TestArgs) -> Result<Tried, Error> {
     trial.suits(cases)?;
     let mut tried = Tried { name: trial.about.name.clone(), cases: Vec::new(), promises: Vec::new() };
     for case in cases {

@@ -1,6 +1,6 @@
 //! `gate verify`: was this tree passed by this policy? Nothing runs.
 
-use crate::args::{Format, Global};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::run::Watcher;
 use crate::{Exit, evidence, setup};
@@ -24,7 +24,7 @@ Examples:
   gate verify                     may this be committed?
   gate verify HEAD                did the last commit pass?
   gate verify --anchor 12:ab…     and is the ledger unaltered since the anchor?")]
-pub(crate) struct Verify {
+pub(crate) struct VerifyArgs {
     /// The commit to look up
     rev: Option<String>,
     /// The gate that must have passed [default: as for `gate run`]
@@ -41,17 +41,17 @@ pub(crate) struct Verify {
     anchor: Option<Head>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: OutputFormat,
 }
 
-pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
+pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> {
     let (ledger, _) = evidence::open(global)?;
     let (tree, base) = subject(global, command)?;
     let tree = tree.ok_or_else(|| Error::input("cannot read all files of the change"))?;
     let Survey { damages, entries } = ledger.survey(command.anchor, &tree)?;
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
-        if command.format == Format::Json {
+        if command.format == OutputFormat::Json {
             let why = "the ledger is damaged";
             writeln!(out, "{:#}", json!({ "version": 1, "verified": false, "why": why, "damages": damages }))?;
         } else {
@@ -105,7 +105,7 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
             (false, format!("not verified: {why}"), nearest.as_ref().map(|entry| entry.seq))
         }
     };
-    if command.format == Format::Json {
+    if command.format == OutputFormat::Json {
         let overridden = matches!(answer, Verification::Overridden(..));
         writeln!(
             out,
@@ -122,13 +122,13 @@ pub(crate) fn run(global: &Global, command: &Verify) -> Result<Exit, Error> {
 }
 
 /// The digest of what is looked up, and its base.
-fn subject(global: &Global, command: &Verify) -> Result<(Option<String>, Option<String>), Error> {
+fn subject(global: &Global, command: &VerifyArgs) -> Result<(Option<String>, Option<String>), Error> {
     let selection = committed(global, command)?.map_or(Selection::Changed, |rev| of_commit(&rev));
     session::digest_of(&global.directory, &selection, &Environment::of_process())
 }
 
 /// The commit that is looked up; nothing where it is what differs from the last one.
-fn committed(global: &Global, command: &Verify) -> Result<Option<String>, Error> {
+fn committed(global: &Global, command: &VerifyArgs) -> Result<Option<String>, Error> {
     match &command.rev {
         Some(rev) => Ok(Some(rev.clone())),
         None => Ok(session::is_unchanged(&global.directory, &Environment::of_process())?.then(|| "HEAD".to_owned())),

@@ -1,6 +1,6 @@
 //! The hooks of git: each is called as git calls it, in a repository with the sample in it.
 
-use super::Line;
+use super::DoctorLine;
 use super::fire::finish;
 use gatehost::environment::Environment;
 use gatehost::hook::sample;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What is found about the hooks of a repository.
-pub(super) fn lines(root: &Path) -> Vec<Line> {
+pub(super) fn lines(root: &Path) -> Vec<DoctorLine> {
     if !Target::Git.is_used(root) {
         return Vec::new();
     }
@@ -18,19 +18,19 @@ pub(super) fn lines(root: &Path) -> Vec<Line> {
     let again = "`gate install git`, or `gate doctor --fix`";
     for name in git::HOOKS {
         match git::installed(root, name, &Environment::of_process()) {
-            Err(error) => return vec![Line::bad("git", error.to_string(), "repair the repository")],
+            Err(error) => return vec![DoctorLine::bad("git", error.to_string(), "repair the repository")],
             Ok(None) => {}
             Ok(Some(script)) => lines.push(match fire(name, &script) {
-                Ok(detail) => Line::good(format!("git {name}"), detail).of(Target::Git),
-                Err(why) => Line::bad(format!("git {name}"), why, again).of(Target::Git),
+                Ok(detail) => DoctorLine::good(format!("git {name}"), detail).of(Target::Git),
+                Err(why) => DoctorLine::bad(format!("git {name}"), why, again).of(Target::Git),
             }),
         }
     }
     if lines.is_empty() {
-        return vec![Line::note("git", "no hook of this repository calls `gate`; `gate install git`")];
+        return vec![DoctorLine::note("git", "no hook of this repository calls `gate`; `gate install git`")];
     }
     if lines.len() < git::HOOKS.len() {
-        lines.push(Line::bad("git", "not all hooks are installed", again).of(Target::Git));
+        lines.push(DoctorLine::bad("git", "not all hooks are installed", again).of(Target::Git));
     }
     lines
 }

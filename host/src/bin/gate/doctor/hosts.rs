@@ -1,6 +1,6 @@
 //! The hosts of coding agents: whether what is installed in each blocks, in time, and is not switched off.
 
-use super::Line;
+use super::DoctorLine;
 use super::fire::{finish, version};
 use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
@@ -10,22 +10,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is found about a host.
-pub(super) fn lines(host: Host, root: &Path) -> Vec<Line> {
+pub(super) fn lines(host: Host, root: &Path) -> Vec<DoctorLine> {
     let target = Target::Host(host);
     let file = root.join(install::settings_file(host));
     let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
     let Ok(text) = fs::read_to_string(&file) else {
         let detail = format!("it is used here, but `gate` is not installed there; `gate install {}`", host.as_str());
-        return if target.is_used(root) { vec![Line::note(host.as_str(), detail)] } else { Vec::new() };
+        return if target.is_used(root) { vec![DoctorLine::note(host.as_str(), detail)] } else { Vec::new() };
     };
     let Some(settings) = install::settings_value(&text) else {
         let detail = format!("`{}` is not valid JSON, so the host ignores it", file.display());
-        return vec![Line::bad(host.as_str(), detail, "repair it, then install again")];
+        return vec![DoctorLine::bad(host.as_str(), detail, "repair it, then install again")];
     };
     let handlers = install::handlers(host, &settings);
     if handlers.is_empty() {
         let detail = format!("`gate` is not installed there; `gate install {}`", host.as_str());
-        return vec![Line::note(host.as_str(), detail)];
+        return vec![DoctorLine::note(host.as_str(), detail)];
     }
     let mut lines = Vec::new();
     lines.extend(client(host));
@@ -33,66 +33,70 @@ pub(super) fn lines(host: Host, root: &Path) -> Vec<Line> {
     if !handlers.iter().any(|handler| handler.event == install::stop_event(host)) {
         let detail =
             format!("no hook in `{}` calls `gate`, so the agent can stop at any time", install::stop_event(host));
-        lines.push(Line::bad(host.as_str(), detail, again.clone()).of(target));
+        lines.push(DoctorLine::bad(host.as_str(), detail, again.clone()).of(target));
     }
     for handler in handlers.iter().filter(|handler| install::verifies(&handler.event)) {
         let what = format!("{} {}", host.as_str(), handler.event);
         lines.push(match fire(host, handler) {
-            Err(why) => Line::bad(&what, why, again.clone()).of(target),
-            Ok(()) => Line::good(&what, "blocks the sample").of(target),
+            Err(why) => DoctorLine::bad(&what, why, again.clone()).of(target),
+            Ok(()) => DoctorLine::good(&what, "blocks the sample").of(target),
         });
         let (waits, takes) = (install::timeout(host, handler), install::deadline(host, &handler.command));
         if takes >= waits {
             let detail = format!("the host waits {waits} s, but the hook may take {takes} s");
-            lines.push(Line::bad(&what, detail, again.clone()).of(target));
+            lines.push(DoctorLine::bad(&what, detail, again.clone()).of(target));
         }
         if host == Host::Codex {
             lines.push(trust(&what, &file, handler));
         }
     }
-    lines.extend(other_version(host, &handlers).map(|line| Line { fix: Some(again), ..line }.of(target)));
+    lines.extend(other_version(host, &handlers).map(|line| DoctorLine { fix: Some(again), ..line }.of(target)));
     lines
 }
 
 /// The version of the client, where it is in PATH.
-fn client(host: Host) -> Option<Line> {
+fn client(host: Host) -> Option<DoctorLine> {
     let (program, tried) = install::client(host);
     let tried = tried.map_or(String::new(), |tried| format!("; its hooks were tried with {tried}"));
-    Some(Line::note(host.as_str(), format!("`{program} --version` is `{}`{tried}", version(program).ok()?)))
+    Some(DoctorLine::note(host.as_str(), format!("`{program} --version` is `{}`{tried}", version(program).ok()?)))
 }
 
 /// A hook that calls another version of `gate` than this one.
-fn other_version(host: Host, handlers: &[Handler]) -> Option<Line> {
+fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
     let ours = format!("gate {}", env!("CARGO_PKG_VERSION"));
     let programs = handlers.iter().filter_map(|handler| install::program(&handler.command));
     // One that cannot be started is found by the sample.
     let found = programs.filter_map(|program| version(&program).ok()).find(|found| *found != ours)?;
-    Some(Line::bad(host.as_str(), format!("its hooks call `{found}`, and this is `{ours}`"), ""))
+    Some(DoctorLine::bad(host.as_str(), format!("its hooks call `{found}`, and this is `{ours}`"), ""))
 }
 
 /// Settings that make the host skip every hook, or the project's, in silence.
-fn switched_off(host: Host, root: &Path) -> Vec<Line> {
+fn switched_off(host: Host, root: &Path) -> Vec<DoctorLine> {
     let mut lines = Vec::new();
     for file in install::settings_files(host, root, &Environment::of_process()) {
         let Ok(text) = fs::read_to_string(&file) else { continue };
         if let Some(setting) = install::switched_off(host, &text) {
             let detail = format!("`{setting}` in `{}` makes the host skip hooks in silence", file.display());
-            lines.push(Line::bad(host.as_str(), detail, format!("remove `{setting}`")));
+            lines.push(DoctorLine::bad(host.as_str(), detail, format!("remove `{setting}`")));
         }
     }
     lines
 }
 
-fn trust(what: &str, file: &Path, handler: &Handler) -> Line {
+fn trust(what: &str, file: &Path, handler: &Handler) -> DoctorLine {
     let config = codex_home().and_then(|home| fs::read_to_string(home.join("config.toml")).ok()).unwrap_or_default();
     let what = format!("{what} trust");
     let fix = "open Codex in this folder and trust the hook with `/hooks`";
     match install::trust_of(&config, file, handler) {
-        Trust::Trusted => Line::good(what, "Codex trusts this hook"),
-        Trust::Changed => Line::bad(what, "the hook was changed since it was trusted: Codex skips it silently", fix),
-        Trust::Unknown => Line::bad(what, "the hook is not trusted: Codex skips it silently", fix),
-        Trust::Off => Line::bad(what, "the hook is trusted and switched off", "switch it on with `/hooks` in Codex"),
-        Trust::Project => Line::bad(
+        Trust::Trusted => DoctorLine::good(what, "Codex trusts this hook"),
+        Trust::Changed => {
+            DoctorLine::bad(what, "the hook was changed since it was trusted: Codex skips it silently", fix)
+        }
+        Trust::Unknown => DoctorLine::bad(what, "the hook is not trusted: Codex skips it silently", fix),
+        Trust::Off => {
+            DoctorLine::bad(what, "the hook is trusted and switched off", "switch it on with `/hooks` in Codex")
+        }
+        Trust::Project => DoctorLine::bad(
             what,
             "the hook is trusted and the project is not: Codex skips it silently",
             "open Codex in this folder and trust it",

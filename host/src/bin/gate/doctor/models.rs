@@ -1,6 +1,6 @@
 //! The models of the configuration: whether each can be reached, and whether independent votes ask different ones.
 
-use super::Line;
+use super::DoctorLine;
 use gatehost::config::{Api, ModelConfig};
 use gatehost::environment::Environment;
 use gatehost::models::{is_same_model, reach};
@@ -12,14 +12,14 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A line for each model, and one for each pair that is only one.
-pub(super) fn lines(plan: &Plan) -> Vec<Line> {
+pub(super) fn lines(plan: &Plan) -> Vec<DoctorLine> {
     let environment = Environment::of_process();
-    let asked: Vec<Option<Line>> = thread::scope(|scope| {
+    let asked: Vec<Option<DoctorLine>> = thread::scope(|scope| {
         let threads: Vec<_> =
             plan.models.iter().map(|(name, model)| scope.spawn(|| line(name, model, &environment))).collect();
         threads.into_iter().map(|thread| thread.join().ok()).collect()
     });
-    let mut lines: Vec<Line> = asked.into_iter().flatten().collect();
+    let mut lines: Vec<DoctorLine> = asked.into_iter().flatten().collect();
     let named: Vec<(&String, &String)> =
         plan.models.iter().filter_map(|(name, model)| Some((name, model.model.as_ref()?))).collect();
     for (index, (name, model)) in named.iter().enumerate() {
@@ -27,7 +27,7 @@ pub(super) fn lines(plan: &Plan) -> Vec<Line> {
             let detail = format!(
                 "`{name}` and `{other_name}` are the same model (`{model}`, `{other}`): their votes are one voice"
             );
-            lines.push(Line::bad(
+            lines.push(DoctorLine::bad(
                 "models",
                 detail,
                 format!("give `[model.{other_name}]` another model, or use only one"),
@@ -37,16 +37,18 @@ pub(super) fn lines(plan: &Plan) -> Vec<Line> {
     lines
 }
 
-fn line(name: &str, model: &ModelConfig, environment: &Environment) -> Line {
+fn line(name: &str, model: &ModelConfig, environment: &Environment) -> DoctorLine {
     let what = format!("model {name}");
     if model.api == Api::Command {
         let command = model.command.as_deref().unwrap_or_default();
-        return Line::note(what, format!("is the command `{command}`, which a gate tries when it runs"));
+        return DoctorLine::note(what, format!("is the command `{command}`, which a gate tries when it runs"));
     }
     match reach(model, environment, PATIENCE) {
-        Ok(()) => Line::good(what, "can be reached"),
-        Err(why) => {
-            Line::bad(what, why.to_string(), format!("look at `[model.{name}]`: its `url`, `key_env` and the network"))
-        }
+        Ok(()) => DoctorLine::good(what, "can be reached"),
+        Err(why) => DoctorLine::bad(
+            what,
+            why.to_string(),
+            format!("look at `[model.{name}]`: its `url`, `key_env` and the network"),
+        ),
     }
 }

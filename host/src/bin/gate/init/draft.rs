@@ -22,7 +22,7 @@ const MOST_PATTERNS: usize = 3;
 /// The file in the making.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
-    pub(super) checks: Vec<Check>,
+    pub(super) checks: Vec<DraftCheck>,
     /// Patterns of files that no check looks at, each with the reason.
     pub(super) exclude: BTreeMap<String, String>,
     pub(super) tests: Vec<Tests>,
@@ -32,7 +32,7 @@ pub(super) struct Draft {
 
 /// A bundled verifier, over the files that it is for.
 #[derive(Clone, Debug)]
-pub(super) struct Check {
+pub(super) struct DraftCheck {
     pub(super) name: &'static str,
     summary: String,
     /// Why it is there.
@@ -64,7 +64,7 @@ impl Draft {
             let patterns = about.files.iter().take(MOST_PATTERNS).cloned().collect::<Vec<_>>().join(", ");
             let reason = format!("{} {verb} {patterns}{more}", count(matching, "file"));
             let exclude = BTreeMap::new();
-            checks.push(Check { name: bundled.name, summary: about.summary.clone(), reason, exclude });
+            checks.push(DraftCheck { name: bundled.name, summary: about.summary.clone(), reason, exclude });
         }
         Self { checks, exclude, tests, aside: Vec::new() }
     }

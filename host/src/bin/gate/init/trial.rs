@@ -29,7 +29,7 @@ const PATIENCE: &str = "3m";
 const MOST_NAMED: usize = 5;
 
 /// What the trials came to: a line for each decision.
-pub(super) struct Trial<'a> {
+pub(super) struct TrialReport<'a> {
     pub(super) global: &'a Global,
     pub(super) root: &'a Path,
     host: Host,
@@ -38,7 +38,7 @@ pub(super) struct Trial<'a> {
     pub(super) told: Vec<String>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> TrialReport<'a> {
     pub(super) fn new(global: &'a Global, root: &'a Path) -> Result<Self, Error> {
         let host = setup::host(global, &Environment::of_process())?;
         let folder = tempfile::tempdir().context("cannot make a temporary folder").map_err(Error::broken)?;
@@ -103,7 +103,7 @@ impl<'a> Trial<'a> {
             }
         }
         // A check that leaves out most of what it is for is none.
-        let is_hollow = |check: &super::draft::Check| {
+        let is_hollow = |check: &super::draft::DraftCheck| {
             let patterns: Vec<String> = check.exclude.keys().cloned().collect();
             let node = checks(&record.gate).into_iter().find(|node| node.name == check.name);
             let files: Vec<&str> =

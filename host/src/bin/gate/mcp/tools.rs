@@ -1,6 +1,6 @@
 //! The tools: what each takes, what it answers, and what it does.
 
-use super::Server;
+use super::McpServer;
 use crate::error::Error;
 use crate::setup;
 use gatehost::changes::Selection;
@@ -102,7 +102,7 @@ fn tool(name: &str, description: &str, input: &Value, output: &Value) -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Subject {
+struct SubjectArguments {
     gate: Option<String>,
     files: Option<Vec<PathBuf>>,
     since: Option<String>,
@@ -111,20 +111,20 @@ struct Subject {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Explain {
+struct ExplainCall {
     code: String,
     verifier: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Count {
+struct CountArguments {
     count: Option<u32>,
 }
 
 /// What a tool answers; `None` where there is no such tool, an error where it could not do its work.
 pub(super) fn call(
-    server: &Server<'_>,
+    server: &McpServer<'_>,
     name: &str,
     arguments: Value,
     cancelled: oneshot::Receiver<()>,
@@ -132,7 +132,9 @@ pub(super) fn call(
     Some(match name {
         "verify" => read(arguments).and_then(|subject| run(server, subject, cancelled)).map(|record| verified(&record)),
         "explain" => read(arguments).map(|asked| explained(&asked)),
-        "status" => read(arguments).and_then(|asked: Count| status(server, asked.count.unwrap_or(5).clamp(1, 50))),
+        "status" => {
+            read(arguments).and_then(|asked: CountArguments| status(server, asked.count.unwrap_or(5).clamp(1, 50)))
+        }
         "fix" => read(arguments).and_then(|subject| run(server, subject, cancelled)).map(|record| fixes(&record)),
         _ => return None,
     })
@@ -142,7 +144,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| format!("the arguments do not fit: {error}"))
 }
 
-fn run(server: &Server<'_>, subject: Subject, cancelled: oneshot::Receiver<()>) -> Result<Record, String> {
+fn run(server: &McpServer<'_>, subject: SubjectArguments, cancelled: oneshot::Receiver<()>) -> Result<Record, String> {
     let mut request = Request::new(&server.global.directory, Environment::of_process());
     request.gate = subject.gate;
     request.selection = match (subject.files, subject.since) {
@@ -218,7 +220,7 @@ fn verified(record: &Record) -> Value {
     })
 }
 
-fn explained(asked: &Explain) -> Value {
+fn explained(asked: &ExplainCall) -> Value {
     let mut rules = Vec::new();
     for bundled in BUNDLED.iter().filter(|bundled| asked.verifier.as_deref().is_none_or(|name| name == bundled.name)) {
         let about = bundled.description();
@@ -238,7 +240,7 @@ fn explained(asked: &Explain) -> Value {
     json!({ "rules": rules })
 }
 
-fn status(server: &Server<'_>, count: u32) -> Result<Value, String> {
+fn status(server: &McpServer<'_>, count: u32) -> Result<Value, String> {
     let broken = |error: &dyn std::fmt::Display| format!("the ledger cannot be read: {error}");
     let folder = Environment::of_process().state_folder();
     let ledger =
