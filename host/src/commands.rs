@@ -35,6 +35,8 @@ mod run;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod running;
 #[cfg(all(feature = "commands", target_os = "linux"))]
+mod marked;
+#[cfg(all(feature = "commands", target_os = "linux"))]
 mod scratch;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod file_digest;

@@ -42,8 +42,8 @@ use attempt::Done;
 use decide::{Next, Rules, Spent};
 use emit::Emitter;
 use entries::LoopEntries;
-use record::Ended;
-use resume::{After, Open, Reached};
+use record::LoopEnd;
+use resume::{After, OpenAttempt, Reached};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
@@ -109,77 +109,8 @@ impl fmt::Debug for LoopRequest {
 /// that the machine failed: there was nothing to run or to judge, or the ledger could not be written. Whatever the
 /// executor and the verifiers do is in the record.
 pub fn run(host: &Host, wanted: LoopRequest, observer: impl Observer + 'static) -> Result<LoopRecord, Error> {
-    if wanted.executor.is_empty() {
-        return Err(Error::usage("expected an executor").hint("`gate loop -- PROGRAM ARGUMENTS`".to_owned()));
-    }
-    let started = SystemTime::now();
-    let ledger = wanted.request.ledger.open(&wanted.request.environment)?;
-    let reached = match (&wanted.resume, &ledger) {
-        (None, _) => None,
-        (Some(_), None) => return Err(Error::usage("a loop is resumed from the ledger, and there is to be none")),
-        (Some(id), Some(ledger)) => Some(Reached::read(
-            ledger.as_ref(),
-            &Project::of(&wanted.request.folder, &wanted.request.environment)?,
-            id,
-        )?),
-    };
-    let id = wanted.resume.clone().unwrap_or_else(|| run_id(started));
-    let emitter = Arc::new(Emitter::new(id, Arc::new(observer)));
-    let mut request = wanted.request.clone();
-    let base = match &reached {
-        Some(reached) => reached.base.clone(),
-        None => base(&request)?,
-    };
-    request.work = WorkState::Asked;
-    request.selection = Selection::Base(base.clone());
-    request.session = emitter.id().to_owned();
-    request.models = request.models.shared(&request.folder)?;
-    let pinned = match request.pinned.take() {
-        Some(pinned) => pinned,
-        None => wait(host.pin(request.clone(), emitter.forwarding()))?,
-    };
-    if let Some(reached) = &reached {
-        reached.refuse_another_gate(&pinned)?;
-    }
-    let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
-    request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
-    request.pinned = Some(pinned.clone());
-    let budgets = wanted.budgets.or(&pinned.budgets());
-    let mut record = LoopRecord {
-        id: emitter.id().to_owned(),
-        gate: pinned.plan().root.name.clone(),
-        plan: pinned.plan().digest(),
-        policy: pinned.policy(),
-        base,
-        task: request.submission.task.as_ref().map(TaskRecord::from),
-        executor: wanted.executor.clone(),
-        started: text::timestamp(started),
-        bounces_allowed: budgets.bounces(),
-        ..LoopRecord::default()
-    };
-    let config = pinned.config();
-    let reads_submissions = pinned.plan().checks().any(|check| check.shape == Shape::Submission);
-    let evaluates = config.evaluator.is_some() && reads_submissions;
-    let rules = Rules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
-    let driver =
-        Driver { host, wanted, request, pinned, budgets, rules, evaluates, entries: &entries, emitter: &emitter };
-    let interrupted = {
-        let (entries, emitter) = (entries.clone(), Arc::clone(&emitter));
-        move || {
-            // Where it is not written, the start without an end says the same once this process has ended.
-            let _ = entries.interrupted();
-            emitter.ended(&Ended::new(State::Interrupted, "a signal interrupted it", None));
-        }
-    };
-    let course = driver.begin(&mut record, reached.as_ref())?;
-    let _interrupted = shutdown::when_interrupted(interrupted);
-    let ended = match entries.halted()? {
-        Some(why) => Ended::new(State::Halted, why, Some("halted")),
-        None => driver.drive(&mut record, course, reached)?,
-    };
-    driver.end(&mut record, &ended)?;
-    emitter.ended(&ended);
-    Ok(record)
+    let (driver, reached) = Driver::new(host, wanted, observer)?;
+    driver.run(reached, Driver::drive)
 }
 
 /// Waits for what computes on threads of its own.
@@ -212,7 +143,7 @@ struct Course {
     past: Vec<Past>,
 }
 
-/// A loop that runs.
+/// A loop that runs: everything that is fixed before its executor runs for the first time.
 struct Driver<'a> {
     host: &'a Host,
     wanted: LoopRequest,
@@ -222,11 +153,94 @@ struct Driver<'a> {
     rules: Rules,
     /// Whether an evaluator runs after each attempt.
     evaluates: bool,
-    entries: &'a LoopEntries,
-    emitter: &'a Arc<Emitter>,
+    entries: LoopEntries,
+    emitter: Arc<Emitter>,
+    started: SystemTime,
 }
 
-impl Driver<'_> {
+impl<'a> Driver<'a> {
+    /// Resolves the gate and the base of a loop; of one that is resumed, also how far it came.
+    fn new(
+        host: &'a Host,
+        wanted: LoopRequest,
+        observer: impl Observer + 'static,
+    ) -> Result<(Self, Option<Reached>), Error> {
+        if wanted.executor.is_empty() {
+            return Err(Error::usage("expected an executor").hint("`gate loop -- PROGRAM ARGUMENTS`".to_owned()));
+        }
+        let started = SystemTime::now();
+        let mut request = wanted.request.clone();
+        let ledger = request.ledger.open(&request.environment)?;
+        let reached = match (&wanted.resume, &ledger) {
+            (None, _) => None,
+            (Some(_), None) => return Err(Error::usage("a loop is resumed from the ledger, and the ledger is off")),
+            (Some(id), Some(ledger)) => {
+                Some(Reached::read(ledger.as_ref(), &Project::of(&request.folder, &request.environment)?, id)?)
+            }
+        };
+        let id = wanted.resume.clone().unwrap_or_else(|| run_id(started));
+        let emitter = Arc::new(Emitter::new(id, Arc::new(observer)));
+        let base = match &reached {
+            Some(reached) => reached.base.clone(),
+            None => base(&request)?,
+        };
+        request.work = WorkState::Asked;
+        request.selection = Selection::Base(base);
+        request.session = emitter.id().to_owned();
+        request.models = request.models.shared(&request.folder)?;
+        let pinned = match request.pinned.take() {
+            Some(pinned) => pinned,
+            None => wait(host.pin(request.clone(), emitter.forwarding()))?,
+        };
+        if let Some(reached) = &reached {
+            reached.refuse_another_gate(&pinned)?;
+        }
+        let entries = LoopEntries::new(ledger.clone(), &request, pinned.plan())?;
+        request.ledger = ledger.map_or(LedgerUse::Off, LedgerUse::Store);
+        request.pinned = Some(pinned.clone());
+        let budgets = wanted.budgets.or(&pinned.budgets());
+        let config = pinned.config();
+        let reads_submissions = pinned.plan().checks().any(|check| check.shape == Shape::Submission);
+        let evaluates = config.evaluator.is_some() && reads_submissions;
+        let rules = Rules::new(&budgets, evaluates, config.retry.clone(), config.escalation.clone());
+        let driver = Self { host, wanted, request, pinned, budgets, rules, evaluates, entries, emitter, started };
+        Ok((driver, reached))
+    }
+
+    /// Runs `work` between the first and the last entry and event of the loop.
+    fn run(
+        &self,
+        reached: Option<Reached>,
+        work: impl FnOnce(&Self, &mut LoopRecord, Course, Option<Reached>) -> Result<LoopEnd, Error>,
+    ) -> Result<LoopRecord, Error> {
+        let mut record = LoopRecord {
+            id: self.emitter.id().to_owned(),
+            gate: self.pinned.plan().root.name.clone(),
+            plan: self.pinned.plan().digest(),
+            policy: self.pinned.policy(),
+            base: self.base().to_owned(),
+            task: self.request.submission.task.as_ref().map(TaskRecord::from),
+            executor: self.wanted.executor.clone(),
+            started: text::timestamp(self.started),
+            bounces_allowed: self.budgets.bounces(),
+            ..LoopRecord::default()
+        };
+        let course = self.begin(&mut record, reached.as_ref())?;
+        let (entries, emitter) = (self.entries.clone(), Arc::clone(&self.emitter));
+        let _interrupted = shutdown::when_interrupted(move || {
+            // Where it is not written, the start without an end says the same once this process has ended.
+            let _ = entries.interrupted();
+            emitter.ended(&LoopEnd::new(State::Interrupted, "a signal interrupted it", None));
+        });
+        let end = match self.entries.halted()? {
+            Some(why) => LoopEnd::new(State::Halted, why, Some("halted")),
+            None => work(self, &mut record, course, reached)?,
+        };
+        self.end(&mut record, &end)?;
+        self.emitter.ended(&end);
+        Ok(record)
+    }
+
     /// The commit that the work is compared with.
     fn base(&self) -> &str {
         match &self.request.selection {
@@ -292,7 +306,7 @@ impl Driver<'_> {
     }
 
     /// Attempt after attempt, until one passes or a budget ends.
-    fn drive(&self, record: &mut LoopRecord, mut course: Course, reached: Option<Reached>) -> Result<Ended, Error> {
+    fn drive(&self, record: &mut LoopRecord, mut course: Course, reached: Option<Reached>) -> Result<LoopEnd, Error> {
         if let Some(reached) = reached
             && let Some(ended) = self.go_on(record, &mut course, reached)?
         {
@@ -309,12 +323,12 @@ impl Driver<'_> {
     }
 
     /// Finishes what the loop was cut off in.
-    fn go_on(&self, record: &mut LoopRecord, course: &mut Course, reached: Reached) -> Result<Option<Ended>, Error> {
+    fn go_on(&self, record: &mut LoopRecord, course: &mut Course, reached: Reached) -> Result<Option<LoopEnd>, Error> {
         let tree = session::digest_of(&self.request.folder, &self.request.selection, &self.request.environment)
             .ok()
             .and_then(|(tree, _)| tree);
         let is_same = |judged: &Record| tree.is_some() && judged.tree == tree;
-        if let Some(Open { number, executor, record: judged }) = reached.open {
+        if let Some(OpenAttempt { number, executor, record: judged }) = reached.open {
             self.emitter.attempt(number);
             let done = match (executor, judged.filter(is_same)) {
                 (Some(executor), Some(judged)) => self.judged(number, executor, None, judged, course, record),
@@ -341,7 +355,7 @@ impl Driver<'_> {
     }
 
     /// Decides what follows an attempt, and does it. Returns how the loop ends, if it does.
-    fn settle(&self, record: &mut LoopRecord, course: &mut Course, mut done: Done) -> Result<Option<Ended>, Error> {
+    fn settle(&self, record: &mut LoopRecord, course: &mut Course, mut done: Done) -> Result<Option<LoopEnd>, Error> {
         course.past.push(done.past());
         let facts = self.entries.facts(&course.past, &done)?;
         let last_failure = record.attempts.last().map(|attempt| attempt.failure.clone());
@@ -367,15 +381,7 @@ impl Driver<'_> {
         course.earlier.extend(done.record.clone().map(|record| (number, record)));
         record.record = done.record.or(record.record.take());
         match next {
-            Next::End(ended) => {
-                if let Some((ledger, asked)) = self.entries.escalation(&ended)? {
-                    let root = asked.project.root().to_owned();
-                    let (config, environment) = (self.pinned.config(), &self.request.environment);
-                    wait(session::notify(config, environment, root, &*ledger, &asked))?;
-                }
-                self.emitter.escalation(&ended);
-                Ok(Some(ended))
-            }
+            Next::End(end) => Ok(Some(end)),
             Next::Bounce { wait } => {
                 course.feedback = done.feedback;
                 self.bounce(record, &course.feedback)?;
@@ -397,12 +403,18 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Notes how the loop ended, and commits what passed, where that is asked for.
-    fn end(&self, record: &mut LoopRecord, ended: &Ended) -> Result<(), Error> {
-        record.state = ended.state;
-        record.why.clone_from(&ended.why);
-        record.budget.clone_from(&ended.budget);
-        record.warnings.clone_from(&ended.warnings);
+    /// Asks for a person where the end needs one, commits what passed where that is wanted, and notes how the loop ended.
+    fn end(&self, record: &mut LoopRecord, end: &LoopEnd) -> Result<(), Error> {
+        if let (Some(escalation), Some((ledger, project))) = (self.entries.escalation(end)?, &self.entries.kept) {
+            let root = project.root().to_owned();
+            let (config, environment) = (self.pinned.config(), &self.request.environment);
+            wait(session::notify(config, environment, root, ledger.as_ref(), &escalation))?;
+        }
+        self.emitter.escalation(end);
+        record.state = end.state;
+        record.why.clone_from(&end.why);
+        record.budget.clone_from(&end.budget);
+        record.warnings.clone_from(&end.warnings);
         record.duration = self.emitter.elapsed();
         if self.wanted.commit && record.may_be_committed() {
             record.commit = Some(self.commit(record)?);

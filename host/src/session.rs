@@ -272,16 +272,21 @@ pub struct Configured {
 
 /// Read the configuration of a request, and run nothing.
 pub fn configured(request: &Request) -> Result<Configured, Error> {
-    let found = policy::find(request)?;
-    let found = match PolicyComparison::new(request, &found) {
-        Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder, &request.environment)?,
-        None => found,
-    };
+    let found = settled(request)?;
     let is_bundled = |name: &str| !name.contains(['/', '.']);
     let checks = || found.config.checks.values();
     let stands_alone = found.config.protected.is_empty()
         && checks().all(|check| check.settings_files.is_empty() && is_bundled(&check.verifier));
     Ok(Configured { policy: found.record(), hook: found.config.hook, stands_alone })
+}
+
+/// The configuration that counts for a request: in a repository, that of the base.
+fn settled(request: &Request) -> Result<FoundPolicy, Error> {
+    let found = policy::find(request)?;
+    match PolicyComparison::new(request, &found) {
+        Some(comparison) => trusted::settle(found, comparison.standing()?, &request.folder, &request.environment),
+        None => Ok(found),
+    }
 }
 
 /// The configuration of a request, and where it came from. What it names is not looked at.

@@ -92,3 +92,55 @@ fn runs_are_compared() {
         assert_eq!(home.sh("git worktree list").lines().count(), 1, "the copies are gone");
     }
 }
+
+/// A person is told of a divergence by the notify command, and is asked once, also when the loop is killed before its end.
+#[test]
+fn a_person_is_told_when_runs_diverge() {
+    let home = Home::new(GATE);
+    let told = home.path().join("told");
+    fs::create_dir(&told).expect("a folder");
+    let gate = format!(
+        "{GATE}[escalation]\nnotify = \"tell\"\n[command.tell]\n\
+         run = [\"sh\", \"-c\", \"cat >> {0}/message; echo >> {0}/message\"]\nwrite = [\"{0}\"]\n",
+        told.display()
+    );
+    home.write("gate.toml", &gate);
+    home.sh("git add -A; git commit -qm gate");
+    let script = "echo \"[$(date +%N)]\" > a.json; echo run >> \"$COUNT\"";
+    let mut gate = home.command(&["--runs", "2", "--events", "-"], &["sh", "-c", script]);
+    gate.env("COUNT", home.path().join("count"));
+    let output = gate.output().expect("gate runs");
+    let events = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let message = fs::read_to_string(told.join("message")).expect("a message");
+    let message: serde_json::Value = serde_json::from_str(&message).expect("one message");
+    assert_eq!(message["trigger"], "divergence");
+    let ledger = home.ledger();
+    assert_eq!(
+        ledger.iter().filter(|entry| *entry == "escalation" || *entry == "note notify").count(),
+        2,
+        "{ledger:?}"
+    );
+    let escalations = events.lines().filter(|line| line.contains("\"escalation\"") && line.contains("divergence"));
+    assert_eq!(escalations.count(), 1, "{events}");
+}
+
+/// Independent runs that were killed are compared again from the start, since none of them touched the work.
+#[test]
+fn killed_runs_are_compared_again() {
+    let home = Home::new(GATE);
+    let count = home.path().join("count");
+    let kill = "kill -9 $(sed 's/.*) . //; s/ .*//' /proc/$PPID/stat)";
+    let script = format!(
+        "echo run >> {0}; echo '[1, 2]' > a.json; if [ $(wc -l < {0}) = 2 ]; then {kill}; sleep 100; fi",
+        count.display()
+    );
+    let output = home.command(&["--runs", "3"], &["sh", "-c", &script]).output().expect("gate runs");
+    assert_eq!(output.status.code(), None, "{output:?}");
+    assert_eq!(home.read("a.json"), "[1]\n");
+    let ran = home.gate(&["resume"]);
+    assert_eq!(ran.exit, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("\n  3 runs came to 1 result"), "{}", ran.stdout);
+    assert_eq!(home.read("a.json"), "[1, 2]\n");
+    assert_eq!(fs::read_to_string(count).expect("runs").lines().count(), 5);
+}

@@ -125,6 +125,28 @@ fn what_an_executor_leaves_behind_is_ended_before_its_work_is_judged() {
     assert_gone(&mark);
 }
 
+/// An executor can kill the supervisor process above it. Its orphans are killed all the same, and its work does not count.
+#[test]
+fn an_executor_that_kills_its_supervisor_leaves_nothing_behind() {
+    let started = "setsid sleep MARK & (trap '' TERM HUP; sleep MARK) & sleep 0.1;";
+    for (number, script) in [
+        format!("{started} kill -9 $PPID; sleep MARK"),
+        format!("{started} (sleep 0.1; kill -9 $PPID; exec sleep MARK) & sleep MARK"),
+        format!("trap 'setsid sleep MARK & kill -9 $PPID; sleep MARK' TERM; {started} wait"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mark = mark(40 + u32::try_from(number).expect("small"));
+        let home = Home::new(GATE);
+        let script = format!("echo '[1, 2]' > a.json; {}", script.replace("MARK", &mark));
+        let ran = home.script(&["--executor-timeout", "1s"], &script);
+        assert_eq!((ran.told().0.as_str(), ran.exit), ("escalated unjudgeable", 3), "{script}: {}", ran.stderr);
+        assert_eq!(processes_with(&format!("sleep {mark}")), 0, "{script}");
+        assert!(!home.ledger().iter().any(|entry| entry.starts_with("run")), "{:?}", home.ledger());
+    }
+}
+
 #[test]
 fn a_flood_is_bounded() {
     let home = Home::new(GATE);

@@ -65,7 +65,11 @@ fn a_plan_is_read_from_the_base() {
     let home = Home::new(&format!("[plan]\nfile = \"tasks.md\"\n{GATE}"));
     fs::write(home.work().join("tasks.md"), PLAN).expect("written");
     let ran = home.run(&["--plan"], &["true"]);
-    assert!(ran.exit == 2 && ran.stderr.contains("is not in the last commit"), "{}", ran.stderr);
+    assert!(
+        ran.exit == 2 && ran.stderr.contains("is not in the commit that the work is compared with"),
+        "{}",
+        ran.stderr
+    );
     home.sh(
         "git add -A; git commit -qm plan; sed -i 's/2.1 End/2.1 Something else/; s/1.2 Go on/1.2 Nothing/' tasks.md",
     );

@@ -1,9 +1,10 @@
 //! Running a program that is not confined, such as the executor of a loop: it keeps its terminal, its network and its
 //! environment, but it ends with everything that it started, also when `gate` itself is killed.
 //!
-//! A process stands between, as above every command (`supervisor.rs`): it takes in whatever the program leaves behind, and
-//! ends it when the program has ended, when its time is over, or when the host is gone. A program that is to be ended is
-//! asked first (SIGTERM), and killed when it has not ended a little later.
+//! A supervisor process stands between, as above every command (`supervisor.rs`): it adopts the orphans of the program, and
+//! kills them when the program has ended, when it times out, or when the host is gone. A program that has not ended by
+//! itself gets SIGTERM, and SIGKILL a little later. If the program kills its supervisor, the host kills what is left
+//! (`marked.rs`), and the result is an error whatever the program did.
 
 use super::{Captured, CommandEnding, NoResult};
 use crate::environment::Environment;
@@ -55,6 +56,7 @@ impl Supervised {
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod linux {
     use super::super::capture::Capture;
+    use super::super::marked::{self, kill_marked, new_mark};
     use super::super::stdio::{self, Lifeline};
     use super::super::supervisor::{SupervisorMessage, kill_each};
     use super::super::sys::{self, Fork};
@@ -124,7 +126,7 @@ mod linux {
     }
 
     fn attended(
-        program: Supervised,
+        mut program: Supervised,
         theirs: PipeReader,
         life: &Lifeline,
         mut told: impl FnMut(&[u8]),
@@ -132,6 +134,9 @@ mod linux {
         let start = Instant::now();
         let until = start + program.timeout;
         let name = program.argv.first().cloned().unwrap_or_default();
+        let no_numbers = || NoResult::not_started("the system has no random numbers".to_owned());
+        let mark = new_mark().ok_or_else(no_numbers)?;
+        program.environment.set(marked::VARIABLE, &mark);
         let mut streams = begin(program, theirs).map_err(|error| {
             NoResult::not_started(format!("`{name}` cannot be run: {error}"))
                 .with_hint("name a program in PATH, or its path; use `sh -c '…'` for a shell command")
@@ -150,22 +155,28 @@ mod linux {
             }
             if over.is_some_and(|over| now >= over) {
                 let _ = streams.child.kill();
-                return Err(NoResult::not_started("it could not be killed".to_owned()));
+                kill_marked(&mark);
+                return Err(NoResult::tampered("its supervisor process did not end".to_owned()));
             }
             let next = over.unwrap_or(until);
             streams.wait(next.saturating_duration_since(now), &mut told).map_err(|error| broken(&error))?;
         }
-        streams.child.wait().map_err(|error| broken(&error))?;
+        // It exits with 0 only after everything that the program started has ended.
+        let ended_all = streams.child.wait().map_err(|error| broken(&error))?.success();
+        if !ended_all {
+            kill_marked(&mark);
+        }
         let drained = Instant::now() + DRAIN;
         while streams.stdout.is_some() && Instant::now() < drained {
             let left = drained.saturating_duration_since(Instant::now());
             streams.wait(left, &mut told).map_err(|error| broken(&error))?;
         }
         let ending = match (late, SupervisorMessage::read(&streams.said)) {
-            (true, _) => CommandEnding::TimedOut,
-            (false, Some(SupervisorMessage::Ended(status))) => stdio::ending(status),
-            (false, _) => {
-                let killed = "its supervisor process was killed, so processes that it started may still run";
+            (true, _) if ended_all => CommandEnding::TimedOut,
+            (false, Some(SupervisorMessage::Ended(status))) if ended_all => stdio::ending(status),
+            _ => {
+                let killed =
+                    "its supervisor process was killed, so processes that cleared their environment may still run";
                 return Err(NoResult::tampered(killed.to_owned()));
             }
         };

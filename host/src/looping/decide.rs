@@ -1,7 +1,7 @@
 //! What follows an attempt: the loop is done, the work goes back, or a budget ends it. Pure.
 
 use super::attempt::Done;
-use super::record::{AttemptRecord, Ended, State};
+use super::record::{AttemptRecord, LoopEnd, State};
 use crate::config::{LoopConfig, OnReviewLimit, OnSpecFinding};
 use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Retries, RetryDecision, RetryFacts, RetryPolicy};
 use crate::verdict::{Class, Status};
@@ -13,7 +13,7 @@ pub(super) enum Next {
     /// The work goes back to the executor, after this time.
     Bounce { wait: Duration },
     /// The loop ends.
-    End(Ended),
+    End(LoopEnd),
 }
 
 impl Next {
@@ -21,8 +21,8 @@ impl Next {
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Bounce { .. } => "retry",
-            Self::End(Ended { state: State::Completed, .. }) => "done",
-            Self::End(Ended { trigger: Some(_), .. }) => "escalate",
+            Self::End(LoopEnd { state: State::Completed, .. }) => "done",
+            Self::End(LoopEnd { trigger: Some(_), .. }) => "escalate",
             Self::End(_) => "stop",
         }
     }
@@ -106,20 +106,20 @@ impl Rules {
     /// Decides. `last` is the digest of what was wrong the last time.
     pub(super) fn next(&self, done: &Done, facts: &RetryFacts, spent: &Spent, last: Option<&str>) -> Next {
         if let Some((word, why)) = &done.unjudgeable {
-            return Next::End(Ended::escalated(State::Escalated, word, why.clone()));
+            return Next::End(LoopEnd::escalated(State::Escalated, word, why.clone()));
         }
         let decision = retry::decide(&self.retry, &self.escalation, facts);
-        let failed = |budget, why: String| Next::End(Ended::new(State::VerificationFailed, why, Some(budget)));
+        let failed = |budget, why: String| Next::End(LoopEnd::new(State::VerificationFailed, why, Some(budget)));
         let escalated = |level, trigger: &str, why| {
             let state = if level == EscalationLevel::Halt { State::Halted } else { State::Escalated };
-            Next::End(Ended::escalated(state, trigger, why))
+            Next::End(LoopEnd::escalated(state, trigger, why))
         };
         if done.out_of_turns {
             return failed("turns", "the executor used up its turns before it was done".to_owned());
         }
         match &decision {
-            RetryDecision::Done => Next::End(Ended::new(State::Completed, "the gate passed", None)),
-            RetryDecision::Stop { why } => Next::End(Ended::new(State::Blocked, why.clone(), None)),
+            RetryDecision::Done => Next::End(LoopEnd::new(State::Completed, "the gate passed", None)),
+            RetryDecision::Stop { why } => Next::End(LoopEnd::new(State::Blocked, why.clone(), None)),
             // A person is needed, whatever is left of the budgets.
             RetryDecision::Escalate { level, trigger: trigger @ ("group" | "needs-person"), why } => {
                 escalated(*level, trigger, why.clone())
@@ -154,8 +154,8 @@ impl Rules {
     }
 
     /// The budget that is used up, and what that means.
-    fn used_up(&self, done: &Done, spent: &Spent) -> Option<Ended> {
-        let failed = |budget: &str, why: String| Some(Ended::new(State::VerificationFailed, why, Some(budget)));
+    fn used_up(&self, done: &Done, spent: &Spent) -> Option<LoopEnd> {
+        let failed = |budget: &str, why: String| Some(LoopEnd::new(State::VerificationFailed, why, Some(budget)));
         let rejected = done.summary.class == Some(Class::ReviewRejection);
         let iterations = self.budgets.iterations();
         // An evaluator's rejections are counted by its iterations, where nobody says how many reviews there may be.
@@ -167,8 +167,8 @@ impl Rules {
             let why =
                 format!("{count} findings are not for the executor: they concern the specification, or need a person");
             return Some(match self.budgets.on_spec_finding.unwrap_or_default() {
-                OnSpecFinding::Block => Ended::escalated(State::Escalated, "specification", why),
-                OnSpecFinding::Suggest => Ended::with_warnings(why, "on_spec_finding", done.suggestions.clone()),
+                OnSpecFinding::Block => LoopEnd::escalated(State::Escalated, "specification", why),
+                OnSpecFinding::Suggest => LoopEnd::with_warnings(why, "on_spec_finding", done.suggestions.clone()),
             });
         }
         if self.evaluates && spent.iterations >= iterations {
@@ -178,7 +178,9 @@ impl Rules {
             let why = format!("a reviewer rejected the work {reviews} times");
             return match limit {
                 OnReviewLimit::Block => failed("review_iterations", why),
-                OnReviewLimit::Proceed => Some(Ended::with_warnings(why, "on_review_limit", done.outstanding.clone())),
+                OnReviewLimit::Proceed => {
+                    Some(LoopEnd::with_warnings(why, "on_review_limit", done.outstanding.clone()))
+                }
             };
         }
         if let Some(most) = self.budgets.max_tokens.filter(|most| spent.tokens >= *most) {
@@ -218,7 +220,7 @@ mod tests {
     }
 
     /// What follows attempts that failed in these ways, each for a reason of its own, and how often they were sent back.
-    fn after(rules: &Rules, classes: &[Class]) -> (u32, Ended) {
+    fn after(rules: &Rules, classes: &[Class]) -> (u32, LoopEnd) {
         let mut past = Vec::new();
         let mut attempts = Vec::new();
         for (bounces, class) in (0..).zip(classes) {

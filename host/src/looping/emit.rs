@@ -1,6 +1,6 @@
 //! Events of a loop, and those of its runs, in one sequence.
 
-use super::record::{Ended, State};
+use super::record::{LoopEnd, State};
 use crate::event::{Event, EventKind, Observer};
 use crate::outcome::NodeKind;
 use parking_lot::Mutex;
@@ -52,7 +52,7 @@ impl Emitter {
         self.tell(&mut counts, self.id.clone(), what);
     }
 
-    pub(super) fn escalation(&self, ended: &Ended) {
+    pub(super) fn escalation(&self, ended: &LoopEnd) {
         if let Some(trigger) = &ended.trigger {
             let level = if ended.state == State::Halted { "halt" } else { "notify" };
             let (trigger, why) = (trigger.clone(), ended.why.clone());
@@ -61,7 +61,7 @@ impl Emitter {
     }
 
     /// The last event. Whatever else would follow it is kept back.
-    pub(super) fn ended(&self, ended: &Ended) {
+    pub(super) fn ended(&self, ended: &LoopEnd) {
         let mut counts = self.counts();
         let what = EventKind::LoopEnded {
             state: ended.state.as_str().to_owned(),

@@ -1,11 +1,11 @@
 //! What a loop leaves in the ledger: its beginning and its end, every attempt, every bounce, and who is needed.
 
 use super::attempt::Done;
-use super::record::{AttemptRecord, Ended, EvaluatorRun, ExecutorRun, LoopRecord, State};
+use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopEnd, LoopRecord, State};
 use crate::error::Error;
 use crate::ledger::body::{Attempt, Bounce, CutOff, Ended as StepEnded, Escalation, Process, Started};
 use crate::ledger::history::{self, TaskHistory};
-use crate::ledger::{Durability, Entry, EntryKind, Labels, Ledger, NewEntry, Project};
+use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::retry::{Past, RetryFacts};
@@ -15,9 +15,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// An escalation, and the ledger that it was recorded in.
-type Asked = (Arc<dyn Ledger>, Entry);
 
 const LOOP: &str = "loop";
 const EXECUTOR: &str = "executor";
@@ -158,7 +155,7 @@ impl LoopEntries {
         attempt: &AttemptRecord,
         bounces: u32,
         feedback: &str,
-        ended: Option<&Ended>,
+        ended: Option<&LoopEnd>,
     ) -> Result<(), Error> {
         let (number, next, why) = (attempt.number, attempt.next.clone(), attempt.why.clone());
         let details = [("attempt", json!(attempt)), ("feedback", json!(feedback)), ("ended", json!(ended))];
@@ -173,22 +170,25 @@ impl LoopEntries {
         self.note(EntryKind::Bounce, "", "", &Bounce { number, allowed: Some(allowed), feedback, failure })
     }
 
-    /// That a person is needed, where one is.
-    pub(super) fn escalation(&self, ended: &Ended) -> Result<Option<Asked>, Error> {
-        let (Some(trigger), Some((ledger, project))) = (ended.trigger.as_ref(), &self.kept) else { return Ok(None) };
-        // The run that led to it may have said so already: a person is asked once.
-        let is_same = |waiting: &history::Waiting| {
-            let labels = &waiting.entry.labels;
-            labels.session == self.labels.session && waiting.escalation.trigger == *trigger
-        };
-        if history::waiting(ledger.as_ref(), project)?.iter().any(is_same) {
-            return Ok(None);
+    /// Records that a person is needed, where one is. Returns the escalation while nobody was told of it.
+    pub(super) fn escalation(&self, end: &LoopEnd) -> Result<Option<Entry>, Error> {
+        let (Some(trigger), Some((ledger, project))) = (end.trigger.as_ref(), &self.kept) else { return Ok(None) };
+        let waiting = history::waiting(ledger.as_ref(), project)?.into_iter().find(|waiting| {
+            waiting.entry.labels.session == self.labels.session && waiting.escalation.trigger == *trigger
+        });
+        // The last run, or this loop before it was killed, may have asked already.
+        if let Some(waiting) = waiting {
+            let session = Some(self.labels.session.clone());
+            let notes = Filter { session, ..Filter::of(project).kinds(&[EntryKind::Note]) };
+            let is_told = |note: &Entry| note.labels.status == "notify" && note.seq > waiting.entry.seq;
+            let told = ledger.entries(&notes)?.iter().any(is_told);
+            return Ok((!told).then_some(waiting.entry));
         }
-        let level = if ended.state == State::Halted { "halt" } else { "notify" };
+        let level = if end.state == State::Halted { "halt" } else { "notify" };
         let offers = ["retry", "skip", "investigate"].map(str::to_owned).to_vec();
-        let body = Escalation { level: level.to_owned(), trigger: trigger.clone(), why: ended.why.clone(), offers };
+        let body = Escalation { level: level.to_owned(), trigger: trigger.clone(), why: end.why.clone(), offers };
         let entry = NewEntry::new(EntryKind::Escalation, self.labels.clone(), &body)?;
-        Ok(Some((Arc::clone(ledger), ledger.append_one(project, entry)?)))
+        Ok(Some(ledger.append_one(project, entry)?))
     }
 
     pub(super) fn end(&self, record: &LoopRecord) -> Result<(), Error> {

@@ -316,7 +316,7 @@ impl ExecutorRun {
 /// The end of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Ended {
+pub(super) struct LoopEnd {
     pub(super) state: State,
     pub(super) why: String,
     pub(super) budget: Option<String>,
@@ -326,7 +326,7 @@ pub(super) struct Ended {
     pub(super) warnings: Vec<String>,
 }
 
-impl Ended {
+impl LoopEnd {
     pub(super) fn new(state: State, why: impl Into<String>, budget: Option<&str>) -> Self {
         Self { state, why: why.into(), budget: budget.map(str::to_owned), ..Self::default() }
     }

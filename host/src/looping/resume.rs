@@ -3,7 +3,7 @@
 //! Every step is noted before it begins and when it has ended. What was begun and not ended counts as an attempt, and never
 //! as a pass. What was judged counts only if the work is still what was judged.
 
-use super::record::{AttemptRecord, Ended, ExecutorRun};
+use super::record::{AttemptRecord, ExecutorRun, LoopEnd};
 use crate::error::Error;
 use crate::ledger::body::{Attempt, Bounce, Ended as StepEnded, Note, Process, Started};
 use crate::ledger::{Entry, EntryKind, Filter, Ledger, Project};
@@ -28,6 +28,8 @@ pub struct InterruptedLoop {
     pub task: String,
     /// The folder that it works in.
     pub folder: PathBuf,
+    /// The commit that its work is compared with.
+    pub base: String,
     /// When it began, in UTC.
     pub started: String,
     /// Whether its process still runs.
@@ -88,6 +90,7 @@ pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Interru
                         arguments: part(&details, "arguments").unwrap_or_default(),
                         task: part(&details, "task").unwrap_or_default(),
                         folder: part(&details, "folder").unwrap_or_default(),
+                        base: part(&details, "base").unwrap_or_default(),
                         started: part(&details, "started").unwrap_or_default(),
                         is_running: false,
                         is_latest: false,
@@ -135,7 +138,7 @@ pub(super) struct Reached {
     /// What follows the last attempt, where nothing more was begun.
     pub(super) after: After,
     /// The attempt that was begun and not finished.
-    pub(super) open: Option<Open>,
+    pub(super) open: Option<OpenAttempt>,
 }
 
 /// What follows an attempt.
@@ -147,12 +150,12 @@ pub(super) enum After {
     /// The work is to be sent back first.
     Bounce,
     /// The loop ends.
-    End(Ended),
+    End(LoopEnd),
 }
 
 /// An attempt that was begun.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenAttempt {
     pub(super) number: u32,
     /// What became of the executor, where it ended.
     pub(super) executor: Option<ExecutorRun>,
@@ -193,7 +196,8 @@ impl Reached {
                         *process = Some(started.process);
                     }
                     "executor" => {
-                        self.open = Some(Open { number: started.attempt.unwrap_or(1), ..Open::default() });
+                        self.open =
+                            Some(OpenAttempt { number: started.attempt.unwrap_or(1), ..OpenAttempt::default() });
                     }
                     _ => {}
                 }
@@ -219,7 +223,7 @@ impl Reached {
                 let record = self.open.take().and_then(|open| open.record);
                 self.records.extend(record.map(|record| (summary.number, record)));
                 self.feedback = part(&attempt.details, "feedback").unwrap_or_default();
-                self.after = match part::<Option<Ended>>(&attempt.details, "ended").flatten() {
+                self.after = match part::<Option<LoopEnd>>(&attempt.details, "ended").flatten() {
                     Some(ended) => After::End(ended),
                     None => After::Bounce,
                 };

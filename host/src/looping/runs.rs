@@ -1,20 +1,15 @@
 //! Several independent loops over the same task, each in a copy of the work: only what most of them agree on is taken over.
 
-use super::entries::LoopEntries;
-use super::record::{Ended, IndependentRun, LoopRecord, State};
-use super::{Emitter, LoopRequest, base, repeated, wait};
+use super::record::{IndependentRun, LoopEnd, LoopRecord, State};
+use super::{Driver, LoopRequest, repeated};
 use crate::changes::{self, Needs, Selection};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::event::{EventKind, Observer};
-use crate::record::TaskRecord;
-use crate::session::{self, Host, LedgerUse, run_id};
-use crate::text;
+use crate::event::Observer;
+use crate::session::{self, Host, LedgerUse, Request};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::SystemTime;
 
 /// The most runs.
 pub(super) const MOST_RUNS: u32 = 20;
@@ -30,102 +25,67 @@ pub fn run_independently(
     if !(2..=MOST_RUNS).contains(&runs) {
         return Err(Error::usage(format_args!("expected from 2 to {MOST_RUNS} runs, found {runs}")));
     }
-    if wanted.commit || wanted.insert_fix_tasks.is_some() || wanted.resume.is_some() {
-        return Err(Error::usage("several runs are compared, so none of them commits, inserts tasks or is resumed"));
+    if wanted.commit || wanted.insert_fix_tasks.is_some() {
+        return Err(Error::usage("several runs are compared, so none of them commits or inserts tasks"));
     }
-    let started = SystemTime::now();
-    let emitter = Arc::new(Emitter::new(run_id(started), Arc::new(observer)));
-    let base = base(&wanted.request)?;
-    let mut request = wanted.request.clone();
-    request.session = emitter.id().to_owned();
-    request.selection = Selection::Base(base.clone());
-    request.work = session::WorkState::Asked;
-    let pinned = wait(host.pin(request.clone(), emitter.forwarding()))?;
-    let ledger = request.ledger.open(&request.environment)?;
-    let entries = LoopEntries::new(ledger, &request, pinned.plan())?;
-    let budgets = wanted.budgets.or(&pinned.budgets());
-    let mut record = LoopRecord {
-        id: emitter.id().to_owned(),
-        gate: pinned.plan().root.name.clone(),
-        plan: pinned.plan().digest(),
-        policy: pinned.policy(),
-        base: base.clone(),
-        task: request.submission.task.as_ref().map(TaskRecord::from),
-        executor: wanted.executor.clone(),
-        started: text::timestamp(started),
-        bounces_allowed: budgets.bounces(),
-        ..LoopRecord::default()
-    };
-    emitter.emit(EventKind::LoopStarted {
-        gate: record.gate.clone(),
-        plan: record.plan.clone(),
-        base: base.clone(),
-        executor: record.executor.clone(),
-        max_bounces: budgets.bounces(),
-    });
-    entries.begin(&record, &[], None)?;
-    let root = changes::collect(&request.folder, &Selection::Changed, Needs::default(), &request.environment)?
-        .workspace
-        .root()
-        .to_owned();
-    let real = request.folder.canonicalize().map_err(|error| Error::input("cannot open the folder").because(error))?;
-    let inside = real.strip_prefix(&root).unwrap_or(Path::new("")).to_owned();
-    let mut copies = Vec::new();
-    for _ in 0..runs {
-        let copy = changes::copy(&request.folder, &base, &request.environment)?;
-        let mut inner = wanted.clone();
-        inner.request.folder = copy.root().join(&inside);
-        inner.request.ledger = LedgerUse::Off;
-        let forward = emitter.forwarding();
-        let done = super::run(host, inner, forward)?;
-        if done.plan != record.plan {
-            return Err(Error::host("the gate is another one in a copy of the work")
-                .hint("commit gate.toml and everything that it names, or stop ignoring it".to_owned()));
-        }
-        let tree = repeated::tree(copy.root(), &Selection::Base(base.clone()), &BTreeSet::new(), &request.environment);
-        let attempts = u32::try_from(done.attempts.len()).unwrap_or(u32::MAX);
-        record.runs.push(IndependentRun { id: done.id.clone(), state: done.state, attempts, tree: tree.clone() });
-        copies.push((copy, done, tree));
-    }
-    let ended = match agreed(&record.runs) {
-        Ok(tree) => {
-            let winner =
-                copies.iter().find(|(_, done, found)| done.state == State::Completed && found.as_ref() == Some(&tree));
-            match winner {
-                Some((copy, done, _)) => {
-                    take_over(copy.root(), &root, &base, &request.environment)?;
-                    let judged = done.record.as_ref().and_then(|judged| judged.tree.clone());
-                    let there = session::digest_of(&request.folder, &request.selection, &request.environment)?.0;
-                    if judged.is_none() || judged != there {
-                        return Err(Error::host("what was taken over is not what was judged"));
-                    }
-                    if let Some(judged) = &done.record {
-                        entries.run(judged)?;
-                    }
-                    (record.record, record.attempts) = (done.record.clone(), done.attempts.clone());
-                    record.bounces = done.bounces;
-                    record.warnings.clone_from(&done.warnings);
-                    Ended::new(State::Completed, "the runs agree", None)
-                }
-                None => Ended::escalated(State::Escalated, "divergence", "the runs came to no common result"),
+    let (driver, reached) = Driver::new(host, wanted, observer)?;
+    // A loop that was cut off compares all runs again: none of them has touched the work.
+    driver.run(reached, |driver, record, _, _| driver.compare(record, runs))
+}
+
+impl Driver<'_> {
+    /// Runs the loops one after the other, and takes over the result that most of them agree on.
+    fn compare(&self, record: &mut LoopRecord, runs: u32) -> Result<LoopEnd, Error> {
+        let Request { folder, environment, selection, .. } = &self.request;
+        let root = changes::collect(folder, &Selection::Changed, Needs::default(), environment)?;
+        let root = root.workspace.root().to_owned();
+        let real = folder.canonicalize().map_err(|error| Error::input("cannot open the folder").because(error))?;
+        let inside = real.strip_prefix(&root).unwrap_or(Path::new("")).to_owned();
+        let mut copies = Vec::new();
+        for _ in 0..runs {
+            let copy = changes::copy(folder, self.base(), environment)?;
+            let mut wanted = LoopRequest { resume: None, ..self.wanted.clone() };
+            wanted.request.folder = copy.root().join(&inside);
+            wanted.request.ledger = LedgerUse::Off;
+            let done = super::run(self.host, wanted, self.emitter.forwarding())?;
+            if done.plan != record.plan {
+                return Err(Error::host("the gate is another one in a copy of the work")
+                    .hint("commit gate.toml and everything that it names, or stop ignoring it".to_owned()));
             }
+            let tree = repeated::tree(copy.root(), selection, &BTreeSet::new(), environment);
+            let attempts = u32::try_from(done.attempts.len()).unwrap_or(u32::MAX);
+            record.runs.push(IndependentRun { id: done.id.clone(), state: done.state, attempts, tree: tree.clone() });
+            copies.push((copy, done, tree));
         }
-        Err(ended) => {
-            record.record = copies.iter().rev().find_map(|(_, done, _)| done.record.clone());
-            ended
+        let tree = match agreed(&record.runs) {
+            Ok(tree) => tree,
+            Err(end) => {
+                record.record = copies.iter().rev().find_map(|(_, done, _)| done.record.clone());
+                return Ok(end);
+            }
+        };
+        let wins =
+            |done: &LoopRecord, found: &Option<String>| done.state == State::Completed && found.as_ref() == Some(&tree);
+        let Some((copy, done, _)) = copies.iter().find(|(_, done, found)| wins(done, found)) else {
+            return Ok(LoopEnd::escalated(State::Escalated, "divergence", "the runs came to no common result"));
+        };
+        take_over(copy.root(), &root, self.base(), environment)?;
+        let judged = done.record.as_ref().and_then(|judged| judged.tree.clone());
+        if judged.is_none() || judged != session::digest_of(folder, selection, environment)?.0 {
+            return Err(Error::host("the files that were taken over differ from those that were judged"));
         }
-    };
-    entries.escalation(&ended)?;
-    emitter.escalation(&ended);
-    (record.state, record.why, record.budget) = (ended.state, ended.why.clone(), ended.budget.clone());
-    record.duration = emitter.elapsed();
-    entries.end(&record)?;
-    emitter.ended(&ended);
-    Ok(record)
+        if let Some(judged) = &done.record {
+            self.entries.run(judged)?;
+        }
+        (record.record, record.attempts) = (done.record.clone(), done.attempts.clone());
+        record.bounces = done.bounces;
+        let warnings = done.warnings.clone();
+        Ok(LoopEnd { warnings, ..LoopEnd::new(State::Completed, "the runs agree", None) })
+    }
 }
 
 /// The result of more than half of the runs.
-fn agreed(runs: &[IndependentRun]) -> Result<String, Ended> {
+fn agreed(runs: &[IndependentRun]) -> Result<String, LoopEnd> {
     let mut votes: BTreeMap<&String, usize> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.state == State::Completed) {
         if let Some(tree) = &run.tree {
@@ -134,13 +94,13 @@ fn agreed(runs: &[IndependentRun]) -> Result<String, Ended> {
     }
     let Some((tree, most)) = votes.iter().max_by_key(|(_, count)| **count) else {
         let why = format!("none of {} runs completed", runs.len());
-        return Err(Ended::new(State::VerificationFailed, why, Some("runs")));
+        return Err(LoopEnd::new(State::VerificationFailed, why, Some("runs")));
     };
     if *most * 2 > runs.len() {
         return Ok((*tree).clone());
     }
     let why = format!("{most} of {} runs agree at most, and {} came to other results", runs.len(), runs.len() - most);
-    Err(Ended::escalated(State::Escalated, "divergence", why))
+    Err(LoopEnd::escalated(State::Escalated, "divergence", why))
 }
 
 /// Makes the work what it is in the copy.

@@ -1,7 +1,7 @@
 //! What a loop writes into the work itself: tasks that repair what a reviewer found, the progress file, the commit.
 
 use super::attempt::Done;
-use super::record::{Ended, LoopRecord, State};
+use super::record::{LoopEnd, LoopRecord, State};
 use super::{Driver, commit, progress, review};
 use crate::error::Error;
 use crate::taskplan;
@@ -43,14 +43,14 @@ impl Driver<'_> {
     }
 
     /// Tells what the reviews of an attempt came to, where a file for that is configured.
-    pub(super) fn tell_progress(&self, done: &Done, ended: Option<&Ended>) -> Result<(), Error> {
+    pub(super) fn tell_progress(&self, done: &Done, ended: Option<&LoopEnd>) -> Result<(), Error> {
         let (Some(file), Some(judged)) = (self.progress_file(), &done.record) else { return Ok(()) };
         let task = self.request.submission.task.as_ref();
         let index = task.and_then(|task| task.index).map(|index| index.to_string());
         let task = index.or_else(|| task.map(|task| task.id.clone())).unwrap_or_else(|| "-".to_owned());
         let action = match ended {
             _ if judged.status == Status::Pass => "proceeded",
-            Some(Ended { state: State::Completed, .. }) => "warnings appended, proceeded",
+            Some(LoopEnd { state: State::Completed, .. }) => "warnings appended, proceeded",
             Some(_) => "stopped",
             None if done.summary.fix_tasks.is_empty() => "sent back",
             None => "fix task added",

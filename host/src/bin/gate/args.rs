@@ -190,8 +190,8 @@ pub(crate) struct RunArgs {
     /// Read the submission (task, claim, changes) from a JSON or YAML file; - for stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["claim", "task", "tier"])]
     pub(crate) submission: Option<PathBuf>,
-    /// The task, in words
-    #[arg(long, value_name = "TEXT")]
+    /// The task: an id of the plan that gate.toml names, a file that contains a task, or a description
+    #[arg(long, value_name = "ID|FILE|TEXT")]
     pub(crate) task: Option<String>,
     /// Read the claim of the executor, its summary of the work, from a file; - for stdin
     #[arg(long, value_name = "FILE")]

@@ -7,6 +7,7 @@ use crate::setup;
 use crate::tasks::{self, LoopJob};
 use crate::terminal::{self, say};
 use anyhow::anyhow;
+use gatehost::changes::Selection;
 use gatehost::config;
 use gatehost::environment::Environment;
 use gatehost::event::{Event, EventKind, Observer};
@@ -41,7 +42,11 @@ fn run_loop(global: &Global, command: &LoopArgs, resume: Option<&InterruptedLoop
     if resume.is_some() && taped.iter().any(|tape| tape.is_some()) {
         return Err(Error::usage("a loop with a tape cannot be resumed, since the tape would begin anew"));
     }
-    let wanted = wanted(global, command)?;
+    let mut wanted = wanted(global, command)?;
+    if let Some(resume) = resume {
+        // The executor may have committed since: the plan is read from where the loop began.
+        wanted.request.selection = Selection::Base(resume.base.clone());
+    }
     let (jobs, is_plan) = tasks::jobs(global, command, &wanted.request, resume)?;
     let host = setup::host(global, &wanted.request.environment)?;
     let lines = Arc::new(LoopLines { watcher: Watcher::of(global, command.events.as_ref())?, quiet: global.quiet });

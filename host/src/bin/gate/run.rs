@@ -81,11 +81,11 @@ fn request(global: &Global, command: &RunArgs) -> Result<Request, Error> {
         },
     };
     request.gate.clone_from(&command.gate);
-    request.submission = submission_args::submission(global, command)?;
+    request.selection = submission_args::selection(command).1;
+    request.submission = submission_args::submission(global, command, &request)?;
     if command.claim.is_some() {
         request.unread = Unread::RefuseClaim;
     }
-    request.selection = submission_args::selection(command).1;
     request.models = model_tape(command.record_models.as_deref(), command.replay_models.as_deref());
     request.checks = match (command.only.is_empty(), command.skip.is_empty()) {
         (true, true) => Checks::All,

@@ -2,20 +2,22 @@
 
 use crate::args::{Global, RunArgs};
 use crate::error::{Error, Make as _};
+use crate::tasks;
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
 use gatehost::input;
 use gatehost::schema;
+use gatehost::session::Request;
 use gatehost::submission::{Claim, Evaluator, Submission, Task, TaskSource};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The submission as far as it was said.
-pub(crate) fn submission(global: &Global, command: &RunArgs) -> Result<Submission, Error> {
+/// The submission as far as the flags describe it. `request` has the policy and the selection already.
+pub(crate) fn submission(global: &Global, command: &RunArgs, request: &Request) -> Result<Submission, Error> {
     let mut said = match &command.submission {
         Some(path) => document(global, command, path)?,
-        None => flags(global, command)?,
+        None => flags(global, command, request)?,
     };
     if let Some(path) = &command.evaluator {
         if said.evaluator.is_some() {
@@ -60,7 +62,7 @@ fn wrong(name: &str, bytes: &[u8]) -> String {
     }
 }
 
-fn flags(global: &Global, command: &RunArgs) -> Result<Submission, Error> {
+fn flags(global: &Global, command: &RunArgs, request: &Request) -> Result<Submission, Error> {
     let claim = match &command.claim {
         None => None,
         Some(path) => Some(Claim {
@@ -69,18 +71,13 @@ fn flags(global: &Global, command: &RunArgs) -> Result<Submission, Error> {
             report: None,
         }),
     };
-    Ok(Submission { claim, ..task(command.task.as_deref(), command.tier) })
-}
-
-/// The task, as the caller says it.
-pub(crate) fn task(description: Option<&str>, tier: Option<u32>) -> Submission {
-    let task = (description.is_some() || tier.is_some()).then(|| Task {
-        description: description.unwrap_or_default().to_owned(),
-        tier,
-        source: TaskSource::Caller,
-        ..Task::default()
-    });
-    Submission { task, ..Submission::default() }
+    let planned = command.task.as_deref().map(|task| tasks::task(global, request, task, None, false)).transpose()?;
+    let task = match (planned, command.tier) {
+        (Some(task), tier) => Some(Task { tier: tier.or(task.tier), ..task }),
+        (None, Some(tier)) => Some(Task { tier: Some(tier), source: TaskSource::Caller, ..Task::default() }),
+        (None, None) => None,
+    };
+    Ok(Submission { claim, task, ..Submission::default() })
 }
 
 fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Error> {

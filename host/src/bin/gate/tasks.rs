@@ -1,4 +1,4 @@
-//! Which tasks a loop works on: one of a plan, several as a batch, all that are open, or one in the caller's words.
+//! The tasks of `gate run` and `gate loop`: one of a plan, several as a batch, all that are open, or a description.
 
 use crate::args::{Global, LoopArgs};
 use crate::error::{Error, Make as _};
@@ -30,32 +30,19 @@ pub(crate) fn jobs(
     let named = command.plan.as_ref().and_then(Option::as_ref);
     let by_plan = command.plan.is_some() || command.batch.is_some();
     let id = resume.map(|resume| resume.id.clone());
-    let plan = match named {
-        Some(plan) => Some(plan.clone()),
-        None if by_plan => Some(configured(request)?.ok_or_else(no_plan)?),
-        // Without a gate.toml there is none.
-        None if command.task.is_some() && command.verify.is_none() => configured(request)?,
-        None => None,
-    };
-    let planned = match (&plan, by_plan) {
-        (None, _) => Vec::new(),
-        (Some(plan), true) => session::planned_tasks(request, plan)?,
-        // Text in the caller's words needs no plan.
-        (Some(plan), false) => session::planned_tasks(request, plan).unwrap_or_default(),
-    };
     if let Some(wanted) = &command.task {
-        let found: Vec<&PlannedTask> = planned.iter().filter(|planned| planned.task.id == *wanted).collect();
-        let task = match (found.as_slice(), by_plan) {
-            ([one], _) => one.task.clone(),
-            ([], false) => in_words(global, wanted)?,
-            (found, _) => return Err(not_one(wanted, found.len(), &planned, plan.as_deref())),
-        };
+        let task = task(global, request, wanted, named.map(PathBuf::as_path), by_plan)?;
         return Ok((vec![LoopJob { task: Some(with_tier(task, command)), resume: id }], false));
     }
     if !by_plan {
         let task = command.tier.map(|tier| Task { tier: Some(tier), source: TaskSource::Caller, ..Task::default() });
         return Ok((vec![LoopJob { task, resume: id }], false));
     }
+    let plan = match named {
+        Some(plan) => plan.clone(),
+        None => session::plan_file(request)?.ok_or_else(no_plan)?,
+    };
+    let planned = session::planned_tasks(request, &plan)?;
     let ledger = request.ledger.open(&request.environment)?;
     let project = Project::of(&request.folder, &request.environment)?;
     let open = looping::open_tasks(ledger.as_deref(), &project, &planned)?;
@@ -63,11 +50,11 @@ pub(crate) fn jobs(
         let members: Vec<&PlannedTask> = match (ids.as_slice(), resume) {
             ([], None) => taskplan::next_batch(&open.iter().collect::<Vec<_>>()),
             ([], Some(resume)) => {
-                batch_of(&resume.task.split('+').map(str::to_owned).collect::<Vec<_>>(), &planned, plan.as_deref())?
+                batch_of(&resume.task.split('+').map(str::to_owned).collect::<Vec<_>>(), &planned, &plan)?
             }
-            (ids, _) => batch_of(ids, &planned, plan.as_deref())?,
+            (ids, _) => batch_of(ids, &planned, &plan)?,
         };
-        let task = taskplan::batch(&members).ok_or_else(|| all_done(plan.as_deref()))?;
+        let task = taskplan::batch(&members).ok_or_else(|| all_done(&plan))?;
         return Ok((vec![LoopJob { task: Some(with_tier(task, command)), resume: id }], false));
     }
     let begun = resume.map(|resume| resume.task.as_str());
@@ -78,17 +65,43 @@ pub(crate) fn jobs(
     );
     jobs.extend(open.iter().filter(|planned| Some(planned.task.id.as_str()) != begun).map(|planned| of(planned, None)));
     if jobs.is_empty() {
-        return Err(all_done(plan.as_deref()));
+        return Err(all_done(&plan));
     }
     Ok((jobs, true))
 }
 
-fn with_tier(task: Task, command: &LoopArgs) -> Task {
-    Task { tier: command.tier.or(task.tier), ..task }
+/// The task of `--task`: an id of the plan, a file with a task, or a description. `plan` is the plan that the caller names;
+/// without one, that of the configuration counts. A word that is neither an id nor a file is refused where there is a plan:
+/// it is most likely a mistake, and a task of that description would have no criteria.
+pub(crate) fn task(
+    global: &Global,
+    request: &Request,
+    wanted: &str,
+    plan: Option<&Path>,
+    must_be_planned: bool,
+) -> Result<Task, Error> {
+    let plan = match plan {
+        Some(plan) => Some(plan.to_owned()),
+        None => session::plan_file(request)?,
+    };
+    let Some(plan) = plan else {
+        return if must_be_planned { Err(no_plan()) } else { described(global, wanted) };
+    };
+    let is_id = !wanted.trim().contains(char::is_whitespace) && !global.directory.join(wanted).is_file();
+    let planned = match session::planned_tasks(request, &plan) {
+        Err(error) if must_be_planned || is_id => return Err(error),
+        planned => planned.unwrap_or_default(),
+    };
+    let found: Vec<&PlannedTask> = planned.iter().filter(|planned| planned.task.id == wanted).collect();
+    match found.as_slice() {
+        [one] => Ok(one.task.clone()),
+        [] if !must_be_planned && !is_id => described(global, wanted),
+        found => Err(not_one(wanted, found.len(), &planned, &plan)),
+    }
 }
 
-fn configured(request: &Request) -> Result<Option<PathBuf>, Error> {
-    session::plan_file(request)
+fn with_tier(task: Task, command: &LoopArgs) -> Task {
+    Task { tier: command.tier.or(task.tier), ..task }
 }
 
 fn no_plan() -> Error {
@@ -96,24 +109,20 @@ fn no_plan() -> Error {
         .hint("name one: `--plan FILE`, or `[plan] file` in gate.toml".to_owned())
 }
 
-fn all_done(plan: Option<&Path>) -> Error {
-    let plan = plan.map(|plan| plan.display().to_string()).unwrap_or_default();
-    Error::mistake(anyhow!("every task of the plan `{}` is done", clean_line(&plan, 500)))
+fn all_done(plan: &Path) -> Error {
+    let plan = clean_line(&plan.display().to_string(), 500);
+    Error::mistake(anyhow!("every task of the plan `{plan}` is done"))
         .hint("work on one again by its id: `--task ID`".to_owned())
 }
 
-fn not_one(id: &str, count: usize, planned: &[PlannedTask], plan: Option<&Path>) -> Error {
-    let plan = plan.map(|plan| plan.display().to_string()).unwrap_or_default();
+fn not_one(id: &str, count: usize, planned: &[PlannedTask], plan: &Path) -> Error {
+    let plan = clean_line(&plan.display().to_string(), 500);
     let ids: Vec<&str> = planned.iter().map(|planned| planned.task.id.as_str()).take(50).collect();
     let message = format!("expected one task `{}` in the plan `{plan}`, found {count}", clean_line(id, 60));
     Error::mistake(anyhow!(message)).hint(format!("its tasks are: {}", clean_line(&ids.join(", "), 500)))
 }
 
-fn batch_of<'p>(
-    ids: &[String],
-    planned: &'p [PlannedTask],
-    plan: Option<&Path>,
-) -> Result<Vec<&'p PlannedTask>, Error> {
+fn batch_of<'p>(ids: &[String], planned: &'p [PlannedTask], plan: &Path) -> Result<Vec<&'p PlannedTask>, Error> {
     let find = |id: &String| {
         let found: Vec<&PlannedTask> = planned.iter().filter(|planned| planned.task.id == *id).collect();
         match found.as_slice() {
@@ -126,8 +135,8 @@ fn batch_of<'p>(
     Ok(members)
 }
 
-/// A task in a file of its own, or in the caller's words.
-fn in_words(global: &Global, wanted: &str) -> Result<Task, Error> {
+/// A task in a file of its own, or as a description.
+fn described(global: &Global, wanted: &str) -> Result<Task, Error> {
     let path = global.directory.join(wanted);
     let text = if wanted.len() < 1_000 && path.is_file() {
         let mut text = String::new();
