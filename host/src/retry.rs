@@ -252,7 +252,9 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
         let why = format!("`{class}` may be retried {} times, and has happened {alike} times", rule.most);
         return escalate(EscalationLevel::Notify, "retries", why);
     }
-    let who = if class == Class::Infra { Again::Verifier } else { Again::Executor };
+    // An error is no verdict about the work, so there is nothing that the executor could repair.
+    let is_error = last.status == Some(Status::Error) || class == Class::Infra;
+    let who = if is_error { Again::Verifier } else { Again::Executor };
     RetryDecision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
 }
 
@@ -313,12 +315,16 @@ mod tests {
     fn what_was_interrupted_counts_and_what_the_verifier_broke_does_not() {
         let verify = || Past::failed(Class::VerifyFailure);
         let infra = || Past { status: Some(Status::Error), class: Some(Class::Infra) };
+        let timeout = || Past { status: Some(Status::Error), class: Some(Class::Timeout) };
         for (attempts, expected) in [
             (vec![Past::interrupted()], "retry after 0"),
             (vec![Past::interrupted(), verify(), verify()], "notify same-task"),
             (vec![verify(), Past::interrupted(), Past::interrupted()], "notify same-task"),
             (vec![infra(), infra(), verify()], "retry after 0"),
             (vec![verify(), verify(), infra()], "ask again after 30"),
+            (vec![timeout()], "ask again after 30"),
+            (vec![timeout(), timeout()], "notify timeouts"),
+            (vec![verify(), verify(), Past { class: Some(Class::VerifyFailure), ..infra() }], "notify same-task"),
             (vec![verify(), Past::failed(Class::Blocked), verify()], "retry after 0"),
             (vec![Past { status: Some(Status::Pass), class: None }], "done"),
             (vec![verify(), Past { status: Some(Status::Pass), class: None }], "done"),

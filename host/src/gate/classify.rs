@@ -1,41 +1,104 @@
-//! Which kind of failure an outcome is, how bad it is, and how sure.
+//! The class, severity and confidence of an outcome.
 
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
-use crate::verdict::{Class, Status};
+use crate::verdict::{Class, ErrorKind, Status};
 
-/// Notes the class, severity and confidence of a member whose outcome is known.
+/// Sets the class, severity and confidence of a member whose outcome is known.
 pub(super) fn classify(node: &mut Node) {
-    let said = node.verdict.as_ref().and_then(|verdict| verdict.class.clone());
-    let below = node.children.iter().filter(|child| !child.shadow && child.outcome == node.outcome);
-    let said = said.or_else(|| worst(below.filter_map(|child| child.class.clone())));
-    (node.class, node.severity) = match node.outcome.status() {
-        None | Some(Status::Pass | Status::NotApplicable) => (None, None),
-        Some(status) => {
-            let (class, severity) = class_of(status, said);
-            (class, Some(severity))
-        }
-    };
+    let verdict = node.verdict.as_ref();
+    let error = verdict.and_then(|verdict| verdict.error.as_ref()).map(|error| error.kind);
+    let stated = verdict.and_then(|verdict| verdict.class.clone());
+    let deciding = node.children.iter().filter(|child| !child.shadow && child.outcome == node.outcome);
+    let stated = stated.or_else(|| worst(deciding.filter_map(|child| child.class.clone())));
+    (node.class, node.severity) = class_of(node.outcome.status(), error, stated);
     node.confidence = confidence(node);
 }
 
-/// The class and severity of what is not a pass. What a verifier says counts only where it gave a judgement.
-fn class_of(status: Status, said: Option<Class>) -> (Option<Class>, Severity) {
+/// Returns the class and severity of an outcome. The class that a verifier or the members state counts where there is no error of
+/// the host. A verifier cannot state `infra`.
+fn class_of(
+    status: Option<Status>,
+    error: Option<ErrorKind>,
+    stated: Option<Class>,
+) -> (Option<Class>, Option<Severity>) {
     match status {
-        Status::Fail => {
-            let class = said.unwrap_or(Class::VerifyFailure);
+        None | Some(Status::Pass | Status::NotApplicable) => (None, None),
+        Some(Status::Fail) => {
+            let class = stated.filter(|class| *class != Class::Infra).unwrap_or(Class::VerifyFailure);
             let severity = match class {
                 Class::ReviewRejection => Severity::Semantic,
                 Class::Timeout => Severity::Inconclusive,
                 _ => Severity::Hard,
             };
-            (Some(class), severity)
+            (Some(class), Some(severity))
         }
-        Status::Error => (Some(Class::Infra), Severity::Infra),
-        Status::Abstain | Status::NotApplicable | Status::Pass => (said, Severity::Inconclusive),
+        Some(Status::Error) => {
+            let class = error.map(of_error).or(stated).unwrap_or(Class::Infra);
+            let severity = if class == Class::Infra { Severity::Infra } else { Severity::Inconclusive };
+            (Some(class), Some(severity))
+        }
+        Some(Status::Abstain) => (stated.filter(|class| *class != Class::Infra), Some(Severity::Inconclusive)),
     }
 }
 
-/// Of several classes, the one that decides what happens next.
+/// Returns the class of an error. `infra` is no attempt of the executor, so only errors that the work cannot cause at will have it.
+fn of_error(kind: ErrorKind) -> Class {
+    match kind {
+        ErrorKind::LimitTime | ErrorKind::LlmTimeout => Class::Timeout,
+        // The submission names a path, or has a file, that no verifier can be given.
+        ErrorKind::InputLimit | ErrorKind::FsBadPath => Class::Malformed,
+        // The work decides what a command prints, how it exits and what it writes.
+        ErrorKind::CommandTampered
+        | ErrorKind::CommandReadOnly
+        | ErrorKind::CommandOffline
+        | ErrorKind::CommandUnset
+        | ErrorKind::CommandNoProgram
+        | ErrorKind::CommandNoDependency => Class::VerifyFailure,
+        // The verifier, the configuration, the machine or a provider.
+        ErrorKind::LoadUnreadable
+        | ErrorKind::LoadMalformed
+        | ErrorKind::LoadNotComponent
+        | ErrorKind::LoadPrecompiledRefused
+        | ErrorKind::LoadFeatureDisabled
+        | ErrorKind::LoadLimit
+        | ErrorKind::CompileLimit
+        | ErrorKind::TrustDigestMismatch
+        | ErrorKind::LinkUnknownImport
+        | ErrorKind::LinkCapabilityDenied
+        | ErrorKind::LinkVersion
+        | ErrorKind::LinkWorldMismatch
+        | ErrorKind::SettingsInvalid
+        | ErrorKind::FsUnreadable
+        | ErrorKind::SubjectChanged
+        | ErrorKind::LimitMemory
+        | ErrorKind::LimitHostcalls
+        | ErrorKind::LimitTransfer
+        | ErrorKind::LimitHandles
+        | ErrorKind::LimitRandom
+        | ErrorKind::TrapStack
+        | ErrorKind::TrapUnreachable
+        | ErrorKind::TrapOutOfBounds
+        | ErrorKind::TrapArithmetic
+        | ErrorKind::TrapBadCall
+        | ErrorKind::TrapReentry
+        | ErrorKind::TrapOther
+        | ErrorKind::GuestExited
+        | ErrorKind::GuestMalformed
+        | ErrorKind::AbiOutOfBounds
+        | ErrorKind::AbiUtf8
+        | ErrorKind::AbiDiscriminant
+        | ErrorKind::AbiRange
+        | ErrorKind::AbiPlace
+        | ErrorKind::CommandNotStarted
+        | ErrorKind::LlmUnreachable
+        | ErrorKind::LlmMalformed
+        | ErrorKind::LlmBudget
+        | ErrorKind::LlmNotDistinct
+        | ErrorKind::HostFailed => Class::Infra,
+    }
+}
+
+/// Returns the class that decides what happens next, of several.
 pub(crate) fn worst(classes: impl Iterator<Item = Class>) -> Option<Class> {
     classes.min_by_key(|class| match class {
         Class::Blocked => 0,
@@ -49,7 +112,7 @@ pub(crate) fn worst(classes: impl Iterator<Item = Class>) -> Option<Class> {
     })
 }
 
-/// How sure a pass or a failure is.
+/// Returns how sure a pass or a failure is.
 fn confidence(node: &Node) -> Option<f64> {
     if !matches!(node.outcome, Outcome::Pass | Outcome::Fail) {
         return None;
@@ -89,22 +152,43 @@ mod tests {
 
     #[test]
     fn every_outcome_has_its_class_and_severity() {
-        use Severity::{Hard, Inconclusive, Infra, Semantic};
-        for (status, said, class, severity) in [
+        use Severity::{Hard, Inconclusive, Semantic};
+        for (status, stated, class, severity) in [
             (Status::Fail, None, Some(Class::VerifyFailure), Some(Hard)),
             (Status::Fail, Some(Class::ReviewRejection), Some(Class::ReviewRejection), Some(Semantic)),
             (Status::Fail, Some(Class::Timeout), Some(Class::Timeout), Some(Inconclusive)),
             (Status::Fail, Some(Class::Blocked), Some(Class::Blocked), Some(Hard)),
-            (Status::Error, None, Some(Class::Infra), Some(Infra)),
-            (Status::Error, Some(Class::VerifyFailure), Some(Class::Infra), Some(Infra)),
+            (Status::Fail, Some(Class::Infra), Some(Class::VerifyFailure), Some(Hard)),
             (Status::Abstain, None, None, Some(Inconclusive)),
             (Status::Abstain, Some(Class::Malformed), Some(Class::Malformed), Some(Inconclusive)),
+            (Status::Abstain, Some(Class::Infra), None, Some(Inconclusive)),
             (Status::Pass, Some(Class::Blocked), None, None),
             (Status::NotApplicable, None, None, None),
         ] {
-            let node = check(status, said.clone(), None);
-            assert_eq!((node.class, node.severity), (class, severity), "{status} {said:?}");
+            let node = check(status, stated.clone(), None);
+            assert_eq!((node.class, node.severity), (class, severity), "{status} {stated:?}");
         }
+    }
+
+    #[test]
+    fn every_error_kind_has_its_class_and_severity() {
+        let listed = |names: &str, kind: ErrorKind| names.split(' ').any(|name| name == kind.as_str());
+        for &kind in ErrorKind::ALL {
+            let expected = if listed("limit.time llm.timeout", kind) {
+                (Class::Timeout, Severity::Inconclusive)
+            } else if listed("input.limit fs.bad-path", kind) {
+                (Class::Malformed, Severity::Inconclusive)
+            } else if kind.is_by_output() || kind == ErrorKind::CommandTampered {
+                (Class::VerifyFailure, Severity::Inconclusive)
+            } else {
+                (Class::Infra, Severity::Infra)
+            };
+            // What the verdict states besides does not count.
+            let (class, severity) = class_of(Some(Status::Error), Some(kind), Some(Class::Blocked));
+            assert_eq!((class, severity), (Some(expected.0), Some(expected.1)), "{kind}");
+        }
+        let unexplained = class_of(Some(Status::Error), None, None);
+        assert_eq!(unexplained, (Some(Class::Infra), Some(Severity::Infra)));
     }
 
     #[test]

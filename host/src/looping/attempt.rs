@@ -235,22 +235,23 @@ impl Driver<'_> {
         Ok(request)
     }
 
-    /// Runs the gate.
+    /// Runs the gate, and again after an error that the work did not cause.
     fn judge(&self, mut request: Request) -> Result<Record, Error> {
-        let (again, pause) = self.rules.infra();
-        for _ in 0..again {
+        let mut repeated = 0;
+        loop {
             let record = super::wait(self.host.run(request.clone(), self.emitter.forwarding()))?;
-            // What a verifier broke says nothing about the work: it is asked again, and not the executor.
-            if record.status != Status::Error {
+            let retries = self.rules.same_work(record.class.as_ref());
+            if record.status != Status::Error || repeated >= retries.most {
                 return Ok(record);
             }
-            let message = format!("a verifier gave no answer, and is asked again in {}", show_duration(pause));
+            repeated += 1;
+            let pause = Duration::from_secs(retries.after_seconds);
+            let message = format!("a verifier gave no answer; `gate` asks it again in {}", show_duration(pause));
             let (check, severity) = ("loop".to_owned(), "warn".to_owned());
             self.emitter.emit(EventKind::Logged { check, severity, message });
             request.first = failed(&record);
             thread::sleep(pause);
         }
-        super::wait(self.host.run(request, self.emitter.forwarding()))
     }
 
     /// Applies the repairs that verifiers offer, where they help, and returns the files.

@@ -198,9 +198,13 @@ impl Rules {
         None
     }
 
-    /// How often, and after which time, a verifier that gave no answer is asked again.
-    pub(super) fn infra(&self) -> (u32, Duration) {
-        (self.retry.infra.most, Duration::from_secs(self.retry.infra.after_seconds))
+    /// How often, and after which time, the gate runs again on the same work after an error of this class. Errors that the work
+    /// causes stay the same, so they are not tried again.
+    pub(super) fn same_work(&self, class: Option<&Class>) -> Retries {
+        match class {
+            Some(class @ (Class::Infra | Class::Timeout)) => self.retry.of(class),
+            _ => Retries::at_once(0),
+        }
     }
 }
 
