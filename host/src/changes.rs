@@ -50,6 +50,9 @@ pub enum Selection {
         /// The second.
         to: String,
     },
+    /// What a commit changes: it differs from its first parent, and the first commit from nothing. Judged are the bytes of the
+    /// commit.
+    Commit(String),
 }
 
 impl Selection {
@@ -470,6 +473,7 @@ fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes, ChangesErr
         Selection::Between { .. } => {
             return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "`--from-ref`" });
         }
+        Selection::Commit(_) => return Err(ChangesError::NoRepository { path: folder.to_owned(), asked: "a commit" }),
     };
     let mut looks = HashMap::new();
     let changes = sized(changes, &workspace, &mut looks);
@@ -500,6 +504,7 @@ fn in_repository(
         Selection::Since(name) => repository.since(name, false, &workspace, needs.hunks, store)?,
         Selection::Base(name) => repository.since(name, true, &workspace, needs.hunks, store)?,
         Selection::Between { from, to } => repository.between(from, to, needs)?,
+        Selection::Commit(name) => repository.commit(name, needs)?,
     };
     if let Some(snapshot) = &found.snapshot {
         workspace = open(snapshot.path())?;

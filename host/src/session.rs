@@ -744,14 +744,18 @@ impl Session {
         Ok(record)
     }
 
-    /// Where answers of models and commands come from, or are written down: what the caller asked for, or else what is kept of
-    /// the run.
+    /// Returns the tapes of the run: what models and commands answer is kept with the run, and on the caller's tapes.
     fn tapes(&self, tape: Option<Arc<ModelTape>>, kept: Option<&Kept>, plan: &Plan) -> Tapes {
-        let models = kept.filter(|_| tape.is_none() && !plan.models.is_empty());
-        let models = models.and_then(|kept| ModelTape::record(&kept.models()).ok()).map(Arc::new);
-        let commands = kept.filter(|_| self.request.commands.is_none() && !plan.commands.is_empty());
-        let commands = commands.and_then(|kept| CommandTape::record(&kept.commands()).ok());
-        (tape.or(models), self.request.commands.clone().or_else(|| commands.map(Arc::new)))
+        let commands = self.request.commands.clone();
+        let models_kept = kept.filter(|_| !plan.models.is_empty()).and_then(|kept| match &tape {
+            Some(tape) => tape.copied_to(&kept.models()).ok(),
+            None => ModelTape::record(&kept.models()).ok(),
+        });
+        let commands_kept = kept.filter(|_| !plan.commands.is_empty()).and_then(|kept| match &commands {
+            Some(tape) => tape.copied_to(&kept.commands()).ok(),
+            None => CommandTape::record(&kept.commands()).ok(),
+        });
+        (models_kept.map(Arc::new).or(tape), commands_kept.map(Arc::new).or(commands))
     }
 
     /// Opens the ledger, where blocking is allowed.
@@ -923,6 +927,7 @@ fn selection_record(selection: &Selection) -> SelectionRecord {
         Selection::Between { from, to } => {
             SelectionRecord { from: Some(from.clone()), to: Some(to.clone()), ..of("between") }
         }
+        Selection::Commit(commit) => SelectionRecord { to: Some(commit.clone()), ..of("commit") },
     }
 }
 

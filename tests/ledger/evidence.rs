@@ -100,6 +100,73 @@ fn a_run_whose_work_was_committed_can_still_be_bundled() {
 }
 
 #[test]
+fn a_bundle_of_a_recorded_run_gives_the_same_record() {
+    let stage = Stage::new();
+    write(&stage, "gate.toml", &gate_with("[\"sh\", \"-c\", \"echo told; test -f ok.json\"]", ""));
+    in_git(&stage);
+    write(&stage, "b.json", "[1]\n");
+    let home = stage.state().parent().expect("a folder").to_owned();
+    let tape = home.join("commands.jsonl");
+    let elsewhere = Stage::new();
+    // The run that writes the tape, and one that is answered from it.
+    for flag in ["--record-commands", "--replay-commands"] {
+        let run = record(&stage.run(&["run", "--format", "json", flag, tape.to_str().expect("UTF-8")]));
+        assert_eq!(run["status"], "fail", "{run:#}");
+        let bundle = home.join(format!("run{flag}"));
+        let made = stage.run(&["bundle", "--output", bundle.to_str().expect("UTF-8")]);
+        assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+        let same = elsewhere.run(&["replay", bundle.to_str().expect("UTF-8")]);
+        assert_eq!(same.status.code(), Some(0), "{flag}: {}", said(&same));
+    }
+    let lines = std::fs::read_to_string(&tape).expect("a tape");
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+}
+
+#[test]
+fn a_first_commit_is_verified_by_its_own_policy() {
+    let verify = |stage: &Stage| {
+        let output = stage.run(&["verify", "HEAD"]);
+        (output.status.code(), said(&output))
+    };
+    let stage = Stage::new();
+    let strict = "[gate.default]\nall = [\"json\"]\n[check.json]\nverifier = \"json-syntax\"\n";
+    write(&stage, "gate.toml", strict);
+    git(&stage, "git init -q -b main . && git add .");
+    assert_eq!(stage.run(&["run", "--staged"]).status.code(), Some(0));
+    git(&stage, "git commit -qm first");
+    let (code, told) = verify(&stage);
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(stage.ledger().entries(&Filter::default().kinds(&[EntryKind::Commit])).expect("entries").len(), 1);
+    // A gate.toml that is only in the working tree does not count.
+    write(&stage, "gate.toml", &strict.replace("json-syntax", "merge-markers"));
+    let (code, told) = verify(&stage);
+    assert_eq!(code, Some(0), "{told}");
+    let weak = Stage::new();
+    write(&weak, "gate.toml", strict);
+    write(&weak, "a.json", "{,}\n");
+    git(&weak, "git init -q -b main . && git add .");
+    write(&weak, "gate.toml", &strict.replace("json-syntax", "merge-markers"));
+    assert_eq!(weak.run(&["run", "--staged"]).status.code(), Some(0));
+    git(&weak, "git commit -qm first");
+    let (code, told) = verify(&weak);
+    assert_eq!((code, told.contains("another plan")), (Some(1), true), "{told}");
+    // Nor does a pass of other files.
+    let other = Stage::new();
+    git(&other, "git init -q -b main . && git add .");
+    assert_eq!(other.run(&["run", "--staged"]).status.code(), Some(0));
+    write(&other, "a.json", "[2]\n");
+    git(&other, "git add . && git commit -qm first");
+    let (code, told) = verify(&other);
+    assert_eq!((code, told.contains("no run checked this change")), (Some(1), true), "{told}");
+    // In a shallow clone, the oldest commit that is there is not the first.
+    write(&other, "b.json", "[3]\n");
+    git(&other, "git add . && git commit -qm second && git clone -q --depth 1 file://$PWD ../shallow");
+    let shallow = other.work().parent().expect("a folder").join("shallow");
+    let output = other.run(&["-C", shallow.to_str().expect("UTF-8"), "verify", "HEAD"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
+
+#[test]
 fn another_commit_than_what_passed_is_not_noted() {
     let stage = Stage::new();
     in_git(&stage);

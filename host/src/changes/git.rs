@@ -204,6 +204,7 @@ impl Repository {
                 let second = commits::named(git, objects, to)?;
                 Some(commits::merge_base(git, objects, (from, &first), (to, &second))?)
             }
+            Selection::Commit(name) => Self::parent(git, objects, name)?,
             Selection::Changed | Selection::Staged | Selection::All | Selection::Files(_) => {
                 commits::head(objects)?.map(|(id, _)| id)
             }
@@ -219,7 +220,12 @@ impl Repository {
     ) -> Result<Option<SameFiles>, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
-        let Some(commit) = Self::base_of(git, &mut objects, selection)? else { return Ok(None) };
+        let commit = match (Self::base_of(git, &mut objects, selection)?, selection) {
+            (Some(base), _) => base,
+            // Nothing comes before the first commit, so its own configuration counts, and not that of the working tree.
+            (None, Selection::Commit(name)) => commits::named(git, &mut objects, name)?,
+            (None, _) => return Ok(None),
+        };
         let tree = commits::read(&mut objects, &commit)?.tree;
         let mut found = BTreeMap::new();
         for path in paths {
@@ -236,6 +242,29 @@ impl Repository {
             found.insert(path.clone(), same);
         }
         Ok(Some(SameFiles { commit: commit.to_string(), same: found }))
+    }
+
+    /// The first parent of a commit; none for the first commit, as the hashed commit says it.
+    fn parent(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Option<id::Id>, ChangesError> {
+        let id = commits::named(git, objects, name)?;
+        let is_first = commits::read(objects, &id)?.parents.is_empty();
+        if is_first { Ok(None) } else { commits::named(git, objects, &format!("{id}^")).map(Some) }
+    }
+
+    /// What differs between a commit and its first parent.
+    pub(super) fn commit(&self, name: &str, needs: Needs) -> Result<FoundChanges, ChangesError> {
+        let git = self.git()?;
+        let mut objects = Objects::new(git);
+        let base = Self::parent(git, &mut objects, name)?;
+        let commit = commits::named(git, &mut objects, name)?;
+        let old = match &base {
+            Some(base) => tree::Side::Stored(commits::read(&mut objects, base)?.tree),
+            None => tree::Side::Nothing,
+        };
+        let new = tree::Side::Stored(commits::read(&mut objects, &commit)?.tree);
+        let stored = stored_changes::StoredChanges { state: ChangeState::Committed, needs };
+        let found = stored.compare(&mut objects, old, new)?;
+        Ok(FoundChanges { base: base.map(|base| base.to_string()), ..found })
     }
 
     /// What differs between two commits, from where they parted.

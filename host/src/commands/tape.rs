@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// A tape that is longer is not read.
@@ -32,13 +33,26 @@ pub enum CommandTape {
     Replay(CommandPlayer),
 }
 
-/// Writes a tape.
-#[derive(Debug)]
-pub struct CommandRecorder(Mutex<File>);
+/// Writes results to every one of these files.
+#[derive(Debug, Default)]
+pub struct CommandRecorder(Vec<Arc<Mutex<File>>>);
+
+impl CommandRecorder {
+    fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
+        let write = |line: String| self.0.iter().try_for_each(|file| file.lock().write_all(line.as_bytes()));
+        let line = serde_json::to_string(&CommandTapeLine::of(ran)).map_err(io::Error::from);
+        let written = line.and_then(|line| write(format!("{line}\n")));
+        written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
+    }
+}
 
 /// Reads a tape.
 #[derive(Debug)]
-pub struct CommandPlayer(Mutex<BTreeMap<String, VecDeque<CommandTapeLine>>>);
+pub struct CommandPlayer {
+    /// Shared by all runs that use the tape: each result is given once.
+    lines: Arc<Mutex<BTreeMap<String, VecDeque<CommandTapeLine>>>>,
+    copy: CommandRecorder,
+}
 
 /// Why a tape cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -171,15 +185,20 @@ impl CommandTapeLine {
 impl CommandTape {
     /// A new file to record on. One that exists is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadCommandTape> {
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(path) {
-            Ok(file) => Ok(Self::Record(CommandRecorder(Mutex::new(file)))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadCommandTape::Exists(path.to_owned())),
-            Err(source) => Err(BadCommandTape::Unusable { path: path.to_owned(), source }),
-        }
+        Ok(Self::Record(CommandRecorder(vec![create(path)?])))
+    }
+
+    /// Returns the same tape, whose results are also written to this new file.
+    pub(crate) fn copied_to(&self, path: &Path) -> Result<Self, BadCommandTape> {
+        let copy = create(path)?;
+        Ok(match self {
+            Self::Record(CommandRecorder(files)) => {
+                Self::Record(CommandRecorder(files.iter().cloned().chain([copy]).collect()))
+            }
+            Self::Replay(CommandPlayer { lines, .. }) => {
+                Self::Replay(CommandPlayer { lines: Arc::clone(lines), copy: CommandRecorder(vec![copy]) })
+            }
+        })
     }
 
     /// A file to replay, read whole.
@@ -197,17 +216,17 @@ impl CommandTape {
             }
             lines.entry(entry.command.clone()).or_default().push_back(entry);
         }
-        Ok(Self::Replay(CommandPlayer(Mutex::new(lines))))
+        Ok(Self::Replay(CommandPlayer { lines: Arc::new(Mutex::new(lines)), copy: CommandRecorder::default() }))
     }
 
     /// Returns the recorded result of a command.
     pub(super) fn played(&self, name: &str, command: &CommandConfig) -> Option<Result<CommandResult, NoResult>> {
-        let Self::Replay(CommandPlayer(lines)) = self else { return None };
+        let Self::Replay(CommandPlayer { lines, copy }) = self else { return None };
         let next = lines.lock().get_mut(name).and_then(VecDeque::pop_front);
         let missing = |what: &str| {
             NoResult::not_started(format!("the recording {what}")).with_hint("record it again with `--record-commands`")
         };
-        Some(match next {
+        let played = match next {
             None => Err(missing("has no further run of this command")),
             Some(line) if !line.argv.is_empty() && line.argv != command.run => {
                 Err(missing("was recorded with other arguments"))
@@ -228,16 +247,26 @@ impl CommandTape {
                     on_base: false,
                 })
             }
-        })
+        };
+        Some(played.and_then(|ran| copy.note(&ran).map(|()| ran)))
     }
 
     /// Writes down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
     pub(super) fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
-        let Self::Record(CommandRecorder(file)) = self else { return Ok(()) };
-        let written = serde_json::to_string(&CommandTapeLine::of(ran))
-            .map_err(io::Error::from)
-            .and_then(|line| file.lock().write_all(format!("{line}\n").as_bytes()));
-        written.map_err(|error| NoResult::not_started(format!("cannot write to the recording: {error}")))
+        if let Self::Record(recorder) = self { recorder.note(ran) } else { Ok(()) }
+    }
+}
+
+/// Creates a file that only its owner can read.
+fn create(path: &Path) -> Result<Arc<Mutex<File>>, BadCommandTape> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(file) => Ok(Arc::new(Mutex::new(file))),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadCommandTape::Exists(path.to_owned())),
+        Err(source) => Err(BadCommandTape::Unusable { path: path.to_owned(), source }),
     }
 }
 

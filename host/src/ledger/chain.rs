@@ -60,40 +60,37 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
-/// Everything of an entry that its hash covers.
+/// Everything that the hash of an entry covers.
 pub(super) struct Link<'a> {
-    pub(super) prev: &'a Hash,
+    pub(super) prev: &'a [u8],
     pub(super) seq: u64,
-    pub(super) at: &'a str,
-    pub(super) project: &'a str,
-    pub(super) kind: &'a str,
-    pub(super) labels: [&'a str; 9],
+    /// The time, the project, the kind and the labels.
+    pub(super) parts: [&'a [u8]; 12],
     /// SHA-256 of the body, so that the chain can be checked without reading every body.
-    pub(super) body: &'a Hash,
+    pub(super) body: &'a [u8],
 }
 
 impl Link<'_> {
-    pub(super) fn hash(&self) -> Hash {
-        let mut hash = Sha256::new();
-        hash.update(DOMAIN);
-        hash.update(self.prev.0);
-        hash.update(self.seq.to_be_bytes());
+    /// Returns the hash. The buffer is overwritten: hashing one slice is several times faster than hashing 27 small ones.
+    pub(super) fn hash(&self, buffer: &mut Vec<u8>) -> Hash {
+        buffer.clear();
+        buffer.extend_from_slice(DOMAIN);
+        buffer.extend_from_slice(self.prev);
+        buffer.extend_from_slice(&self.seq.to_be_bytes());
         // Each with its length before it, so that no two entries are the same bytes.
-        for part in [self.at, self.project, self.kind].into_iter().chain(self.labels) {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
+        for part in self.parts {
+            buffer.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            buffer.extend_from_slice(part);
         }
-        hash.update(self.body.0);
-        Hash(hash.finalize().into())
+        buffer.extend_from_slice(self.body);
+        digest(buffer)
     }
 }
 
-impl Labels {
-    /// All of them, in the order in which they are hashed.
-    pub(super) fn parts(&self) -> [&str; 9] {
-        let Self { run, task, group, session, gate, status, class, tree, plan } = self;
-        [run, task, group, session, gate, status, class, tree, plan].map(String::as_str)
-    }
+/// Returns the parts of an entry in the order in which they are hashed.
+pub(super) fn parts<'a>(at: &'a str, project: &'a str, kind: &'a str, labels: &'a Labels) -> [&'a [u8]; 12] {
+    let Labels { run, task, group, session, gate, status, class, tree, plan } = labels;
+    [at, project, kind, run, task, group, session, gate, status, class, tree, plan].map(str::as_bytes)
 }
 
 /// The hash of some bytes.
@@ -105,9 +102,8 @@ impl Entry {
     /// Whether its hash is that of what it holds.
     pub fn is_intact(&self) -> bool {
         let Self { seq, at, project, kind, labels, prev, hash, body } = self;
-        let body = digest(body);
-        let (project, kind, labels) = (project.as_str(), kind.as_str(), labels.parts());
-        Link { prev, seq: *seq, at, project, kind, labels, body: &body }.hash() == *hash
+        let parts = parts(at, project.as_str(), kind.as_str(), labels);
+        Link { prev: &prev.0, seq: *seq, parts, body: &digest(body).0 }.hash(&mut Vec::new()) == *hash
     }
 }
 

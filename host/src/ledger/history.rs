@@ -139,12 +139,16 @@ impl TaskHistory {
 
     /// The history that these entries of a task tell.
     pub fn of(entries: &[Entry]) -> Result<Self, LedgerError> {
+        Ok(Self::of_runs(entries, runs(entries)?))
+    }
+
+    /// The same, for the runs among the entries.
+    pub(super) fn of_runs(entries: &[Entry], all: Vec<PastRun>) -> Self {
         let resumed = entries.iter().rev().find(|entry| entry.kind == EntryKind::Resume).map_or(0, |entry| entry.seq);
-        let all = runs(entries)?;
         let passed = all.iter().rposition(PastRun::passed);
         let since = passed.map_or(0, |index| index + 1);
         let runs = all.into_iter().skip(since).filter(|run| run.seq > resumed).collect();
-        Ok(Self { runs: without_judged_again(runs), passed_before: passed.is_some() })
+        Self { runs: without_judged_again(runs), passed_before: passed.is_some() }
     }
 
     /// How many attempts there were. One that was interrupted counts.

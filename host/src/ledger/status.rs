@@ -247,7 +247,7 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
             _ => {}
         }
     }
-    let history = TaskHistory::of(entries)?;
+    let history = TaskHistory::of_runs(entries, runs);
     status.attempt = history.attempts().max(1);
     status.previous_failures = history.runs.iter().filter(|run| !run.passed()).map(failure).collect();
     Ok(status)

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const VERSION: u32 = 1;
 /// A tape that is longer is not read.
@@ -65,16 +66,20 @@ pub enum BadModelTape {
 impl ModelTape {
     /// A new file to record on. One that exists is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadModelTape> {
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        // It holds what is under review, which need not be everybody's to read.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(path) {
-            Ok(file) => Ok(Self::Record(ModelRecorder(Mutex::new(file)))),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadModelTape::Exists(path.to_owned())),
-            Err(source) => Err(BadModelTape::Unusable { path: path.to_owned(), source }),
-        }
+        Ok(Self::Record(ModelRecorder(vec![create(path)?])))
+    }
+
+    /// Returns the same tape, whose exchanges are also written to this new file.
+    pub(crate) fn copied_to(&self, path: &Path) -> Result<Self, BadModelTape> {
+        let copy = create(path)?;
+        Ok(match self {
+            Self::Record(ModelRecorder(files)) => {
+                Self::Record(ModelRecorder(files.iter().cloned().chain([copy]).collect()))
+            }
+            Self::Replay(ModelPlayer { answers, .. }) => {
+                Self::Replay(ModelPlayer { answers: Arc::clone(answers), copy: ModelRecorder(vec![copy]) })
+            }
+        })
     }
 
     /// A file to replay, read whole.
@@ -92,12 +97,25 @@ impl ModelTape {
             let (key, played) = read(exchange).map_err(invalid)?;
             answers.entry(key).or_default().push_back(played);
         }
-        Ok(Self::Replay(ModelPlayer(Mutex::new(answers))))
+        Ok(Self::Replay(ModelPlayer { answers: Arc::new(Mutex::new(answers)), copy: ModelRecorder::default() }))
     }
 
     /// Whether answers come from it.
     pub fn is_replayed(&self) -> bool {
         matches!(self, Self::Replay(_))
+    }
+}
+
+/// Creates a file that only its owner can read: it holds what is under review.
+fn create(path: &Path) -> Result<Arc<Mutex<File>>, BadModelTape> {
+    let mut options = OpenOptions::new();
+    options.append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(file) => Ok(Arc::new(Mutex::new(file))),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(BadModelTape::Exists(path.to_owned())),
+        Err(source) => Err(BadModelTape::Unusable { path: path.to_owned(), source }),
     }
 }
 
@@ -173,9 +191,9 @@ fn read(line: &str) -> Result<(TapeKey, RecordedAnswer), String> {
     Ok(((name, digest), RecordedAnswer { nonce, came }))
 }
 
-/// Writes exchanges down.
-#[derive(Debug)]
-pub struct ModelRecorder(Mutex<File>);
+/// Writes exchanges to every one of these files.
+#[derive(Debug, Default)]
+pub struct ModelRecorder(Vec<Arc<Mutex<File>>>);
 
 impl ModelRecorder {
     /// Writes an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
@@ -196,11 +214,12 @@ impl ModelRecorder {
             answer: came.as_ref().ok().cloned(),
             no_answer: came.as_ref().err().cloned(),
         };
-        let mut file = self.0.lock();
         let written = serde_json::to_string(&exchange).map_err(io::Error::from).and_then(|mut line| {
             line.push('\n');
-            file.write_all(line.as_bytes())?;
-            file.sync_data()
+            self.0.iter().map(|file| file.lock()).try_for_each(|mut file| {
+                file.write_all(line.as_bytes())?;
+                file.sync_data()
+            })
         });
         written.map_err(|error| NoAnswer::Unreachable(format!("cannot write to the recording: {error}")))?;
         came
@@ -209,13 +228,21 @@ impl ModelRecorder {
 
 /// Answers from what was written down.
 #[derive(Debug)]
-pub struct ModelPlayer(Mutex<BTreeMap<TapeKey, VecDeque<RecordedAnswer>>>);
+pub struct ModelPlayer {
+    /// Shared by all runs that use the tape: each answer is given once.
+    answers: Arc<Mutex<BTreeMap<TapeKey, VecDeque<RecordedAnswer>>>>,
+    copy: ModelRecorder,
+}
 
 impl ModelPlayer {
     /// The recorded answer. Each is given once: a question that was asked three times has three.
     pub(super) fn play(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
+        self.copy.record(name, model, question, self.answer(name, model, question))
+    }
+
+    fn answer(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
         let key = (name.to_owned(), RecordedQuestion::new(model, question).digest(&question.nonce));
-        let mut answers = self.0.lock();
+        let mut answers = self.answers.lock();
         let played = answers.get_mut(&key).and_then(VecDeque::pop_front);
         let Some(RecordedAnswer { nonce, came }) = played else {
             let why = format!(

@@ -1,4 +1,4 @@
-//! Which commit holds what a run passed: noted once, when it is seen.
+//! Records which commit contains the change that a run passed.
 
 use crate::changes::Selection;
 use crate::environment::Environment;
@@ -8,7 +8,7 @@ use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEnt
 use crate::verdict::Status;
 use std::path::Path;
 
-/// Note the commit `head` where it holds what the last pass of the project judged, on the same base.
+/// Records the commit `head`, if it contains the change that the last pass of the project judged, on the same base.
 pub(super) fn note_last(
     ledger: &dyn Ledger,
     project: &Project,
@@ -23,19 +23,19 @@ pub(super) fn note_last(
     };
     let Some(entry) = ledger.entries(&passed)?.pop() else { return Ok(()) };
     let record = entry.record()?;
-    if record.base.is_none() || record.base.as_deref() == Some(head) || is_noted(ledger, &record.run)? {
+    if record.base.as_deref() == Some(head) || is_noted(ledger, &record.run)? {
         return Ok(());
     }
-    // The first commit has none before it; and what cannot be compared is not what was passed.
-    let changes = Selection::Between { from: format!("{head}^"), to: head.to_owned() };
-    let Ok((tree, base)) = super::digest_of(folder, &changes, environment) else { return Ok(()) };
+    // A commit that cannot be compared is not what was passed.
+    let commit = Selection::Commit(head.to_owned());
+    let Ok((tree, base)) = super::digest_of(folder, &commit, environment) else { return Ok(()) };
     if (&tree, &base) == (&record.tree, &record.base) {
         note(ledger, &entry, head)?;
     }
     Ok(())
 }
 
-/// Note the commit that holds what a run passed, unless that is known.
+/// Records the commit that contains the change of a passed run, once.
 pub fn note(ledger: &dyn Ledger, passed: &Entry, commit: &str) -> Result<(), Error> {
     if is_noted(ledger, &passed.labels.run)? {
         return Ok(());

@@ -4,8 +4,8 @@
 //! the commit that the work is relative to. Work that touches any of them, or a path that the configuration protects, is
 //! judged by the old configuration and never passes by itself: a person is needed (`policy.touched`).
 //!
-//! Where that commit has no gate.toml for the folder, or there is no commit or no repository, there is no old configuration,
-//! and that of the work counts.
+//! If that commit has no gate.toml for the folder, or there is no commit or no repository, there is no old configuration,
+//! and that of the work counts. For the first commit of a repository, that is the configuration in the commit.
 
 use super::Request;
 use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
@@ -277,7 +277,9 @@ impl FoundPolicy {
             return Ok(Vec::new());
         }
         let selection = match selection {
-            Selection::Between { to, .. } => Selection::Between { from: trusted.commit.clone(), to: to.clone() },
+            Selection::Between { to, .. } | Selection::Commit(to) => {
+                Selection::Between { from: trusted.commit.clone(), to: to.clone() }
+            }
             _ => Selection::Since(trusted.commit.clone()),
         };
         let root =

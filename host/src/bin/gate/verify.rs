@@ -1,9 +1,10 @@
 //! `gate verify`: was this tree passed by this policy? Nothing runs.
 
 use crate::args::{Global, OutputFormat};
-use crate::error::Error;
+use crate::error::{Error, Make as _};
 use crate::run::Watcher;
 use crate::{Exit, evidence, setup};
+use anyhow::anyhow;
 use clap::Args;
 use gatehost::changes::{self, Selection};
 use gatehost::environment::Environment;
@@ -13,6 +14,7 @@ use gatehost::session::{self, Policy, Request};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::thread;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -45,10 +47,29 @@ pub(crate) struct VerifyArgs {
 }
 
 pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> {
+    let environment = Environment::of_process();
     let (ledger, _) = evidence::open(global)?;
-    let (tree, base) = subject(global, command)?;
+    let commit = commit(global, command, &environment)?;
+    let selection = commit.clone().map_or(Selection::Changed, Selection::Commit);
+    let (tree, base) = session::digest_of(&global.directory, &selection, &environment)?;
     let tree = tree.ok_or_else(|| Error::input("cannot read all files of the change"))?;
-    let Survey { damages, entries } = ledger.survey(command.anchor, &tree)?;
+    let mut request = Request::new(&global.directory, environment.clone());
+    request.selection = selection;
+    request.gate.clone_from(&command.gate);
+    request.policy = match (&command.config, &command.policy_from) {
+        (Some(file), _) => Policy::File(file.clone()),
+        (None, Some(commit)) => Policy::Commit(commit.clone()),
+        (None, None) => Policy::Nearest,
+    };
+    let host = setup::host(global, &request.environment)?;
+    // The chain is checked while the plan is made: neither needs the other.
+    let (survey, planned) = thread::scope(|scope| {
+        let survey = scope.spawn(|| ledger.survey(command.anchor, &tree));
+        let planned = setup::wait(host.plan(request, Watcher::silent(global)));
+        (survey.join(), planned)
+    });
+    let survey = survey.map_err(|_| Error::broken(anyhow!("checking the ledger panicked")))?;
+    let Survey { damages, entries } = survey?;
     let mut out = io::stdout().lock();
     if !damages.is_empty() {
         if command.format == OutputFormat::Json {
@@ -62,19 +83,7 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
         }
         return Ok(Exit::NoVerdict);
     }
-    let mut request = Request::new(&global.directory, Environment::of_process());
-    if let Some(rev) = committed(global, command)? {
-        // The policy that judged it is that of the commit before it.
-        request.selection = of_commit(&rev);
-    }
-    request.gate.clone_from(&command.gate);
-    request.policy = match (&command.config, &command.policy_from) {
-        (Some(file), _) => Policy::File(file.clone()),
-        (None, Some(commit)) => Policy::Commit(commit.clone()),
-        (None, None) => Policy::Nearest,
-    };
-    let host = setup::host(global, &request.environment)?;
-    let planned = setup::wait(host.plan(request, Watcher::silent(global)))?;
+    let planned = planned?;
     let question = VerificationRequest {
         tree: tree.clone(),
         base: base.clone(),
@@ -88,11 +97,9 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
             .unwrap_or_default(),
     };
     let answer = proof::answer(&entries, &question)?;
-    if let (Verification::Passed(entry), Some(rev)) = (&answer, committed(global, command)?) {
-        let commit = changes::base(&global.directory, &Selection::Base(rev), &Environment::of_process())
-            .map_err(gatehost::error::Error::from)?;
-        // A ledger that can only be read answers all the same.
-        let _ = commit.map(|commit| session::note_commit(&ledger, entry, &commit));
+    if let (Verification::Passed(entry), Some(commit)) = (&answer, commit) {
+        // A ledger that cannot be written still answers.
+        let _ = session::note_commit(&ledger, entry, &commit);
     }
     let (verified, line, entry) = match &answer {
         Verification::Passed(entry) => {
@@ -121,21 +128,14 @@ pub(crate) fn run(global: &Global, command: &VerifyArgs) -> Result<Exit, Error> 
     Ok(if verified { Exit::Pass } else { Exit::Fail })
 }
 
-/// The digest of what is looked up, and its base.
-fn subject(global: &Global, command: &VerifyArgs) -> Result<(Option<String>, Option<String>), Error> {
-    let selection = committed(global, command)?.map_or(Selection::Changed, |rev| of_commit(&rev));
-    session::digest_of(&global.directory, &selection, &Environment::of_process())
-}
-
-/// The commit that is looked up; nothing where it is what differs from the last one.
-fn committed(global: &Global, command: &VerifyArgs) -> Result<Option<String>, Error> {
-    match &command.rev {
-        Some(rev) => Ok(Some(rev.clone())),
-        None => Ok(session::is_unchanged(&global.directory, &Environment::of_process())?.then(|| "HEAD".to_owned())),
-    }
-}
-
-/// What a commit changes.
-fn of_commit(rev: &str) -> Selection {
-    Selection::Between { from: format!("{rev}^"), to: rev.to_owned() }
+/// Returns the id of the commit to look up; nothing for uncommitted changes.
+fn commit(global: &Global, command: &VerifyArgs, environment: &Environment) -> Result<Option<String>, Error> {
+    let rev = match &command.rev {
+        Some(rev) => rev.clone(),
+        None if session::is_unchanged(&global.directory, environment)? => "HEAD".to_owned(),
+        None => return Ok(None),
+    };
+    // Named by its id from here on, so that everything below is about the same commit.
+    let id = changes::base(&global.directory, &Selection::Base(rev.clone()), environment);
+    Ok(Some(id.map_err(gatehost::error::Error::from)?.unwrap_or(rev)))
 }

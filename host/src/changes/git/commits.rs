@@ -17,7 +17,7 @@ const MAX_COMMITS: usize = 1_000_000;
 /// What a commit says of itself.
 pub(super) struct Commit {
     pub(super) tree: Id,
-    parents: Vec<Id>,
+    pub(super) parents: Vec<Id>,
     time: i64,
 }
 

@@ -8,8 +8,10 @@ use crate::ledger::{Entry, EntryKind, Head};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-/// Where the tree is among the labels.
-const TREE: usize = 7;
+/// The position of the kind among the hashed parts.
+const KIND: usize = 2;
+/// The position of the tree among the hashed parts.
+const TREE: usize = 10;
 /// The most that is told of a damaged file.
 const MOST: u32 = 20;
 
@@ -42,31 +44,27 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
         let mut rows = statement.query([]).map_err(text)?;
         let mut before = tail.base;
         let mut pruned = None;
+        let mut buffer = Vec::new();
         while let Some(row) = rows.next().map_err(text)? {
-            // Borrowed from the row: nothing is copied for an entry that nobody asks for.
-            let column = |index| row.get_ref(index).and_then(|value| Ok(value.as_str()?));
             let seq = rows::number(row, 0).map_err(text)?;
-            let (prev, hash, digest) = (row.get(13), row.get(14), row.get(15));
-            let (prev, hash, digest) =
-                (Hash(prev.map_err(text)?), Hash(hash.map_err(text)?), Hash(digest.map_err(text)?));
-            let mut labels = [""; 9];
-            for (index, label) in labels.iter_mut().enumerate() {
-                *label = column(4 + index).map_err(text)?;
+            // Borrowed from the row. Bytes that are not UTF-8 do not have the hash of the text that was appended.
+            let mut columns = [&[][..]; 15];
+            for (index, column) in columns.iter_mut().enumerate() {
+                *column = row.get_ref(1 + index).map_err(text)?.as_bytes().map_err(|error| error.to_string())?;
             }
-            let (at, project, kind) = (column(1), column(2), column(3));
-            let (at, project, kind) = (at.map_err(text)?, project.map_err(text)?, kind.map_err(text)?);
+            let [parts @ .., prev, hash, digest] = columns;
             if seq > before.seq + 1 {
                 damages.push(removed(before.seq + 1, seq - 1));
             }
-            let link = Link { prev: &prev, seq, at, project, kind, labels, body: &digest };
-            linked(&link, hash, before, &mut damages);
-            if labels[TREE] == tree {
+            let link = Link { prev, seq, parts, body: digest };
+            linked(&link, hash, before, &mut buffer, &mut damages);
+            if parts[TREE] == tree.as_bytes() {
                 found.push(seq);
             }
-            if kind == EntryKind::Prune.as_str() {
+            if parts[KIND] == EntryKind::Prune.as_str().as_bytes() {
                 pruned = Some(seq);
             }
-            before = Head { seq, hash };
+            before = Head { seq, hash: Hash(hash.try_into().map_err(|_| format!("entry {seq} has no hash"))?) };
         }
         let pruned = rows::at(connection, pruned.as_slice()).map_err(|error| error.to_string())?;
         begins(&tail, pruned.first().and_then(|entry| entry.read().ok()), &mut damages);
@@ -111,6 +109,7 @@ fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusq
     let mut rows = statement.query([])?;
     let mut before = tail.base;
     let mut pruned = None;
+    let mut buffer = Vec::new();
     while let Some(row) = rows.next()? {
         let seq = rows::number(row, 0)?;
         if seq > before.seq + 1 {
@@ -119,7 +118,7 @@ fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusq
         let read = rows::read(row);
         match &read {
             Ok((entry, digest, there)) => {
-                one(entry, *digest, *there, before, damages);
+                one(entry, *digest, *there, before, &mut buffer, damages);
                 before = Head { seq, hash: entry.hash };
             }
             Err(error) => {
@@ -146,22 +145,22 @@ fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusq
 }
 
 /// Whether an entry, but for its content, is what was appended, and follows the one before it.
-fn linked(link: &Link<'_>, hash: Hash, before: Head, damages: &mut Vec<Damage>) {
+fn linked(link: &Link<'_>, hash: &[u8], before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
     let seq = link.seq;
-    if link.hash() != hash {
+    if link.hash(buffer).0 != hash {
         damages.push(Damage::new(seq, DamageKind::Altered, format!("entry {seq} was altered")));
     }
-    if *link.prev != before.hash && seq == before.seq + 1 {
+    if link.prev != before.hash.0 && seq == before.seq + 1 {
         let why = "does not follow the one before it: an entry was altered, removed, inserted or moved";
         damages.push(Damage::new(seq, DamageKind::Unlinked, format!("entry {seq} {why}")));
     }
 }
 
 /// One entry with its content.
-fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, damages: &mut Vec<Damage>) {
+fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
     let Entry { seq, at, project, kind, labels, prev, hash, .. } = entry;
-    let (seq, project, kind, labels) = (*seq, project.as_str(), kind.as_str(), labels.parts());
-    linked(&Link { prev, seq, at, project, kind, labels, body: &digest }, *hash, before, damages);
+    let (seq, parts) = (*seq, chain::parts(at, project.as_str(), kind.as_str(), labels));
+    linked(&Link { prev: &prev.0, seq, parts, body: &digest.0 }, &hash.0, before, buffer, damages);
     let mut altered =
         |why: &str| damages.push(Damage::new(seq, DamageKind::Altered, format!("entry {seq} was altered: {why}")));
     if !there {

@@ -135,22 +135,20 @@ pub(super) fn select(connection: &Connection, filter: &Filter) -> Result<Vec<Ent
     }
     values.push(Value::Integer(stored(filter.after)));
     conditions.push(format!("entry.seq > ?{}", values.len()));
-    let (order, limit) = match filter.last {
-        Some(last) => ("DESC", format!(" LIMIT {last}")),
-        None => ("ASC", String::new()),
-    };
+    let mut condition = conditions.join(" AND ");
+    if let Some(last) = filter.last {
+        // Numbers first: otherwise every matching entry is sorted together with its content.
+        condition =
+            format!("entry.seq IN (SELECT seq FROM entry WHERE {condition} ORDER BY entry.seq DESC LIMIT {last})");
+    }
     let sql = format!(
-        "SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq WHERE {} ORDER BY entry.seq {order}{limit}",
-        conditions.join(" AND ")
+        "SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq WHERE {condition} ORDER BY entry.seq"
     );
     let mut statement = connection.prepare(&sql).map_err(unreadable)?;
     let mut rows = statement.query(params_from_iter(values)).map_err(unreadable)?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next().map_err(unreadable)? {
         entries.push(intact(row)?);
-    }
-    if filter.last.is_some() {
-        entries.reverse();
     }
     Ok(entries)
 }
