@@ -78,7 +78,7 @@ impl BundledEntry {
         Self { seq, at, project, labels, prev, hash, body: STANDARD.encode(body) }
     }
 
-    /// The entry, if its hash is that of what it holds.
+    /// Returns the entry, if its hash is that of what it holds.
     pub fn entry(&self) -> Result<Entry, Error> {
         let Self { seq, at, project, labels, prev, hash, body } = self.clone();
         let altered = || Error::input("the bundle was altered: its entry does not have the hash that it names");
@@ -98,7 +98,7 @@ struct BundledFile {
     content: String,
 }
 
-/// Put a run into a bundle. `folder` is in the project of the run.
+/// Puts a run into a bundle. `folder` is in the project of the run.
 pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Environment) -> Result<Bundle, Error> {
     let record = entry.record()?;
     let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
@@ -137,7 +137,7 @@ fn submission(kept: &Value) -> Result<Submission, Error> {
     Ok(submission)
 }
 
-/// The files of the policy that judged the run.
+/// Returns the files of the policy that judged the run.
 fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<BTreeMap<String, String>, Error> {
     let mut request = Request::new(folder, environment.clone());
     request.policy = match (record.policy.source.as_str(), &record.policy.commit) {
@@ -158,7 +158,7 @@ fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<B
     Ok(files.into_iter().map(|(path, bytes)| (path, STANDARD.encode(bytes))).collect())
 }
 
-/// The files that verifiers could see: those that were judged, and where one could read the work, all others.
+/// Returns the files that verifiers could see: those that were judged, and where one could read the work, all others.
 fn work(
     ledger: &dyn Ledger,
     record: &Record,

@@ -81,7 +81,7 @@ impl CacheStore {
         Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
 
-    /// The entry, if it is here and authentic.
+    /// Returns the entry, if it is here and authentic.
     pub fn get(&self, kind: CacheKind, key: &blake3::Hash) -> Option<Vec<u8>> {
         let place = self.place(kind, key);
         let (file, mut entry) = match read_regular(&self.path(kind, &place), self.most_bytes / 2) {
@@ -125,7 +125,7 @@ impl CacheStore {
         let _ = fs::remove_file(self.path(kind, &self.place(kind, key)));
     }
 
-    /// Where an entry belongs: no two kinds, keys or builds share a place.
+    /// Returns where an entry belongs: no two kinds, keys or builds share a place.
     fn place(&self, kind: CacheKind, key: &blake3::Hash) -> blake3::Hash {
         let mut place = blake3::Hasher::new();
         // The key has a fixed length and the suffixes differ in their first letter.

@@ -84,7 +84,7 @@ impl CachedPasses {
         *input.finalize().as_bytes()
     }
 
-    /// The run in which it passed, if it did.
+    /// Returns the run in which it passed, if it did.
     pub(crate) fn established(&self, input: &Input) -> Option<String> {
         let run = run_of(self.find(input)?);
         self.seen(*input, run);

@@ -6,26 +6,33 @@
 //! - `landlock`: the files that it may see, no sockets, no signals to others;
 //! - `none`: its own session and environment; and, as everywhere, whatever it leaves behind is ended.
 
+mod command_lines;
+mod no_result;
+mod of_task;
+mod script;
+mod supervised;
+mod tape;
+
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod advice;
 #[cfg(all(feature = "commands", target_os = "linux"))]
-mod stdio;
+mod capture;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod cargo;
 #[cfg(all(feature = "commands", target_os = "linux"))]
-mod capture;
-#[cfg(all(feature = "commands", target_os = "linux"))]
-mod namespaces;
+mod file_digest;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod filter;
 #[cfg(all(feature = "commands", target_os = "linux"))]
-mod work_copy;
-#[cfg(all(feature = "commands", target_os = "linux"))]
-mod supervisor;
+mod granted_paths;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod landlock;
 #[cfg(all(feature = "commands", target_os = "linux"))]
-mod granted_paths;
+mod lifeline;
+#[cfg(all(feature = "commands", target_os = "linux"))]
+mod mounts;
+#[cfg(all(feature = "commands", target_os = "linux"))]
+mod namespaces;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod protected;
 #[cfg(all(feature = "commands", target_os = "linux"))]
@@ -39,18 +46,13 @@ mod marked;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod scratch;
 #[cfg(all(feature = "commands", target_os = "linux"))]
-mod file_digest;
-mod supervised;
+mod stdio;
+#[cfg(all(feature = "commands", target_os = "linux"))]
+mod supervisor;
 #[cfg(all(feature = "commands", target_os = "linux"))]
 mod sys;
 #[cfg(all(feature = "commands", target_os = "linux"))]
-mod mounts;
-
-mod command_lines;
-mod no_result;
-mod of_task;
-mod script;
-mod tape;
+mod work_copy;
 
 pub use no_result::NoResult;
 pub use script::Answers;
@@ -179,7 +181,7 @@ pub struct Rewrite {
 }
 
 impl Commands {
-    /// The commands of a configuration, to be run in the folder `root`.
+    /// Returns the commands of a configuration, to be run in the folder `root`.
     pub fn new(declared: BTreeMap<String, CommandConfig>, root: PathBuf) -> Self {
         Self {
             declared,
@@ -201,23 +203,24 @@ impl Commands {
         Self { script: Some(Answers::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
     }
 
-    /// The file that the configuration was read from: no command may change it, wherever it is.
+    /// Returns the file that the configuration was read from: no command may change it, wherever it is.
     pub fn with_configuration(self, configuration: Option<PathBuf>) -> Self {
         Self { configuration, ..self }
     }
 
-    /// The folder of the cache store, which no command may see, where that is not the default one.
+    /// Returns the folder of the cache store, which no command may see, where that is not the default one.
     pub fn with_cache(self, cache: PathBuf) -> Self {
         Self { cache: Some(cache), ..self }
     }
 
-    /// The environment that commands inherit from, and that says where the cache and the ledger are, which no command may see.
+    /// Returns the environment that commands inherit from, and that says where the cache and the ledger are, which no
+    /// command may see.
     pub fn with_environment(self, environment: Environment) -> Self {
         let cache = self.cache.or_else(|| environment.cache_folder());
         Self { cache, state: environment.state_folder(), environment, ..self }
     }
 
-    /// The folders that no command may see.
+    /// Returns the folders that no command may see.
     #[cfg(all(feature = "commands", target_os = "linux"))]
     fn private(&self) -> Vec<mounts::Private> {
         let folders =
@@ -226,12 +229,12 @@ impl Commands {
         there.map(|(path, what, variable)| mounts::Private { path, what, variable }).collect()
     }
 
-    /// The command of this name.
+    /// Returns the command of this name.
     pub(crate) fn declared(&self, name: &str) -> Option<&CommandConfig> {
         self.declared.get(name)
     }
 
-    /// Whether nothing is run, and what commands come to is taken from what was written down.
+    /// Returns whether nothing is run, and what commands come to is taken from what was written down.
     pub(crate) fn is_replayed(&self) -> bool {
         self.script.is_some() || self.tape.as_ref().is_some_and(|tape| matches!(**tape, CommandTape::Replay(_)))
     }
@@ -253,7 +256,7 @@ impl Commands {
         }
     }
 
-    /// The task whose verify command is run where the configuration says `from = "task"`.
+    /// Returns the task whose verify command is run where the configuration says `from = "task"`.
     pub fn for_task(mut self, task: Option<&Task>) -> Self {
         for (name, command) in &mut self.declared {
             match of_task::resolved(command, task) {
@@ -264,7 +267,7 @@ impl Commands {
         self
     }
 
-    /// Write down what commands come to, or take it from what was written down.
+    /// Writes down what commands come to, or take it from what was written down.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
@@ -279,12 +282,12 @@ impl Commands {
         Self { reserve, ..self }
     }
 
-    /// Whether a command is handed the files of the check that it runs for.
+    /// Returns whether a command is handed the files of the check that it runs for.
     pub fn takes_files(&self, name: &str) -> bool {
         self.declared.get(name).is_some_and(CommandConfig::takes_files)
     }
 
-    /// Run a command for these files: once, or several times where it is handed them and they do not fit on one command
+    /// Runs a command for these files: once, or several times where it is handed them and they do not fit on one command
     /// line. All runs together have the time of the command.
     pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<CommandResult>, NoResult> {
         let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
@@ -305,7 +308,7 @@ impl Commands {
         Ok(outputs)
     }
 
-    /// Run a command to its end, with these bytes on its standard input. When the future is dropped, everything that
+    /// Runs a command to its end, with these bytes on its standard input. When the future is dropped, everything that
     /// was started is ended.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
         if let Some(script) = &self.script {
@@ -392,7 +395,7 @@ fn output(ran: &CommandResult) -> String {
     }
 }
 
-/// An output as text, without its middle where it is long.
+/// Returns an output as text, without its middle where it is long.
 fn told(captured: &Captured) -> String {
     let head = String::from_utf8_lossy(&captured.head);
     let tail = String::from_utf8_lossy(&captured.tail);

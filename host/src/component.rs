@@ -58,7 +58,7 @@ pub struct ContractSource {
 }
 
 impl ContractSource {
-    /// The contract of this host.
+    /// Returns the contract of this host.
     pub fn of_this_host() -> Result<Self, ComponentError> {
         let mut sources = SourceMap::new();
         for (name, text) in WIT {
@@ -70,7 +70,7 @@ impl ContractSource {
         Ok(Self::new(resolve, package))
     }
 
-    /// The contract that the files of this folder state.
+    /// Returns the contract that the files of this folder state.
     pub fn read(folder: &Path) -> Result<Self, ComponentError> {
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(folder).map_err(unreadable)?;
@@ -82,7 +82,7 @@ impl ContractSource {
         Self { resolve, version }
     }
 
-    /// A verifier of this shape that imports whatever it likes: what it does not use is left out of the component.
+    /// Returns a verifier of this shape that imports whatever it likes: what it does not use is left out of the component.
     fn world(&self, shape: Shape) -> Result<(Resolve, WorldId), ComponentError> {
         let (imports, export) = match shape {
             Shape::File => (&["log"][..], "file-verifier"),
@@ -106,7 +106,7 @@ impl ContractSource {
         Ok((resolve, world))
     }
 
-    /// The bindings of a verifier of this shape: the files, each with its path.
+    /// Returns the bindings of a verifier of this shape: the files, each with its path.
     pub fn bindings(&self, language: Bindings, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, ComponentError> {
         let (mut resolve, world) = self.world(shape)?;
         let mut generator: Box<dyn WorldGenerator> = match language {

@@ -1,6 +1,6 @@
-//! `gate.toml` as it is written, read strictly: either all of it is valid, or every problem comes out at once.
+//! Reads `gate.toml` strictly: either all of it is valid, or every problem is reported at once.
 //!
-//! What the file means (which verifier, whose defaults, which numbers) is left to `plan`.
+//! Resolving the file (verifiers, defaults, numbers) is left to `plan`.
 
 mod ad_hoc;
 mod check;
@@ -48,58 +48,58 @@ use toml::de::{DeTable, DeValue};
 
 /// The most bytes of a file that are read.
 pub const MAX_BYTES: usize = 1 << 20;
-/// How deep gates may be nested.
+/// How deeply gates may be nested.
 pub const MAX_DEPTH: usize = 64;
-/// How many members a gate may have in all, those of its members included.
+/// The most members of a gate, including the members of its members.
 pub const MAX_MEMBERS: usize = 1_000;
-/// How long a gate may take if nothing else is said: so long, or longer where one of its commands may.
+/// The default time limit of a gate. It is longer if one of the commands may take longer.
 pub const DEADLINE: Duration = Duration::from_secs(30 * 60);
-/// How long a gate may take at most.
+/// The longest time limit of a gate.
 pub const MAX_DEADLINE: Duration = Duration::from_secs(2 * 60 * 60);
-/// What a gate has for everything else where it waits for its longest command.
+/// The time that a gate has in addition to its longest command.
 const BESIDE_COMMANDS: Duration = Duration::from_secs(10 * 60);
 
 /// A valid `gate.toml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Whether a pass may rest on nothing that only the author of the change says.
+    /// Whether a pass may not depend on anything that only the author of the change vouches for.
     pub require_trusted: bool,
-    /// How long the whole gate may take.
+    /// The time limit of the whole gate.
     pub deadline: Duration,
     /// `[gate.*]`, at least one.
     pub gates: BTreeMap<String, GateConfig>,
-    /// `[check.*]`. No check has the name of a gate.
+    /// `[check.*]`. No check has the same name as a gate.
     pub checks: BTreeMap<String, CheckConfig>,
     /// `[command.*]`.
     pub commands: BTreeMap<String, CommandConfig>,
     /// `[model.*]`.
     pub models: BTreeMap<String, ModelConfig>,
-    /// `[retry]`: how often a failure is tried again.
+    /// `[retry]`: how often a failure is retried.
     pub retry: RetryPolicy,
     /// `[escalation]`: when human review is needed.
     pub escalation: EscalationPolicy,
-    /// `[overrides]`: who may let something through.
+    /// `[overrides]`: who may let work through without a pass.
     pub overrides: Overrides,
-    /// Patterns of files, such as tests, that a change may not touch without a person. Relative to the file.
+    /// Patterns of protected files, such as tests: a change that touches one needs human review. Relative to gate.toml.
     pub protected: Vec<String>,
-    /// `[progress] file`: where reviews are logged, relative to the file.
+    /// `[progress] file`: where reviews are logged, relative to gate.toml.
     pub progress: Option<String>,
-    /// The files that checks of files look at, whatever they are for; empty for all.
+    /// The files that file checks may match, whatever their own patterns; empty for all.
     pub files: Vec<String>,
-    /// The files that no check of files looks at.
+    /// The files that no file check matches.
     pub exclude: Vec<String>,
     /// `[hook]`.
     pub hook: HookConfig,
     /// `[loop]`.
     pub looping: LoopConfig,
-    /// `[plan] file`: the plan of tasks, relative to the file.
+    /// `[plan] file`: the plan of tasks, relative to gate.toml.
     pub plan_file: Option<String>,
     /// `[evaluator]`: the command that evaluates the work in a loop.
     pub evaluator: Option<CommandConfig>,
     pub(crate) places: Positions,
 }
 
-/// Reads a file.
+/// Reads a configuration.
 pub fn parse(bytes: &[u8]) -> Result<Config, ConfigProblems> {
     if bytes.len() > MAX_BYTES {
         let message = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
@@ -116,7 +116,7 @@ pub fn parse(bytes: &[u8]) -> Result<Config, ConfigProblems> {
         }
     };
     let source = TomlSource::new(text);
-    // The first error only: what follows one is mostly an echo of it.
+    // Only the first error, because later errors mostly follow from it.
     let root = DeTable::parse(text).map_err(|error| {
         let position = error.span().map(|span| source.position(span.start));
         let message = format!("not valid TOML: {}", crate::text::clean_line(error.message(), 200));
@@ -129,7 +129,7 @@ pub fn parse(bytes: &[u8]) -> Result<Config, ConfigProblems> {
     config.places = places;
     problems.extend(references::problems(&config));
     problems.extend(structure::problems(&config));
-    // A check that nobody names is often the echo of a name that is misspelt.
+    // A check that no gate uses often follows from a misspelt name.
     if problems.is_empty() {
         problems = references::unnamed(&config);
     }
@@ -189,12 +189,12 @@ fn read(mut root: Table<'_>) -> Config {
     config
 }
 
-/// The table `[KEY]`; what holds without one where there is none.
+/// Returns the table `[KEY]`, or the default if there is none.
 fn one<'s, T: Default>(root: &mut Table<'s>, key: &'static str, read: impl Fn(Table<'s>) -> T) -> T {
     root.get(key).and_then(|value| value.table(&format!("a table `[{key}]`"))).map(read).unwrap_or_default()
 }
 
-/// The tables `[KIND.NAME]` of a kind.
+/// Returns the tables `[KIND.NAME]` of a kind.
 fn named<'s, T>(root: &mut Table<'s>, kind: &'static str, read: impl Fn(&str, Table<'s>) -> T) -> BTreeMap<String, T> {
     let tables = root.get(kind).and_then(|value| value.table(&format!("tables `[{kind}.NAME]`")));
     let read_entry = |(name, value): (&'s str, TomlValue<'s>)| {

@@ -21,27 +21,27 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// The variables of this process, as they are now.
+    /// Returns the variables of this process, as they are now.
     pub fn of_process() -> Self {
         std::env::vars_os().collect()
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.variables.get(name.as_ref()).map(OsString::as_os_str)
     }
 
-    /// The value of a variable, where it is UTF-8.
+    /// Returns the value of a variable, where it is UTF-8.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.to_str()
     }
 
-    /// The path that a variable holds, where it holds one.
+    /// Returns the path that a variable holds, where it holds one.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
-    /// All variables.
+    /// Returns all variables.
     pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
@@ -51,12 +51,12 @@ impl Environment {
         self.variables.insert(name.into(), value.into());
     }
 
-    /// Where caches are kept: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// Returns where caches are kept: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
     pub fn cache_folder(&self) -> Option<PathBuf> {
         self.path("GATE_CACHE_DIR").or_else(|| self.below("XDG_CACHE_HOME", ".cache"))
     }
 
-    /// Where state is kept: `$GATE_STATE_DIR`, else `gatehost` in `$XDG_STATE_HOME` or `~/.local/state`.
+    /// Returns where state is kept: `$GATE_STATE_DIR`, else `gatehost` in `$XDG_STATE_HOME` or `~/.local/state`.
     pub fn state_folder(&self) -> Option<PathBuf> {
         self.path("GATE_STATE_DIR").or_else(|| self.below("XDG_STATE_HOME", ".local/state"))
     }

@@ -1,6 +1,6 @@
-//! Why something could not be done: what failed, why, what to do next, and the exit code that follows.
+//! The error type for callers: what failed, why, what to do next, and the exit code.
 //!
-//! This is for callers. A verifier's failure to answer is none of these: it is a status, and part of a verdict.
+//! If a verifier returns no answer, that is not such an error: it is a status in the verdict.
 
 use crate::changes;
 use crate::config::ConfigProblems;
@@ -9,21 +9,21 @@ use serde::Serialize;
 use std::error::Error as StdError;
 use std::fmt;
 
-/// How a program that runs gates ends. README and `gate --help` say the same.
+/// The exit code of `gate`. README and `gate --help` list the same codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// The gate passed, or the command did what it was asked.
+    /// The gate passed, or the command succeeded.
     Pass = 0,
     /// The gate failed.
     Fail = 1,
-    /// The caller's mistake: usage, configuration, input.
+    /// A usage, configuration or input error.
     Mistake = 2,
     /// There is no verdict: an error, an abstention, or human review is needed.
     NoVerdict = 3,
 }
 
 impl Exit {
-    /// The exit code as a number.
+    /// Returns the exit code as a number.
     pub fn code(self) -> u8 {
         self as u8
     }
@@ -39,7 +39,8 @@ impl From<Status> for Exit {
     }
 }
 
-/// Whether the machine is at fault, and nothing that the caller could change: no space, no memory, no more files, a broken disk.
+/// Returns whether the machine is at fault, so that the caller can change nothing: no disk space, no memory, too many open
+/// files, a broken disk.
 pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
     use std::io::ErrorKind as Io;
     let mut next = Some(error);
@@ -55,25 +56,25 @@ pub fn is_of_the_machine(error: &(dyn StdError + 'static)) -> bool {
     false
 }
 
-/// What kind of error it is.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ErrorCategory {
-    /// How the program or the library was called.
+    /// The program or the library was called wrongly.
     Usage,
-    /// A configuration.
+    /// The configuration is invalid.
     Configuration,
-    /// What was handed over to be judged.
+    /// The submission or a file that was passed is invalid.
     Input,
     /// A component that cannot be used.
     Component,
-    /// The machine: no space, no memory, no answer in time.
+    /// The machine failed: no disk space, no memory, no answer in time.
     Host,
 }
 
 impl ErrorCategory {
-    /// The exit code that follows.
+    /// Returns the exit code that follows.
     pub fn exit(self) -> Exit {
         match self {
             Self::Usage | Self::Configuration | Self::Input | Self::Component => Exit::Mistake,
@@ -82,7 +83,7 @@ impl ErrorCategory {
     }
 }
 
-/// One thing that is wrong.
+/// One message, with its cause and hint.
 #[derive(Debug)]
 struct Message {
     message: String,
@@ -90,7 +91,7 @@ struct Message {
     hint: Option<String>,
 }
 
-/// An error for a caller; several where several things must be changed.
+/// An error for a caller. It has several messages if several things must be changed.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorCategory,
@@ -98,32 +99,32 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of this kind.
+    /// Returns an error of this kind.
     pub fn new(kind: ErrorCategory, message: impl fmt::Display) -> Self {
         Self { kind, problems: vec![Message { message: message.to_string(), source: None, hint: None }] }
     }
 
-    /// The caller must call differently.
+    /// Returns a usage error.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::new(ErrorCategory::Usage, message)
     }
 
-    /// What was handed over must be changed.
+    /// Returns an error in the input.
     pub fn input(message: impl fmt::Display) -> Self {
         Self::new(ErrorCategory::Input, message)
     }
 
-    /// The machine could not do it.
+    /// Returns an error of the machine.
     pub fn host(message: impl fmt::Display) -> Self {
         Self::new(ErrorCategory::Host, message)
     }
 
-    /// Nothing that could be told to anybody: whoever would read it has gone.
+    /// Returns an error without a message, for a reader that has closed its end of the pipe.
     pub fn untold() -> Self {
         Self { kind: ErrorCategory::Host, problems: Vec::new() }
     }
 
-    /// The configuration must be changed. `file` is its name in messages.
+    /// Returns the problems of a configuration. `file` is its name in messages.
     pub fn configuration(file: &str, problems: &ConfigProblems) -> Self {
         let problem = |problem: &crate::config::ConfigProblem| {
             let place = if problem.position.is_some() { format!("{file}:") } else { format!("{file}: ") };
@@ -132,7 +133,7 @@ impl Error {
         Self { kind: ErrorCategory::Configuration, problems: problems.iter().map(problem).collect() }
     }
 
-    /// Adds what caused it. If the machine did, it is the machine's error.
+    /// Adds the cause. If the machine caused it, the error becomes an error of the machine.
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let source = source.into();
         if is_of_the_machine(&*source) {
@@ -152,7 +153,7 @@ impl Error {
         self
     }
 
-    /// Puts these words before each message: what it was about.
+    /// Prefixes each message with this context.
     pub fn context(mut self, what: &str) -> Self {
         for problem in &mut self.problems {
             let cause = Cause { message: std::mem::take(&mut problem.message), source: problem.source.take() };
@@ -162,23 +163,23 @@ impl Error {
         self
     }
 
-    /// Several errors of one kind: each a message and what to do about it.
+    /// Returns an error with several messages, each with a hint.
     pub fn several(kind: ErrorCategory, problems: impl IntoIterator<Item = (String, Option<String>)>) -> Self {
         let problem = |(message, hint)| Message { message, source: None, hint };
         Self { kind, problems: problems.into_iter().map(problem).collect() }
     }
 
-    /// What kind of error it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorCategory {
         self.kind
     }
 
-    /// The exit code that follows.
+    /// Returns the exit code that follows.
     pub fn exit(&self) -> Exit {
         self.kind.exit()
     }
 
-    /// Each thing that is wrong: its message, its causes from the nearest to the first, and what to do about it.
+    /// Returns each message, with its causes (nearest first) and its hint.
     pub fn problems(&self) -> impl Iterator<Item = (&str, Vec<String>, Option<&str>)> {
         self.problems.iter().map(|problem| {
             let mut causes = Vec::new();
@@ -205,7 +206,7 @@ impl StdError for Error {
     }
 }
 
-/// A message that another one stands before.
+/// A message with another message as its cause.
 #[derive(Debug)]
 struct Cause {
     message: String,
@@ -224,7 +225,7 @@ impl StdError for Cause {
     }
 }
 
-/// A component that the caller named cannot be used, or the host itself could not go on.
+/// A component that the caller named cannot be used, or the host itself failed.
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         let kind = match failure.kind {
@@ -245,7 +246,7 @@ impl From<changes::ChangesError> for Error {
         let hint = error.hint();
         let source = StdError::source(&error).map(ToString::to_string);
         let made = Self::new(kind, &error).hint(hint);
-        // Most messages hold their cause already.
+        // Most messages contain their cause already.
         match source.filter(|source| !error.to_string().contains(source.as_str())) {
             Some(source) => made.because(source),
             None => made,
@@ -253,7 +254,7 @@ impl From<changes::ChangesError> for Error {
     }
 }
 
-/// Writing to the output failed. Where the reader has gone, there is nobody to tell.
+/// Writing to stdout failed. If the reader has closed the pipe, there is nobody to tell.
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         match error.kind() {

@@ -1,4 +1,4 @@
-//! What happens while a gate runs: owned and serialisable, one JSON document a line with `--events`. Data only.
+//! Events of a running gate: owned and serialisable; `--events` writes one JSON document per line. Data only.
 
 use crate::outcome::{NodeKind, Outcome, VoteCount};
 use crate::verdict::Status;
@@ -13,9 +13,9 @@ pub struct Event {
     pub seq: u64,
     /// When it happened, counted from the start of the run.
     pub at_ms: f64,
-    /// The identifier of the run; of an event of a loop, that of the loop.
+    /// The identifier of the run. For events of a loop, that of the loop.
     pub run: String,
-    /// The identifier of the loop that it happened in.
+    /// The identifier of the loop around the run.
     #[serde(rename = "loop", default, skip_serializing_if = "Option::is_none")]
     pub of_loop: Option<String>,
     /// The attempt of the loop, from 1.
@@ -31,27 +31,27 @@ pub struct Event {
 #[serde(tag = "event")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A run began: the plan is resolved, and it is known what is judged.
+    /// A run started. The plan is resolved, and the files are selected.
     #[serde(rename = "run.started")]
     RunStarted {
         /// The gate.
         gate: String,
         /// The digest of the plan.
         plan: String,
-        /// How many files are there to be judged.
+        /// How many files are selected.
         files: usize,
         /// The members of the gate, in order.
         members: Vec<String>,
     },
-    /// A check or a gate began. A path is the names from the gate down, joined by `/`.
+    /// A check or a gate started. Its path is the names from the outermost gate down, joined by `/`.
     #[serde(rename = "check.started")]
     CheckStarted {
-        /// Which.
+        /// The path of the check or gate.
         path: String,
         /// What it is.
         kind: NodeKind,
     },
-    /// So many of a check's files are done.
+    /// Some files of a check are done.
     #[serde(rename = "files.done")]
     FilesDone {
         /// Which check.
@@ -61,16 +61,16 @@ pub enum EventKind {
         /// How many there are.
         total: usize,
     },
-    /// It is known what became of a check or a gate, whether it began or not.
+    /// A check or a gate ended, or was skipped.
     #[serde(rename = "check.ended")]
     CheckEnded {
-        /// Which.
+        /// The path of the check or gate.
         path: String,
         /// What it is.
         kind: NodeKind,
-        /// What became of it.
+        /// The outcome.
         outcome: Outcome,
-        /// Why it was skipped, or how its outcome came about.
+        /// Why it was skipped, or how the outcome came about.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
         /// How many findings it has.
@@ -81,12 +81,12 @@ pub enum EventKind {
     /// A vote is decided.
     #[serde(rename = "vote.settled")]
     VoteSettled {
-        /// Which.
+        /// The path of the vote.
         path: String,
-        /// How it was counted.
+        /// The count.
         vote: VoteCount,
     },
-    /// A verifier has to be compiled first, which can take seconds.
+    /// A verifier is being compiled, which can take seconds.
     #[serde(rename = "compiling")]
     Compiling {
         /// The verifier.
@@ -104,12 +104,12 @@ pub enum EventKind {
         /// The line.
         message: String,
     },
-    /// A loop began.
+    /// A loop started.
     #[serde(rename = "loop.started")]
     LoopStarted {
         /// The gate.
         gate: String,
-        /// The digest of the plan, which holds for every attempt.
+        /// The digest of the plan, the same for every attempt.
         plan: String,
         /// The commit that the work is compared with.
         base: String,
@@ -121,10 +121,10 @@ pub enum EventKind {
     /// The executor was started.
     #[serde(rename = "executor.started")]
     ExecutorStarted {
-        /// How long it may take.
+        /// The time limit.
         timeout_ms: f64,
     },
-    /// The executor ended, and everything that it started.
+    /// The executor ended, with everything that it started.
     #[serde(rename = "executor.ended")]
     ExecutorEnded {
         /// `success`, `failure`, `timeout` or `killed`.
@@ -155,13 +155,13 @@ pub enum EventKind {
         /// How long it took.
         duration_ms: f64,
     },
-    /// Repairs that verifiers offer were applied to the work.
+    /// Fixes that verifiers offer were applied to the work.
     #[serde(rename = "fixed")]
     Fixed {
         /// The files.
         files: Vec<String>,
     },
-    /// A loop that was cut off goes on.
+    /// An interrupted loop continues.
     #[serde(rename = "loop.resumed")]
     LoopResumed {
         /// How many attempts there were before.
@@ -169,14 +169,14 @@ pub enum EventKind {
         /// How often the work was sent back before.
         bounces: u32,
     },
-    /// A check of the gate of a loop came to an end.
+    /// A check of the gate of a loop ended.
     #[serde(rename = "verification")]
     Verification {
         /// The check.
         check: String,
-        /// What became of it.
+        /// The outcome.
         outcome: Outcome,
-        /// How its outcome came about.
+        /// How the outcome came about.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
         /// How many findings it has.
@@ -191,27 +191,27 @@ pub enum EventKind {
         allowed: u32,
         /// The class of the failure.
         class: String,
-        /// The digest of what was wrong.
+        /// The digest of the failure.
         failure: String,
-        /// What is said to the executor.
+        /// The feedback for the executor.
         feedback: String,
     },
-    /// A person is needed.
+    /// Human review is needed.
     #[serde(rename = "escalation")]
     Escalation {
         /// `notify` or `halt`.
         level: String,
-        /// What led to it, as a word.
+        /// The trigger, as a word.
         trigger: String,
-        /// Why, for a person.
+        /// The reason, for a person.
         why: String,
     },
-    /// The loop is over.
+    /// The loop ended.
     #[serde(rename = "loop.ended")]
     LoopEnded {
         /// `completed`, `verification_failed`, `blocked`, `escalated`, `halted` or `interrupted`.
         state: String,
-        /// Why.
+        /// The reason.
         why: String,
         /// Which budget ended it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -223,7 +223,7 @@ pub enum EventKind {
         /// How long it took.
         duration_ms: f64,
     },
-    /// The run is over.
+    /// The run ended.
     #[serde(rename = "run.ended")]
     RunEnded {
         /// The result.
@@ -233,15 +233,15 @@ pub enum EventKind {
     },
 }
 
-/// Told of what happens in a run.
+/// Receives the events of a run.
 ///
-/// Called from within the run, by several threads, one at a time, and so must return at once.
+/// Called by several threads of the run, one at a time. It must return at once.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Receives one event.
     fn event(&self, event: &Event);
 }
 
-/// Nobody watches.
+/// Ignores all events.
 impl Observer for () {
     fn event(&self, _: &Event) {}
 }

@@ -101,7 +101,7 @@ pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Cl
     text
 }
 
-/// The end of what was printed, quoted.
+/// Returns the end of what was printed, quoted.
 fn tail(printed: &str) -> String {
     let printed = data(printed.trim_end(), usize::MAX);
     let skip = chars(&printed).saturating_sub(MAX_OUTPUT);
@@ -182,7 +182,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
     lines
 }
 
-/// The verifier's summary, or why there is no answer.
+/// Returns the verifier's summary, or why there is no answer.
 fn said(verdict: &Verdict) -> Option<String> {
     match &verdict.error {
         Some(error) => Some(format!("{} {}", error.kind, quote(&error.message))),
@@ -190,7 +190,7 @@ fn said(verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// The exact repair.
+/// Returns the exact repair.
 fn fix(fix: &Fix) -> String {
     let edit = |edit: &crate::verdict::Edit| {
         let (from, to) = ((edit.start_line, edit.start_column), (edit.end_line, edit.end_column));
@@ -225,7 +225,7 @@ fn reason(node: &Node) -> String {
     if node.reason.is_empty() { String::new() } else { format!(" ({})", shown(&node.reason)) }
 }
 
-/// A name, a path or a sentence of the host, which may contain a name.
+/// Returns a name, a path or a sentence of the host, which may contain a name.
 fn shown(text: &str) -> String {
     data(text, 120)
 }

@@ -67,7 +67,7 @@ impl Proposal {
     }
 }
 
-/// Whether a record offers repairs.
+/// Returns whether a record offers repairs.
 pub fn offers(record: &Record) -> bool {
     offered(&record.gate).next().is_some()
 }
@@ -194,7 +194,7 @@ fn small_text(file: &Path) -> Option<String> {
     fs::read_to_string(file).ok().filter(|_| small)
 }
 
-/// The findings of checks that decide, with their files, where they come with a repair.
+/// Returns the findings of checks that decide, with their files, where they come with a repair.
 fn offered(gate: &Node) -> impl Iterator<Item = (&str, &Finding)> {
     findings(gate).filter(|finding| finding.fix.as_ref().is_some_and(|fix| !fix.edits.is_empty())).filter_map(
         |finding| {
@@ -209,7 +209,7 @@ fn findings(gate: &Node) -> impl Iterator<Item = &Finding> {
     checks.flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings))
 }
 
-/// Whether something is gone, nothing is new, and no check came out worse.
+/// Returns whether something is gone, nothing is new, and no check came out worse.
 fn is_better(before: &Node, after: &Node) -> bool {
     let fingerprints = |gate: &Node| findings(gate).map(|finding| finding.fingerprint.clone()).collect::<BTreeSet<_>>();
     let (old, new) = (fingerprints(before), fingerprints(after));

@@ -1,8 +1,8 @@
-//! From a plan to one verdict: tiered, voting and composite gates over checks that somebody else runs.
+//! Runs a plan to one verdict: tiered, voting and composite gates over checks.
 //!
-//! The rules are pure ([`algebra`], [`vote`], [`cadence`], `compose`); only [`run`] takes time. It knows nothing of
-//! WebAssembly: a [`RunCheck`] answers for the verifiers. Nothing is spawned here: what runs at the same time is polled
-//! together, so dropping a member cancels all of it, and a judge that computes must move to a thread by itself.
+//! The rules are pure ([`algebra`], [`vote`], [`cadence`], `compose`); only [`run`] is async. It knows nothing about
+//! WebAssembly: a [`RunCheck`] runs the verifiers. Nothing is spawned here: members that run at the same time are polled
+//! together, so dropping a member cancels all of it, and a check that computes must move to its own thread.
 
 pub mod algebra;
 mod retry;
@@ -34,41 +34,41 @@ use evaluate::{Deadline, Evaluation};
 use std::future::Future;
 use tokio::time::Instant;
 
-/// Who answers for the verifiers.
+/// Runs the checks of a gate.
 pub trait RunCheck: Sync {
-    /// Has the verifier of a check judge, given what the checks of earlier tiers established, in their order.
+    /// Runs a check, with the evidence from the checks of earlier tiers, in their order.
     ///
-    /// Every call must ask again: the voters of one vote, and the runs of a flaky check, differ in nothing else. The
-    /// future is dropped when its time is over or its answer no longer matters, and must then stop its work. A panic
-    /// in it counts as no answer.
+    /// Every call must run the check again: the voters of a vote and the runs of a flaky check are otherwise equal. The
+    /// future is dropped when its time is over or its answer no longer matters, and must then stop. A panic counts as an
+    /// error.
     fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> impl Future<Output = Checked> + Send;
 
-    /// Whether everything is still as it was when it was judged. Asked once, when the gate would pass: where it is not,
-    /// there is no pass.
+    /// Returns `Err` if a checked file has changed since. Called once, before the gate passes; if it fails, the gate does
+    /// not pass.
     fn confirm(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Takes note of progress. Called from within the run, and so must return at once.
+    /// Receives progress. Called from within the run, so it must return at once.
     fn observe(&self, event: GateEvent<'_>) {
         let _ = event;
     }
 }
 
-/// What a judge says.
+/// The result of running a check.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is nearly always the large one")]
 pub enum Checked {
-    /// There is no file for this check to judge.
+    /// No file matches the check.
     NoFiles,
-    /// The verifier's answer, or why there is none.
+    /// The answer of the verifier, or why there is none.
     Answer(CheckAnswer),
 }
 
-/// What a verifier answered, and what was done for it.
+/// The answer of a verifier, with the commands and models that it used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckAnswer {
-    /// The verdict, of all files together.
+    /// The verdict for all files together.
     pub verdict: Verdict,
     /// The files that were judged, for a check of files.
     pub files: Option<Vec<JudgedFile>>,
@@ -90,27 +90,27 @@ impl From<Verdict> for Checked {
     }
 }
 
-/// Progress. A path is the names from the gate down, joined by `/`.
+/// Progress of a run. A path is the names from the gate down, joined by `/`.
 #[derive(Clone, Copy, Debug)]
 pub enum GateEvent<'e> {
-    /// A member begins.
+    /// A member starts.
     Started {
-        /// Which.
+        /// The path of the member.
         path: &'e str,
-        /// What it is.
+        /// The member.
         node: &'e plan::PlanNode,
     },
-    /// It is known what became of a member, whether it began or not. What was cut short may be told again.
+    /// A member ended, or was skipped. A member that was cancelled may be reported again.
     Finished {
-        /// Which.
+        /// The path of the member.
         path: &'e str,
-        /// What became of it.
+        /// The result.
         node: &'e Node,
     },
 }
 
-/// Runs a gate. Whatever happens, there is an outcome, and nothing but a pass is one. When nothing was checked at all, it is
-/// an abstention; unless every check looked at the change and found nothing that concerns it, and the gate lets that pass.
+/// Runs a gate. There is always an outcome, and only a pass passes. If nothing was checked, the outcome is an abstention,
+/// unless every check looked at the change, none applies, and the gate allows that (`on_nothing`).
 pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunCheck) -> Node {
     let root = &plan.root;
     let start = Instant::now();
@@ -159,10 +159,10 @@ pub async fn run(plan: &Plan, circumstances: &Circumstances, judge: &impl RunChe
     node
 }
 
-/// Whether every check below looked at the change, and nothing in it concerns any of them.
+/// Returns whether every check looked at the change and none applies.
 ///
-/// A file that its verifier says is not for it concerns nobody. What a submission verifier says of a submission
-/// is another matter: the author of the change wrote that.
+/// A file for which its verifier returns not-applicable does not count. A submission verifier's not-applicable does count,
+/// because the author of the change wrote the submission.
 fn is_unconcerned(node: &Node) -> bool {
     let mut checks = node.walk().filter(|node| node.kind == NodeKind::Check).peekable();
     let is_idle = |check: &Node| match check.outcome {
@@ -170,11 +170,11 @@ fn is_unconcerned(node: &Node) -> bool {
         Outcome::NotApplicable => check.files.is_some(),
         _ => false,
     };
-    // Where a gate of its own is in shadow, its checks are not: nobody would have decided.
+    // The checks of a gate in shadow mode are not in shadow mode themselves: without them, nobody would have decided.
     checks.peek().is_some() && checks.all(is_idle) && !node.walk().any(|node| node.shadow)
 }
 
-/// On the way up, what a fail or an abstention rests on had to be known too. From here on only a pass is marked.
+/// Removes marks below anything but a pass. They were needed only to compute the marks of the gates above.
 fn keep_marks_of_passes(node: &mut Node) {
     if node.outcome != Outcome::Pass {
         node.relaxed.clear();

@@ -76,7 +76,7 @@ struct ImportDraft {
 }
 
 impl ImportDraft {
-    /// Take a hook over as a check of a stage.
+    /// Takes a hook over as a check of a stage.
     fn take(&mut self, stage: &'static str, hook: &str, what: CheckAction, scope: Scope) {
         let shown_what = match &what {
             CheckAction::Verifier(verifier, _) => format!("the bundled verifier `{verifier}`"),
@@ -104,7 +104,7 @@ impl ImportDraft {
         }
     }
 
-    /// Say that a hook was not taken over.
+    /// Says that a hook was not taken over.
     fn leave(&mut self, hook: &str, why: &str) {
         self.left.push(format!("{}: {why}", shown(hook)));
     }
@@ -142,7 +142,7 @@ impl ImportDraft {
 }
 
 impl CheckAction {
-    /// Whether another hook is done by this one too; its settings are added then.
+    /// Returns whether another hook is done by this one too; its settings are added then.
     fn takes_in(&mut self, other: &Self) -> bool {
         match (self, other) {
             (Self::Verifier(name, settings), Self::Verifier(other, more)) if name == other => {
@@ -194,7 +194,7 @@ impl ImportedCheck {
 /// The stages that become gates, each with its key in `[hook]`.
 const STAGES: &[(&str, &str)] = &[("pre-commit", "pre_commit"), ("pre-push", "pre_push")];
 
-/// A name as gate.toml allows it.
+/// Returns a name as gate.toml allows it.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     let name: String = name.chars().map(plain).take(50).collect();
@@ -202,7 +202,7 @@ fn plain_name(name: &str) -> String {
     if name.is_empty() { "hook".to_owned() } else { name }
 }
 
-/// A text in TOML: as in JSON, but for one character.
+/// Returns a text in TOML: as in JSON, but for one character.
 fn string(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
@@ -211,7 +211,7 @@ fn shown(text: &str) -> String {
     crate::text::clean_line(text, 120)
 }
 
-/// The words of a command as a shell would see them; `None` where it needs a shell.
+/// Returns the words of a command as a shell would see them; `None` where it needs a shell.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -236,7 +236,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     (quote.is_none() && !words.is_empty()).then_some(words)
 }
 
-/// A command line as a check: its words, or a shell that runs it.
+/// Returns a command line as a check: its words, or a shell that runs it.
 fn command(line: &str) -> CheckAction {
     CheckAction::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
 }

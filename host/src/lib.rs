@@ -1,6 +1,6 @@
 //! Gatehost: load verifiers as sandboxed WebAssembly components, and compose their verdicts into gates.
 //!
-//! One call judges a folder by its own gate, and returns a [`Record`](record::Record) of everything that was found:
+//! One call runs the gate of a folder, and returns a [`Record`](record::Record) of everything that the gate found:
 //!
 //! ```no_run
 //! use gatehost::environment::Environment;
@@ -9,7 +9,7 @@
 //!
 //! # async fn example() -> Result<(), gatehost::error::Error> {
 //! let environment = Environment::of_process();
-//! // Made once, a host serves many runs at the same time, on threads of its own.
+//! A host serves many runs at the same time, on its own threads. Create it once.
 //! let host = Host::new(&environment)?;
 //! let record = host.run(Request::new(".", environment), ()).await?;
 //! if record.status != Status::Pass {
@@ -19,13 +19,13 @@
 //! # }
 //! ```
 //!
-//! The library never prints, never ends the process, reads no environment variable unless it is asked to
-//! ([`Environment::of_process`](environment::Environment::of_process)), and does not block the caller's executor. `host/examples`
-//! has whole programs, and the guide `host/docs/embedding.md` explains them.
+//! The library never prints, never exits the process, and never blocks the caller's executor. It reads environment variables
+//! only in [`Environment::of_process`](environment::Environment::of_process). `host/examples` has complete programs; the
+//! guide `host/docs/embedding.md` explains them.
 //!
 //! # Features
 //!
-//! All are on by default. Without any, the library runs verifiers from files and from memory, and nothing else.
+//! All features are on by default. Without any, the library only runs verifiers from files and from memory.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -37,8 +37,9 @@
 //!
 //! # Modules
 //!
-//! They stand in the order in which data passes through them; each uses only those before it. What grows within a version,
-//! such as records and events, is `#[non_exhaustive]`; verdicts and submissions are as the contract has them (`wit/`).
+//! The modules are listed in the order in which data passes through them; each module uses only those before it. Types that
+//! grow within a version, such as records and events, are `#[non_exhaustive]`. Verdicts and submissions have the fields of
+//! the contract (`wit/`).
 
 // Data.
 #[doc(hidden)]
@@ -60,13 +61,13 @@ pub mod event;
 pub mod record;
 pub mod retry;
 
-// What is to be done: the file as written, what it means, and the rules by which it is decided.
+// The configuration file, the plan that it resolves to, and the rules that decide a gate.
 pub mod config;
 pub mod plan;
 pub mod gate;
 mod feedback;
 
-// What is judged.
+// The files and the submission that are checked.
 pub mod workspace;
 pub mod input;
 mod transcript;
@@ -74,13 +75,13 @@ pub mod taskplan;
 pub mod changes;
 pub mod error;
 
-// What a verifier can be granted besides.
+// Capabilities that a verifier can be granted.
 pub mod commands;
 #[doc(hidden)]
 pub mod shutdown;
 pub mod models;
 
-// Who judges.
+// Running verifiers.
 pub mod runtime;
 mod cached_passes;
 #[doc(hidden)]
@@ -88,28 +89,28 @@ pub mod settings;
 mod resolver;
 mod runner;
 
-// What outlives a run.
+// The ledger: records that outlive a run.
 pub mod ledger;
 pub mod overrides;
 pub mod proof;
 
-// One call that does it all.
+// One library call that runs a gate.
 pub mod session;
 pub mod bundle;
 pub mod fix;
 
-// An executor, run until its work passes.
+// Running an executor until its work passes.
 pub mod looping;
 
-// For those who write verifiers.
+// Tools for authors of verifiers.
 #[cfg(feature = "author")]
 pub mod author;
 
-// What is told afterwards.
+// Reports and schemas.
 pub mod report;
 pub mod schema;
 
-// Where it is put to use: hooks of coding agents and of git.
+// Hooks of coding agents and of git.
 #[doc(hidden)]
 pub mod hook;
 #[cfg(feature = "cli")]
@@ -119,6 +120,6 @@ pub mod install;
 #[doc(hidden)]
 pub mod import;
 
-// For those who write verifiers.
+// Tools for authors of verifiers.
 #[cfg(feature = "author")]
 pub mod component;

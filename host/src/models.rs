@@ -46,7 +46,7 @@ pub fn reach(model: &ModelConfig, environment: &Environment, within: Duration) -
     transport::reach(environment, model, within)
 }
 
-/// Whether two names stand for the same model, whoever serves it and however it is dated.
+/// Returns whether two names stand for the same model, whoever serves it and however it is dated.
 pub fn is_same_model(one: &str, other: &str) -> bool {
     distinct::is_same(one, other)
 }
@@ -145,7 +145,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Other => "other",
@@ -189,7 +189,7 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotDistinct => "not-distinct",
@@ -244,8 +244,8 @@ struct ModelExchange {
 }
 
 impl Models {
-    /// The models of a configuration, for judging the work of `executor`. With a tape, what is asked is recorded on it,
-    /// or answered from it.
+    /// Returns the models of a configuration, for judging the work of `executor`. With a tape, what is asked is recorded on
+    /// it, or answered from it.
     pub fn new(
         declared: BTreeMap<String, ModelConfig>,
         commands: Arc<Commands>,
@@ -267,7 +267,7 @@ impl Models {
         }
     }
 
-    /// The environment that holds the keys.
+    /// Returns the environment that holds the keys.
     pub fn with_environment(self, environment: Environment) -> Self {
         Self { environment, ..self }
     }
@@ -279,7 +279,7 @@ impl Models {
         Self { script, ..Self::new(BTreeMap::new(), nobody, Executor::default(), None) }
     }
 
-    /// An unguessable word for one call of a verifier: 160 bits as letters and digits. `None` where the operating
+    /// Returns an unguessable word for one call of a verifier: 160 bits as letters and digits. `None` where the operating
     /// system gives no randomness.
     pub fn nonce(&self) -> Option<String> {
         if let Some((nonce, _)) = &self.script {

@@ -59,7 +59,7 @@ impl Outcome {
         }
     }
 
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -112,12 +112,13 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Whether it was skipped because nothing of the change concerns it, and nobody but the caller had a part in that.
+    /// Returns whether it was skipped because nothing of the change concerns it, and nobody but the caller had a part in
+    /// that.
     pub fn is_unconcerned(self) -> bool {
         matches!(self, Self::NoFile | Self::NoChangedFile | Self::NotDue)
     }
 
-    /// Whether it was skipped by the word of the author of the change.
+    /// Returns whether it was skipped by the word of the author of the change.
     pub fn is_authors_word(self) -> bool {
         matches!(self, Self::NotDueByAuthor | Self::AboveTierByAuthor)
     }
@@ -356,7 +357,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A member of which nothing is known but what became of it.
+    /// Returns a member of which nothing is known but what became of it.
     pub fn new(name: impl Into<String>, kind: NodeKind, outcome: Outcome) -> Self {
         Self {
             name: name.into(),
@@ -389,17 +390,17 @@ impl Node {
         }
     }
 
-    /// Whether the author of the change had a part in it: by a word that skipped it, or by an evaluator's answer.
+    /// Returns whether the author of the change had a part in it: by a word that skipped it, or by an evaluator's answer.
     pub fn rests_on_author(&self) -> bool {
         !self.shadow && (self.by_authors_word || self.skipped.is_some_and(SkipReason::is_authors_word))
     }
 
-    /// How many of the judged files were not judged again, since the same verifier passed the same bytes before.
+    /// Returns how many of the judged files were not judged again, since the same verifier passed the same bytes before.
     pub fn cached(&self) -> usize {
         self.files.iter().flatten().filter(|file| file.cached).count()
     }
 
-    /// The commands whose output says more than the findings do: of a check that found one thing wrong at most.
+    /// Returns the commands whose output says more than the findings do: of a check that found one thing wrong at most.
     pub fn commands_to_quote(&self) -> impl Iterator<Item = &CommandEvidence> {
         let findings = self.verdict.iter().flat_map(|verdict| &verdict.findings);
         let explained = findings.filter(|finding| finding.level == Level::Error).count() > 1;
@@ -407,7 +408,7 @@ impl Node {
         self.commands.iter().filter(move |command| quoted && !command.output.trim().is_empty())
     }
 
-    /// The node and everything below it, in order.
+    /// Returns the node and everything below it, in order.
     pub fn walk(&self) -> impl Iterator<Item = &Node> {
         let mut ahead = vec![self];
         std::iter::from_fn(move || {

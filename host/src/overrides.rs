@@ -35,7 +35,7 @@ impl Condition {
     /// Every condition.
     pub const ALL: [Self; 3] = [Self::VerifyUnavailable, Self::KnownFalseNegative, Self::UserRisk];
 
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::VerifyUnavailable => "verify-unavailable",
@@ -103,7 +103,7 @@ pub fn check_reason(reason: &str) -> Result<(), OverrideRefused> {
     Ok(())
 }
 
-/// An override of the result of a run, before anybody vouched for it.
+/// Returns an override of the result of a run, before anybody vouched for it.
 pub fn propose(
     kind: &str,
     record: &Record,
@@ -135,8 +135,8 @@ pub fn propose(
     })
 }
 
-/// The fingerprints of what keeps a run from passing. A check that found nothing, and did not pass all the same, is named
-/// itself: an override of one check's silence is none of another's.
+/// Returns the fingerprints of what keeps a run from passing. A check that found nothing, and did not pass all the same, is
+/// named itself: an override of one check's silence is none of another's.
 pub fn faults(record: &Record) -> BTreeSet<String> {
     let mut faults = BTreeSet::new();
     let blocks = |node: &&crate::outcome::Node| {
@@ -155,8 +155,8 @@ pub fn faults(record: &Record) -> BTreeSet<String> {
     faults
 }
 
-/// Whether an override lets this record through now: the same tree, on the same base, nothing found that it does not cover,
-/// and not expired.
+/// Returns whether an override lets this record through now: the same tree, on the same base, nothing found that it does not
+/// cover, and not expired.
 pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
     now < granted.expires
         && record.tree.as_ref() == Some(&granted.tree)
@@ -164,7 +164,7 @@ pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
         && faults(record).iter().all(|fault| granted.fingerprints.contains(fault))
 }
 
-/// Check a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
+/// Checks a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
 /// `ssh_keygen` is the path of that program: whoever can choose it can forge a signature.
 pub fn check_signature(
     granted: &Override,

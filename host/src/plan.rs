@@ -1,7 +1,7 @@
-//! What a configuration means: one value in which every name, default and number is resolved before anything runs.
+//! The plan: the resolved configuration, in which every name, default and number is fixed before anything runs.
 //!
-//! It holds no path of this machine and no time of day, so that two machines that would decide alike have equal plans
-//! and equal digests. How verifiers are found is left to a [`Resolver`]; running a plan is left to `gate`.
+//! A plan contains no path of this machine and no time of day, so two machines that would make the same decisions have equal
+//! plans and equal digests. A [`Resolver`] finds verifiers; `gate` runs a plan.
 
 mod canonical;
 mod resolve;
@@ -24,23 +24,23 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The version of the shape of a plan; another one makes other digests.
+/// The version of this format. Another version gives other digests.
 const FORMAT: u32 = 1;
 
 /// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    /// The version of this shape.
+    /// The version of this format.
     pub format: u32,
     /// How long the whole gate may take.
     #[serde(rename = "deadline_ms", serialize_with = "milliseconds")]
     pub deadline: Duration,
-    /// Whether a pass may rest on nothing that only the author of the change says.
+    /// Whether a pass may not depend on anything that only the author of the change vouches for.
     pub require_trusted: bool,
-    /// The files that checks of files look at, whatever they are for; empty for all.
+    /// The files that file checks may match, whatever their own patterns; empty for all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The files that no check of files looks at.
+    /// The files that no file check matches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     /// The gate.
@@ -52,12 +52,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The digest of the plan: `sha256:` and hexadecimal digits, over its canonical JSON.
+    /// Returns the digest of the plan: `sha256:` and hexadecimal digits, over its canonical JSON.
     pub fn digest(&self) -> String {
         sha256(serde_json::to_value(self).map(|json| canonical(&json)).unwrap_or_default())
     }
 
-    /// Its checks, in order.
+    /// Returns the checks of the plan, in order.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.root.walk().filter_map(|node| match &node.what {
             PlanNodeKind::Check(check) => Some(check),
@@ -69,31 +69,31 @@ impl Plan {
 /// A member of a gate, or the gate that is run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlanNode {
-    /// Its name in reports, unlike that of every other member of the same gate.
+    /// The name in reports, unique within its gate.
     pub name: String,
-    /// Whether it takes part at all.
+    /// Whether the member takes part at all.
     pub enabled: bool,
-    /// Whether it decides.
+    /// Whether the member decides, or only reports.
     pub mode: Enforcement,
     /// The tasks for which it runs; empty for all.
     pub when: Vec<When>,
-    /// It runs unless the task asks for a lower tier.
+    /// The member is skipped if the task asks for a lower tier.
     pub tier: Option<u32>,
-    /// What becomes of no answer.
+    /// What happens if the member errors.
     pub on_error: Leniency,
-    /// What becomes of no judgement.
+    /// What happens if the member abstains.
     pub on_abstain: Leniency,
-    /// What becomes of it when there is nothing to check.
+    /// What happens if there is nothing to check.
     pub on_nothing: Inapplicable,
-    /// How much its vote weighs.
+    /// The weight of the member in a vote.
     pub weight: u32,
-    /// What it is.
+    /// Whether the member is a check or a gate.
     #[serde(flatten)]
     pub what: PlanNodeKind,
 }
 
 impl PlanNode {
-    /// Its kind in reports.
+    /// Returns the kind of the node, as reports name it.
     pub fn kind(&self) -> NodeKind {
         match &self.what {
             PlanNodeKind::Check(_) => NodeKind::Check,
@@ -107,7 +107,7 @@ impl PlanNode {
         }
     }
 
-    /// Its members, in order.
+    /// Returns the members of a gate, in order; none for a check.
     pub fn members(&self) -> &[PlanNode] {
         match &self.what {
             PlanNodeKind::Check(_) => &[],
@@ -115,7 +115,7 @@ impl PlanNode {
         }
     }
 
-    /// The node and everything below it, in order.
+    /// Returns the node and everything below it, in order.
     pub fn walk(&self) -> impl Iterator<Item = &PlanNode> {
         let mut ahead = vec![self];
         std::iter::from_fn(move || {
@@ -126,7 +126,7 @@ impl PlanNode {
     }
 }
 
-/// What a member is.
+/// Whether a node is a check or a gate.
 #[expect(clippy::large_enum_variant, reason = "a plan has few members, and most of them are checks")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -137,51 +137,51 @@ pub enum PlanNodeKind {
     Gate(Gate),
 }
 
-/// A rule over members.
+/// A rule over members, as the configuration resolves it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gate {
-    /// How the members come to one answer.
+    /// How the members are combined.
     pub rule: GateRule,
-    /// It runs if a file changed that matches one of these; empty for all.
+    /// The gate runs only if a changed file matches one of these patterns; empty for all.
     pub files: Vec<String>,
-    /// Changed files that do not count.
+    /// Patterns of changed files that are ignored.
     pub exclude: Vec<String>,
-    /// How long it may take, besides the deadline of the plan.
+    /// The time limit of the gate, besides the deadline of the plan.
     #[serde(rename = "timeout_ms", serialize_with = "perhaps_milliseconds")]
     pub timeout: Option<Duration>,
     /// The members, in the order of the file.
     pub members: Vec<PlanNode>,
 }
 
-/// How members come to one answer.
+/// How the results of members are combined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateRule {
-    /// In order; the first that does not pass decides.
+    /// Run in order; the first member that does not pass decides.
     Tiers,
-    /// Every one must pass.
+    /// Every member must pass.
     All,
-    /// One must pass.
+    /// One member must pass.
     Any,
-    /// The one must fail.
+    /// The only member must fail.
     Not,
-    /// They vote.
+    /// The members vote.
     Vote(Vote),
 }
 
 /// How a vote is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Vote {
-    /// How much of what was cast must be for it.
+    /// How many of the cast votes must be in favour.
     pub threshold: Threshold,
     /// How many voices may be missing: the number of voters less the quorum.
     ///
-    /// A fixed number of ballots that must be cast would open a gate to a member that fails: its ballot could be the
-    /// one that the quorum lacked, and so turn an abstention into a pass. A fixed number of absences cannot.
+    /// The quorum is stored as a number of allowed absences, because a fixed number of required ballots would let a failing
+    /// member open a gate: its ballot could be the one that the quorum lacked, and turn an abstention into a pass.
     pub absences: u32,
-    /// Whether who does not apply is missing too, as it is where the configuration names a quorum.
+    /// Whether members that do not apply count as absent. They do if the configuration sets a quorum.
     pub gone_are_missing: bool,
-    /// What becomes of some for it, but too few.
+    /// What happens if some votes are in favour, but too few.
     pub on_divergence: Divergence,
     /// For each member, the number of its voice. Members of one voice have one ballot together.
     pub voices: Vec<usize>,
@@ -195,49 +195,49 @@ pub struct Check {
     pub member: String,
     /// The name of its `[check.*]`.
     pub check: String,
-    /// The verifier, as the configuration names it; of a path outside the workspace, only the name of the file.
+    /// The verifier, as the configuration names it. For a path outside the workspace, only the file name.
     pub verifier: String,
     /// The digest of the verifier's bytes.
     pub digest: String,
-    /// What the verifier is called with.
+    /// Whether the verifier is called for each file, or once with the submission.
     pub shape: Shape,
     /// The settings, a JSON object that is valid under the verifier's schema.
     pub settings: serde_json::Value,
-    /// What it may do.
+    /// The grants of the check.
     pub grants: BTreeSet<Grant>,
-    /// What one call may use.
+    /// The limits of one call.
     pub limits: Limits,
-    /// The files that it judges; none for a verifier of submissions.
+    /// Patterns of the files that the check judges; empty for a submission verifier.
     pub files: Vec<String>,
-    /// Files that it does not judge.
+    /// Patterns of files that the check does not judge.
     pub exclude: Vec<String>,
-    /// How long it may take each time that it is asked.
+    /// The time limit of each run of the check.
     #[serde(rename = "timeout_ms", serialize_with = "milliseconds")]
     pub timeout: Duration,
-    /// How often it is asked while it gives no answer.
+    /// How often the check runs if the verifier errors.
     pub attempts: u32,
-    /// How often it is run to see whether it agrees with itself.
+    /// How often a flaky check runs, to see whether its runs agree.
     pub flaky: Option<Flaky>,
-    /// How sure a pass must be, to be one.
+    /// The least confidence of a pass; a less confident pass is an abstention.
     pub min_confidence: Option<f64>,
-    /// How sure a pass must be for nobody to be asked.
+    /// A pass with less confidence than this needs human review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_below: Option<f64>,
-    /// What becomes of an input that the verifier says is not for it.
+    /// What happens if the verifier says that an input is not applicable.
     pub on_not_applicable: Inapplicable,
-    /// Whether it is shown what is not committed in the working tree, whatever is judged.
+    /// Whether the check sees the uncommitted changes of the working tree, whatever the selection is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub working_tree: bool,
-    /// Whether its commands must fail on the base.
+    /// Whether the commands of the check must fail on the base commit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub red_green: bool,
-    /// Which parts of a submission it may look at. Follows from the digest.
+    /// Which parts of a submission the verifier may read. Follows from the digest.
     #[serde(skip)]
     pub reads: SubmissionParts,
 }
 
 impl Check {
-    /// The digest of the settings: `sha256:` and hexadecimal digits, over their canonical JSON.
+    /// Returns the digest of the settings: `sha256:` and hexadecimal digits, over their canonical JSON.
     pub fn settings_digest(&self) -> String {
         sha256(canonical(&self.settings))
     }
@@ -247,7 +247,7 @@ fn sha256(bytes: impl AsRef<[u8]>) -> String {
     format!("sha256:{}", crate::text::hex(&Sha256::digest(bytes)))
 }
 
-/// What a verifier is called with.
+/// Whether a verifier is called for each file, or once with the submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
@@ -258,7 +258,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -267,37 +267,38 @@ impl Shape {
     }
 }
 
-/// Which parts of a submission a verifier may look at. Of one that is not bundled nobody knows, so it may look at all.
+/// Which parts of a submission a verifier may read. This is known for bundled verifiers only; any other verifier may read
+/// all parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubmissionParts(u8);
 
 impl SubmissionParts {
-    /// What the executor says that it did.
+    /// The claim of the executor.
     pub const CLAIM: Self = Self(1);
-    /// What a separate evaluator said.
+    /// The answer of a separate evaluator.
     pub const EVALUATOR: Self = Self(2);
     /// The tools that were called.
     pub const TOOL_CALLS: Self = Self(4);
-    /// None of these.
+    /// No part.
     pub const NONE: Self = Self(0);
-    /// Everything.
+    /// All parts.
     pub const ALL: Self = Self(7);
 
-    /// These and those.
+    /// Returns the union of both sets.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether these are among them.
+    /// Returns whether all parts of `other` are in this set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// Where verifiers come from.
+/// Finds verifiers.
 pub trait Resolver {
-    /// Finds the verifier of a check, and holds the check's settings and grants against it. Asked once for each check
-    /// that takes part.
+    /// Finds the verifier of a check, and validates the settings and grants of the check against it. Called once for each
+    /// check that takes part.
     fn verifier(&self, check: &config::CheckConfig) -> Result<ResolvedVerifier, Vec<Refusal>>;
 }
 
@@ -306,17 +307,18 @@ pub trait Resolver {
 pub struct ResolvedVerifier {
     /// The digest of its bytes.
     pub digest: String,
-    /// What it is called with. None for a program, which judges files where it is said which, and else the submission.
+    /// Whether the verifier is called for each file, or once with the submission. `None` for a program, which can do both:
+    /// with `files`, it judges files.
     pub shape: Option<Shape>,
-    /// The files that it judges if the check does not say.
+    /// The default file patterns of the verifier.
     pub files: Vec<String>,
-    /// Whether it is about the working tree, whatever is judged.
+    /// Whether the verifier judges the working tree, whatever the selection is.
     pub working_tree: bool,
-    /// Which parts of a submission it may look at.
+    /// Which parts of a submission the verifier may read.
     pub reads: SubmissionParts,
 }
 
-/// Why a check cannot have its verifier.
+/// Why the verifier of a check cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The entry of the check, such as `verifier` or `settings.max`.

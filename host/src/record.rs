@@ -1,7 +1,7 @@
 //! The record of a run: the one result that is stored, printed as JSON, and rendered by every report. Data only.
 //!
-//! Its field names are frozen, and its shape has a version: within a version, fields are added and never changed. What was
-//! cached, relaxed, skipped or replayed is in it, whatever is shown of it.
+//! Field names are frozen. Within a version, fields are only added. The record contains everything that was cached, relaxed,
+//! skipped or replayed, whatever a report shows.
 
 use crate::outcome::{Node, NodeKind, Outcome, Severity, SkipReason};
 use crate::submission::{Executor, Task, TaskSource};
@@ -10,29 +10,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The version of the shape of a record.
+/// The version of the record format.
 pub const VERSION: u32 = 1;
 
 /// Everything about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Record {
-    /// The version of this shape.
+    /// The version of this format.
     pub version: u32,
-    /// The identifier of the run, in the order of time.
+    /// The identifier of the run. Identifiers sort by time.
     pub run: String,
     /// The result of the run.
     pub status: Status,
     /// Which kind of failure it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
-    /// How bad it is.
+    /// The severity of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// How sure the status is, from 0 to 1.
+    /// The confidence in the status, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// What must be known of the status besides.
+    /// Marks that qualify the status.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
     /// When the run began, in UTC.
@@ -45,27 +45,27 @@ pub struct Record {
     )]
     #[schemars(with = "f64")]
     pub duration: Duration,
-    /// The program that ran it.
+    /// The `gate` that ran it.
     pub host: HostBuild,
-    /// Which files were asked for.
+    /// Which files were selected.
     pub selection: SelectionRecord,
     /// The commit that the changes are relative to.
     #[serde(default)]
     pub base: Option<String>,
-    /// The digest of what was judged: `sha256:` and hexadecimal digits, over the path, mode and SHA-256 of every file.
+    /// The digest of the checked files: `sha256:` and hexadecimal digits, over the path, mode and SHA-256 of every file.
     #[serde(default)]
     pub tree: Option<String>,
     /// Where the configuration came from.
     pub policy: PolicyRecord,
     /// The digest of the plan that decided the run.
     pub plan: String,
-    /// The digest of `[retry]` and `[escalation]`, which decide what happens next and not whether it passed.
+    /// The digest of `[retry]` and `[escalation]`, which do not decide whether the work passes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub retry: String,
-    /// The task, in short.
+    /// The task, abbreviated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskRecord>,
-    /// The tasks without a pass that this one depends on, where it is blocked.
+    /// The tasks without a pass that this task depends on, if it is blocked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<String>,
     /// Which attempt it was, from 1.
@@ -73,50 +73,50 @@ pub struct Record {
     /// How many attempts there may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_allowed: Option<u32>,
-    /// Who did the work.
+    /// The executor that did the work.
     pub executor: Executor,
-    /// How many files were there to be judged.
+    /// How many files were selected.
     pub files: usize,
     /// The files that no check judged, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// What of the configuration has no effect.
+    /// Settings of the configuration that have no effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What goes back to whoever did the work; nothing after a pass.
+    /// The feedback for the author of the work; absent after a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The gate and all its members.
     pub gate: Node,
 }
 
-/// Something that must be known of a status.
+/// A mark that qualifies a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Mark {
     /// It passed with warnings, or with less than full confidence.
     Weak,
-    /// It rests on a relaxation of the configuration.
+    /// It depends on a relaxation in the configuration.
     Relaxed,
-    /// A member in shadow would have decided otherwise.
+    /// A member in shadow mode would have decided otherwise.
     Shadowed,
     /// Runs of a check disagreed.
     Flaky,
-    /// Answers of models or commands were recorded in another run.
+    /// Answers of models or results of commands were replayed from another run.
     Replayed,
-    /// Nothing of the change concerned any check.
+    /// No check applies to the change.
     NothingToCheck,
-    /// A check was skipped by the word of the author of the change.
+    /// A check was skipped because the author of the change said so.
     AuthorsWord,
     /// A check was excluded by a flag of the caller.
     LeftOut,
-    /// A person is asked to decide.
+    /// Human review is needed.
     NeedsPerson,
 }
 
 impl Mark {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Weak => "weak",
@@ -132,19 +132,19 @@ impl Mark {
     }
 }
 
-/// The program that ran a gate.
+/// The `gate` that ran a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct HostBuild {
     /// Its version.
     pub version: String,
-    /// A digest of the sources that it was built from.
+    /// A digest of its source code.
     pub build: String,
-    /// The contract that it speaks.
+    /// The version of the contract that it supports.
     pub contract: String,
 }
 
-/// Which files were asked for.
+/// Which files were selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SelectionRecord {
@@ -165,20 +165,21 @@ pub struct SelectionRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PolicyRecord {
-    /// `file`, `above` (a file of a folder above), `default` (the default gate), `flags` (verifiers that the caller
-    /// named) or `base` (the base commit).
+    /// `file`, `above` (a file in a folder above), `default` (the default gate), `flags` (verifiers that the caller named)
+    /// or `base` (the base commit).
     pub source: String,
-    /// Its name, as messages call it.
+    /// The name that messages use.
     pub name: String,
-    /// SHA-256 of its bytes, where it is a file.
+    /// SHA-256 of the file, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The commit that it is from, or that has the same one: the author of the change had no part in it.
+    /// The commit that the configuration was read from, or that contains the same configuration. The author of the change
+    /// did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// A task, in short.
+/// A task, abbreviated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TaskRecord {
@@ -237,29 +238,29 @@ pub struct Unjudged {
     pub reason: String,
 }
 
-/// What `--format json` prints where the caller made a mistake, so that there was no run.
+/// The document that `--format json` prints after a usage, configuration or input error, when there was no run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct MistakeDocument {
     /// The version of this shape.
     pub version: u32,
-    /// Always `mistake`, or `error` where the machine is at fault.
+    /// Always `mistake`, or `error` if the machine is at fault.
     pub status: String,
-    /// The exit code that follows.
+    /// The exit code.
     pub exit: u8,
     /// What is wrong.
     pub errors: Vec<MistakeEntry>,
 }
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct MistakeEntry {
-    /// What kind of mistake it is: `usage`, `configuration`, `input`, `component` or `host`.
+    /// The kind of error: `usage`, `configuration`, `input`, `component` or `host`.
     pub kind: String,
     /// What is wrong.
     pub message: String,
-    /// What caused it, the nearest first.
+    /// The causes, nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
     /// What to do about it.
@@ -267,7 +268,7 @@ pub struct MistakeEntry {
     pub hint: Option<String>,
 }
 
-/// What must be known of the status of this gate.
+/// Returns the marks of the status of a gate.
 pub fn marks(gate: &Node) -> Vec<Mark> {
     let checks = || gate.walk().filter(|node| node.kind == NodeKind::Check && !node.shadow);
     let warned = |node: &Node| {
@@ -296,7 +297,7 @@ pub fn marks(gate: &Node) -> Vec<Mark> {
 }
 
 impl Record {
-    /// The record of a run with this result, of which nothing else is known yet.
+    /// Returns the record of a run with this result. All other fields are empty.
     pub(crate) fn of(gate: Node) -> Self {
         Self {
             version: VERSION,
@@ -329,7 +330,7 @@ impl Record {
         }
     }
 
-    /// The checks, in the order of the gate.
+    /// Returns the checks, in the order of the gate.
     pub fn checks(&self) -> impl Iterator<Item = &Node> {
         self.gate.walk().filter(|node| node.kind == NodeKind::Check)
     }

@@ -32,7 +32,7 @@ struct KnownVerifier {
 }
 
 impl Verifiers {
-    /// A resolver for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
+    /// Returns a resolver for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
@@ -41,7 +41,7 @@ impl Verifiers {
         Self { runtime, folder, compiling: Arc::new(compiling), known: Mutex::default() }
     }
 
-    /// The component with this digest, if a check of the plan uses it.
+    /// Returns the component with this digest, if a check of the plan uses it.
     pub(crate) fn source(&self, digest: &str) -> Option<Arc<ComponentSource>> {
         let known = self.known();
         let mut sources = known.values().flatten().map(|known| &known.source);
@@ -55,7 +55,7 @@ impl Verifiers {
         known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
     }
 
-    /// The grants of a plan that their verifiers never use: each is a right for nothing.
+    /// Returns the grants of a plan that their verifiers never use: each is a right for nothing.
     pub(crate) fn unused_grants(&self, plan: &Plan) -> Vec<String> {
         let mut warnings = BTreeSet::new();
         for check in plan.checks() {
@@ -164,7 +164,7 @@ impl Resolver for Verifiers {
     }
 }
 
-/// Which parts of a submission the bundled verifier of this name looks at.
+/// Returns which parts of a submission the bundled verifier of this name looks at.
 fn reads(name: &str) -> SubmissionParts {
     match name {
         "completion-signal" | "contradiction" | "executor-report" => SubmissionParts::CLAIM,

@@ -95,7 +95,7 @@ impl Default for EscalationPolicy {
     }
 }
 
-/// The digest of both: what decides about retries is known apart from what decides about passes.
+/// Returns the digest of both: what decides about retries is known apart from what decides about passes.
 pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
     // Neither holds anything that JSON cannot.
     let bytes = serde_json::to_vec(&(retry, escalation)).unwrap_or_default();
@@ -112,17 +112,17 @@ pub struct Past {
 }
 
 impl Past {
-    /// An attempt that failed in this way.
+    /// Returns an attempt that failed in this way.
     pub fn failed(class: Class) -> Self {
         Self { status: Some(Status::Fail), class: Some(class) }
     }
 
-    /// An attempt that did not end.
+    /// Returns an attempt that did not end.
     pub fn interrupted() -> Self {
         Self { status: None, class: None }
     }
 
-    /// Its class: what was interrupted failed to be executed, and what nobody could judge was not verified.
+    /// Returns its class: what was interrupted failed to be executed, and what nobody could judge was not verified.
     fn class(&self) -> Class {
         match (&self.status, &self.class) {
             (_, Some(class)) => class.clone(),
@@ -159,7 +159,7 @@ pub enum EscalationLevel {
 }
 
 impl EscalationLevel {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Notify => "notify",

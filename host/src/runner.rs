@@ -1,40 +1,34 @@
 //! Has the verifiers of a plan judge: one submission, or many files at once.
 
+mod check;
 mod contents;
 mod digests;
 mod files;
 mod reads;
 mod red_green;
+mod services;
 mod unchanged;
 
 use crate::cache_store::CacheStore;
 use crate::cached_passes::CachedPasses;
-use crate::commands::{CommandEnding, CommandResult, CommandTape, Commands};
-use crate::config::{FileSet, Grant};
-use crate::environment::Environment;
+use crate::config::FileSet;
 use crate::fingerprint;
 use crate::gate::{self, GateEvent, RunCheck};
-use crate::models::{ModelTape, Models};
-use crate::outcome::JudgedFile;
 use crate::plan::{self, Plan, Shape};
 use crate::resolver::Verifiers;
-use crate::runtime::{
-    AskModels, CallResult, Capabilities, CommandsFor, Granted, Grants, LogLine, PreparedSubmission, ReadFiles,
-    RunCommands, Runtime,
-};
-use crate::submission::{Change, ChangeKind, CommandEvidence, Evidence, Submission};
-use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
+use crate::runtime::{LogLine, PreparedSubmission, Runtime};
+use crate::submission::{Change, ChangeKind, Evidence, Submission};
+use crate::verdict::{ErrorKind, Failure, Verdict};
 use crate::workspace::{FileStat, Workspace};
 use contents::Contents;
 use digests::Digests;
-use files::{FileCheck, FilesResult, files};
 use parking_lot::Mutex;
-use reads::{RunReads, TracedReads};
+use reads::RunReads;
 pub(crate) use red_green::Base;
+pub(crate) use services::Services;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use unchanged::Unchanged;
 
@@ -118,38 +112,7 @@ struct PreparedFor {
     submission: Arc<PreparedSubmission>,
 }
 
-/// What verifiers can be granted by name.
-#[derive(Clone, Debug)]
-pub(crate) struct Services {
-    /// Runs commands.
-    pub commands: Arc<Commands>,
-    /// Asks models.
-    pub models: Arc<Models>,
-}
-
-impl Services {
-    /// What the plan declares, for this subject. Models and commands are recorded on their tapes, or answer from them; no command may
-    /// change the file `configuration`.
-    pub(crate) fn new(
-        plan: &Plan,
-        subject: &Subject,
-        tape: Option<Arc<ModelTape>>,
-        command_tape: Option<Arc<CommandTape>>,
-        configuration: Option<PathBuf>,
-        environment: &Environment,
-    ) -> Self {
-        let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
-        let commands = commands.with_configuration(configuration).with_environment(environment.clone());
-        let commands = commands.with_tape(command_tape).for_task(subject.submission.task.as_ref());
-        let commands = Arc::new(commands);
-        let executor = subject.submission.executor.clone();
-        let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);
-        let models = Arc::new(models.with_environment(environment.clone()));
-        Self { commands, models }
-    }
-}
-
-/// Do something that waits for the disk. Where other tasks share this thread, another thread takes them over meanwhile.
+/// Does something that waits for the disk. Where other tasks share this thread, another thread takes them over meanwhile.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -169,7 +132,7 @@ pub(crate) struct Logged {
 }
 
 impl<'a> CheckRunner<'a> {
-    /// A bench for this subject. `observer` is told of progress.
+    /// Returns a bench for this subject. `observer` is told of progress.
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         verifiers: &'a Verifiers,
@@ -242,7 +205,7 @@ impl<'a> CheckRunner<'a> {
         Self { run: run.to_owned(), ..self }
     }
 
-    /// The repository and the commit that the work is relative to, for checks that run their commands there too.
+    /// Returns the repository and the commit that the work is relative to, for checks that run their commands there too.
     pub(crate) fn relative_to(self, base: Option<Base>) -> Self {
         Self { base, ..self }
     }
@@ -282,23 +245,7 @@ impl<'a> CheckRunner<'a> {
         Arc::clone(passes.entry(key).or_insert_with(read))
     }
 
-    /// What stands behind these grants. Commands are handed these files.
-    fn capabilities(&self, grants: &Grants, files: &[String]) -> Capabilities {
-        let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
-        let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
-        let reads = TracedReads { work: Arc::clone(&self.subject.workspace), reads: Arc::clone(&self.reads) };
-        Capabilities {
-            workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
-            commands: (!commands.is_empty()).then(|| {
-                let by = CommandsFor { commands: Arc::clone(&self.services.commands), files: files.to_vec() };
-                Granted { names: commands, by: Arc::new(by) as Arc<dyn RunCommands> }
-            }),
-            models: (!models.is_empty())
-                .then(|| Granted { names: models, by: Arc::clone(&self.services.models) as Arc<dyn AskModels> }),
-        }
-    }
-
-    /// The submission with what earlier checks established. Converted once for all checks that are told the same.
+    /// Returns the submission with what earlier checks established. Converted once for all checks that are told the same.
     fn told(&self, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
         let mut told = self.prepared.lock();
         if let Some(told) = told.as_ref().filter(|told| told.evidence == evidence) {
@@ -309,7 +256,7 @@ impl<'a> CheckRunner<'a> {
         Ok(submission)
     }
 
-    /// Give the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
+    /// Gives the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
         let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {
@@ -322,8 +269,8 @@ impl<'a> CheckRunner<'a> {
         });
     }
 
-    /// The files that a check of commands is for; none where it is for whatever changed. A command that is handed its files
-    /// is for those that are there; any other for those that are gone, too.
+    /// Returns the files that a check of commands is for; none where it is for whatever changed. A command that is handed
+    /// its files is for those that are there; any other for those that are gone, too.
     fn files_of_commands(&self, check: &plan::Check, handed: bool) -> Result<Option<Vec<String>>, Failure> {
         if check.files.is_empty() && check.exclude.is_empty() && !handed {
             return Ok(None);
@@ -341,143 +288,6 @@ impl<'a> CheckRunner<'a> {
             self.asked.lock().push(Arc::new(files));
         }
         Ok(Some(all.into_iter().cloned().collect()))
-    }
-
-    async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
-        let handed = check.grants.iter().any(|grant| match grant {
-            Grant::Command(name) => self.services.commands.takes_files(name),
-            Grant::Workspace | Grant::Model(_) => false,
-        });
-        let mut places = Vec::new();
-        let paths = match check.shape {
-            Shape::Submission => match self.files_of_commands(check, handed)? {
-                Some(paths) if paths.is_empty() => return Ok(gate::Checked::NoFiles),
-                paths => paths.unwrap_or_default(),
-            },
-            Shape::File => {
-                let patterns = (check.files.clone(), check.exclude.clone());
-                let unknown = || Failure::new(ErrorKind::HostFailed, "the check is not one of the plan");
-                let matching = self.matching.get(&patterns).ok_or_else(unknown)?;
-                places.clone_from(&matching.places);
-                self.asked.lock().push(Arc::clone(&matching.set));
-                // Before anything is loaded: most checks of a default gate have no file.
-                if places.is_empty() {
-                    return Ok(gate::Checked::NoFiles);
-                }
-                places.iter().map(|place| self.subject.paths[*place].clone()).collect()
-            }
-        };
-        let grants: Grants = check.grants.iter().cloned().collect();
-        let source = self.verifiers.source(&check.digest).ok_or_else(|| {
-            Failure::new(ErrorKind::HostFailed, format!("the verifier of `{}` was not resolved", check.check))
-        })?;
-        let settings = plan::canonical(&check.settings);
-        // What it is granted can change by itself, and what is flaky is asked to be run again.
-        let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
-        let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
-        let work = Arc::new(FileCheck {
-            cached: store.map(|store| self.passes_before(store, check, &settings)),
-            source,
-            capabilities: self.capabilities(&grants, &paths),
-            grants,
-            verifier: OnceLock::new(),
-            runtime: Arc::clone(&self.runtime),
-            contents: Arc::clone(&self.contents),
-            settings,
-            limits: check.limits.clone(),
-            paths,
-            places,
-            check: check.check.clone(),
-            on_not_applicable: check.on_not_applicable,
-            member: check.member.clone(),
-            done: Arc::clone(&self.done),
-            finished: AtomicUsize::new(0),
-            next: AtomicUsize::new(0),
-        });
-        let judged = match check.shape {
-            Shape::Submission => {
-                // Who runs a command judges what that says, and may be what changes the files.
-                if work.capabilities.commands.is_none() {
-                    self.shown_was_judged.store(true, Ordering::Relaxed);
-                }
-                let told = match self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
-                    Some((changes, base)) => {
-                        let (changes, base) = (changes.clone(), base.clone());
-                        let submission = Submission { changes, base, ..self.subject.submission.clone() };
-                        Arc::new(PreparedSubmission::new(submission, evidence)?)
-                    }
-                    None => self.told(evidence)?,
-                };
-                let verifier = work.verifier()?;
-                let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
-                let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
-                let mut verdict = no_judgement(verdict, &ran);
-                if check.red_green && verdict.status == Status::Pass {
-                    let (commands, base) = (&self.services.commands, self.base.as_ref());
-                    let on_base;
-                    (on_base, verdict) =
-                        red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
-                    ran.extend(on_base);
-                }
-                self.fingerprint(check, &mut verdict);
-                // What its verifier says is none of its business was not judged, and neither was what nobody answered for.
-                let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
-                let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
-                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
-            }
-            Shape::File => {
-                let judged = files(Arc::clone(&work)).await;
-                // One reason, and not one for each file.
-                if let Some(Err(failure)) = work.verifier.get() {
-                    return Err(failure.clone());
-                }
-                judged
-            }
-        };
-        if !judged.log.is_empty() || judged.log_dropped > 0 {
-            let logged = Logged { check: check.member.clone(), lines: judged.log, dropped: judged.log_dropped };
-            self.log.lock().push(logged);
-        }
-        Ok(match judged.verdict {
-            None => gate::Checked::NoFiles,
-            Some(verdict) => gate::Checked::Answer(gate::CheckAnswer {
-                verdict,
-                files: judged.files,
-                commands: judged.ran.iter().map(CommandEvidence::from).collect(),
-                models: judged.asked,
-            }),
-        })
-    }
-}
-
-/// A file that a command was handed.
-fn handed_over(path: &str, status: Status) -> JudgedFile {
-    JudgedFile {
-        path: path.to_owned(),
-        digest: String::new(),
-        status,
-        cached: false,
-        established: None,
-        reason: String::new(),
-    }
-}
-
-/// Where a command failed for its confinement, or for what is not installed, that is no judgement of the work; unless more
-/// was found than that it failed.
-fn no_judgement(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
-    let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
-    let told = ran.iter().find_map(|ran| {
-        let advice = ran.advice.as_ref()?;
-        // pytest, for one, reports every file that it cannot import, and ends with another code than for failed tests.
-        let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != CommandEnding::Exited(1);
-        (found <= 1 || nothing_ran).then_some(advice)
-    });
-    match told.filter(|_| verdict.status == Status::Fail) {
-        Some(advice) => {
-            let failure = Failure::new(advice.kind, &advice.what).hint(&advice.hint);
-            Verdict { findings: verdict.findings, findings_omitted: verdict.findings_omitted, ..failure.into() }
-        }
-        None => verdict,
     }
 }
 

@@ -73,7 +73,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// The rule of the findings with this code, if it is declared. `*` stands for all codes of the settings.
+    /// Returns the rule of the findings with this code, if it is declared. `*` stands for all codes of the settings.
     pub fn rule(&self, code: &str) -> Option<&Rule> {
         let rule = |code: &str| self.rules.iter().find(|rule| rule.code == code);
         rule(code).or_else(|| rule("*"))
@@ -120,7 +120,7 @@ impl Runtime {
         Ok(Self { engine, metered, cache: store.map(Cache), slots, components, loaded })
     }
 
-    /// Where runs leave things for later ones.
+    /// Returns where runs leave things for later ones.
     pub fn cache_store(&self) -> Option<&Arc<CacheStore>> {
         self.cache.as_ref().map(|cache| &cache.0)
     }

@@ -12,7 +12,7 @@ use crate::submission::Submission;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// The schema of the submission document.
+/// Returns the schema of the submission document.
 pub fn submission() -> Value {
     let schema = schemars::schema_for!(Submission);
     let mut schema = schema.to_value();
@@ -26,7 +26,7 @@ pub const EXAMPLE_SUBMISSION: &str = include_str!("schema/submission.example.jso
 /// An evaluator's transcript, as `--evaluator` reads it.
 pub const EXAMPLE_TRANSCRIPT: &str = include_str!("schema/transcript.example.jsonl");
 
-/// The prompt of the bundled reviewer: a template to start from, for its setting `prompt`.
+/// Returns the prompt of the bundled reviewer: a template to start from, for its setting `prompt`.
 pub fn example_prompt() -> String {
     let reviewer = BUNDLED.iter().find(|bundled| bundled.name == "review-verdict");
     let schema = reviewer.map(|reviewer| reviewer.description().settings_schema);
@@ -34,27 +34,27 @@ pub fn example_prompt() -> String {
     schema["properties"]["prompt"]["default"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The schema of the record that `--format json` prints.
+/// Returns the schema of the record that `--format json` prints.
 pub fn record() -> Value {
     written::<Record>("Gatehost record")
 }
 
-/// The schema of what `--format json` prints where the caller made a mistake.
+/// Returns the schema of what `--format json` prints where the caller made a mistake.
 pub fn mistake() -> Value {
     written::<MistakeDocument>("Gatehost mistake")
 }
 
-/// The schema of one line of `--events`.
+/// Returns the schema of one line of `--events`.
 pub fn event() -> Value {
     written::<Event>("Gatehost event")
 }
 
-/// The schema of the record that `gate loop --format json` prints.
+/// Returns the schema of the record that `gate loop --format json` prints.
 pub fn loop_record() -> Value {
     written::<LoopRecord>("Gatehost loop")
 }
 
-/// The schema of what is written as this type.
+/// Returns the schema of what is written as this type.
 fn written<T: schemars::JsonSchema>(title: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -62,12 +62,12 @@ fn written<T: schemars::JsonSchema>(title: &str) -> Value {
     schema
 }
 
-/// The schema of what a program reads that is used as a verifier.
+/// Returns the schema of what a program reads that is used as a verifier.
 pub fn program_input() -> Value {
     written::<ProgramInput<'_>>("Gatehost program input")
 }
 
-/// The schema of what such a program prints.
+/// Returns the schema of what such a program prints.
 pub fn program_output() -> Value {
     let mut schema = schemars::schema_for!(ProgramOutput).to_value();
     schema["title"] = json!("Gatehost program output");
@@ -98,7 +98,7 @@ fn hook() -> Value {
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The schema of `gate.toml`: keys, types and words. `gate plan` also checks that names exist and numbers fit.
+/// Returns the schema of `gate.toml`: keys, types and words. `gate plan` also checks that names exist and numbers fit.
 pub fn gate_toml() -> Value {
     let table = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let named = |what: &str, schema: &str| {
@@ -191,7 +191,7 @@ pub fn gate_toml() -> Value {
     root
 }
 
-/// How often a failure of each class is tried again.
+/// Returns how often a failure of each class is tried again.
 fn retry() -> Value {
     let retries = json!({
         "description": "A number of retries, or `{ times = 1, after = \"30s\" }`.",
@@ -390,7 +390,7 @@ fn budgets() -> Value {
     })
 }
 
-/// A table that names a file.
+/// Returns a table that names a file.
 fn file_of(description: &str) -> Value {
     json!({
         "description": description,
@@ -457,7 +457,7 @@ fn check() -> Value {
     })
 }
 
-/// A command of the configuration, or that of the task.
+/// Returns a command of the configuration, or that of the task.
 fn with_a_program(mut command: Value) -> Value {
     command["oneOf"] = json!([{ "required": ["run"] }, { "required": ["from", "allow"] }]);
     command

@@ -47,7 +47,7 @@ fn is_outside(path: &Path, theirs: &[PathBuf]) -> bool {
     !theirs.iter().any(|folder| path.starts_with(folder))
 }
 
-/// The folders that the author of a change writes: the work, every repository around it, since one inside another is
+/// Returns the folders that the author of a change writes: the work, every repository around it, since one inside another is
 /// made with one command, and the main working tree of a linked one.
 fn folders_of_author(work: &Path) -> Vec<PathBuf> {
     let work = work.canonicalize().unwrap_or_else(|_| work.to_owned());
@@ -75,7 +75,8 @@ fn text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Whether nobody but root and the caller may write it. In a user namespace, root's files belong to whom `/` belongs to.
+/// Returns whether nobody but root and the caller may write it. In a user namespace, root's files belong to whom `/` belongs
+/// to.
 fn is_ours(about: &Metadata) -> bool {
     let owner = about.uid();
     let root = || Path::new("/").metadata().is_ok_and(|top| top.uid() == owner);

@@ -26,8 +26,8 @@ pub struct SettingsProblem {
     pub of_schema: bool,
 }
 
-/// Whether a table without settings fits, at a glance: nothing at the top of the schema could ask for one. Building a
-/// validator takes longer than many a verifier, and most checks have no settings. Only for a schema that is known to be
+/// Returns whether a table without settings fits, at a glance: nothing at the top of the schema could ask for one. Building
+/// a validator takes longer than many a verifier, and most checks have no settings. Only for a schema that is known to be
 /// one; `false` says nothing.
 pub(crate) fn surely_fits_none(schema: &str) -> bool {
     const HARMLESS: [&str; 6] = ["$schema", "title", "description", "type", "properties", "additionalProperties"];

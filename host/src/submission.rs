@@ -73,7 +73,7 @@ pub enum TaskSource {
 }
 
 impl TaskSource {
-    /// The source of this name; the author where there is none, since nobody else vouches for it.
+    /// Returns the source of this name; the author where there is none, since nobody else vouches for it.
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "caller" => Self::Caller,
@@ -352,7 +352,7 @@ impl CommandEvidence {
         self.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// How it ended, in words.
+    /// Returns how it ended, in words.
     pub fn ending(&self) -> String {
         match (self.timed_out, self.signal, self.exit_code) {
             (true, ..) => "timed out".to_owned(),

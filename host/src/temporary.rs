@@ -58,7 +58,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// A new one, empty.
+    /// Returns a new one, empty.
     pub(crate) fn new(purpose: Purpose) -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(|| sweep(&env::temp_dir()));
@@ -75,7 +75,7 @@ impl Temporary {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Where it is, without a link on the way.
+    /// Returns where it is, without a link on the way.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

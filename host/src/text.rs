@@ -54,7 +54,7 @@ pub fn paint(color: bool, style: Style, text: &str) -> String {
     if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }
 
-/// A moment in UTC, to the millisecond, such as `2026-01-26T14:05:00.000Z`.
+/// Returns a moment in UTC, to the millisecond, such as `2026-01-26T14:05:00.000Z`.
 ///
 /// This is the usual civil-from-days algorithm. A crate for dates would be a new dependency for this one format.
 pub fn timestamp(moment: SystemTime) -> String {

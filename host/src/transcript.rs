@@ -118,7 +118,7 @@ impl TranscriptReader {
     }
 }
 
-/// Which agent opens its output so.
+/// Returns which agent opens its output so.
 fn opening(event: &Value) -> Option<&'static str> {
     match event["type"].as_str()? {
         "system" if event["subtype"] == "init" => Some("claude-code"),
@@ -309,7 +309,7 @@ impl KnownTranscript {
     }
 }
 
-/// The path of the file that a call writes, as agents name it.
+/// Returns the path of the file that a call writes, as agents name it.
 fn paths(input: &Value) -> Vec<String> {
     let written = input["old_string"].is_string() || input["new_string"].is_string() || input["content"].is_string();
     let path = ["file_path", "path"].iter().find_map(|name| input[*name].as_str());

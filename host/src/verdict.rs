@@ -25,7 +25,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fail => "fail",
@@ -178,7 +178,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding of which nothing is known but its code, level and message.
+    /// Returns a finding of which nothing is known but its code, level and message.
     pub fn new(code: impl Into<String>, level: Level, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -245,7 +245,7 @@ impl Class {
         ("infra", Self::Infra),
     ];
 
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Other(word) => word,
@@ -314,7 +314,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without a hint. Names and words of others may be in all texts, so they are made safe to show.
+    /// Returns a failure without a hint. Names and words of others may be in all texts, so they are made safe to show.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: clean(&message.into(), MAX_TEXT), hint: None }
     }
@@ -360,7 +360,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Verdict {
-    /// A verdict of this status that says nothing else.
+    /// Returns a verdict of this status that says nothing else.
     pub fn of(status: Status) -> Self {
         Self {
             status,
@@ -395,7 +395,7 @@ macro_rules! error_kinds {
             /// Every kind, in the order of this list.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name.
+            /// Returns the name.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
@@ -507,8 +507,8 @@ error_kinds! {
 }
 
 impl ErrorKind {
-    /// Whether it rests on what a command printed, or on its exit code. The author of the work may have chosen both, so such
-    /// an error is never let through, never tried again, and counts as a ballot against the work.
+    /// Returns whether it rests on what a command printed, or on its exit code. The author of the work may have chosen both,
+    /// so such an error is never let through, never tried again, and counts as a ballot against the work.
     pub fn is_by_output(self) -> bool {
         matches!(
             self,

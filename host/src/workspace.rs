@@ -126,7 +126,7 @@ impl Workspace {
         Ok(Self { root: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
 
-    /// Where the root is.
+    /// Returns where the root is.
     pub fn root(&self) -> &Path {
         &self.path
     }
@@ -141,7 +141,7 @@ impl Workspace {
         self.read_sighted(path, max).map(|(bytes, sight)| (bytes, sight.executable))
     }
 
-    /// Read a file whole, if it has at most `max` bytes; and what it looked like before.
+    /// Reads a file whole, if it has at most `max` bytes; and what it looked like before.
     pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, FileStat), WorkspaceError> {
         let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
         let sight = FileStat::of(&stat).ok_or(WorkspaceError::WrongKind(FileKind::Other))?;
@@ -168,7 +168,7 @@ impl Workspace {
         Ok((bytes, sight))
     }
 
-    /// Whether the owner of a file may execute it.
+    /// Returns whether the owner of a file may execute it.
     pub fn is_executable(&self, path: &str) -> Result<bool, WorkspaceError> {
         Ok(self.open_file(path)?.0.metadata()?.mode() & 0o100 != 0)
     }
@@ -366,7 +366,7 @@ fn entry(path: String, stat: &Stat) -> WorkspaceEntry {
     WorkspaceEntry { path, kind, size }
 }
 
-/// Whether this is a path that can be inside the workspace.
+/// Returns whether this is a path that can be inside the workspace.
 pub fn is_inside(path: &str) -> bool {
     parts(path).is_ok_and(|parts| !parts.is_empty())
 }

@@ -99,7 +99,7 @@ async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {
     Ok(trial.judge(case).await?.time.as_secs_f64())
 }
 
-/// The trivial verifier judges files: in place of a submission it gets a file of the same size.
+/// Returns the trivial verifier judges files: in place of a submission it gets a file of the same size.
 fn as_files(given: &CaseInput) -> CaseInput {
     match given {
         CaseInput::Files(_) => given.clone(),

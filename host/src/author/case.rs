@@ -47,7 +47,7 @@ pub enum CaseInput {
 }
 
 impl CaseInput {
-    /// The shape of a verifier that can judge it.
+    /// Returns the shape of a verifier that can judge it.
     pub fn shape(&self) -> Shape {
         match self {
             Self::Files(_) => Shape::File,
@@ -121,7 +121,7 @@ impl Case {
         Ok(Self { name, folder, settings, given, commands, models, expected })
     }
 
-    /// The folder of its files, if it has one.
+    /// Returns the folder of its files, if it has one.
     pub(super) fn files(&self) -> Option<PathBuf> {
         Some(self.folder.join("input")).filter(|folder| folder.is_dir())
     }
@@ -142,8 +142,8 @@ fn document<T: DeserializeOwned>(folder: &Path, part: &str) -> Result<Option<T>,
     }
 }
 
-/// The files below a folder, with paths relative to it. A link is given the content of the file that it leads to, as a gate
-/// does; what it leads to outside of the folder, or what is no file, is missing.
+/// Returns the files below a folder, with paths relative to it. A link is given the content of the file that it leads to, as
+/// a gate does; what it leads to outside of the folder, or what is no file, is missing.
 fn files_below(root: &Path) -> Result<Vec<FileInput>, String> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];

@@ -214,7 +214,7 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
     ]
 }
 
-/// All that a caller gets of an answer.
+/// Returns all that a caller gets of an answer.
 fn seen(judged: &TrialRun) -> (Value, Vec<String>) {
     let lines = judged.answers.iter().flat_map(|(_, answer)| &answer.log);
     (judged.verdicts(), lines.map(|line| format!("{}: {}", line.severity, line.message)).collect())

@@ -50,7 +50,7 @@ impl Project {
     }
 }
 
-/// A file of a folder, so that it is not taken for a bundled verifier's name.
+/// Returns a file of a folder, so that it is not taken for a bundled verifier's name.
 fn as_path(folder: &str, file: &str) -> String {
     let path: PathBuf = Path::new(folder).join(file).components().collect();
     let path = path.to_string_lossy();

@@ -172,7 +172,7 @@ fn invalid(problems: &[settings::SettingsProblem]) -> Failure {
 }
 
 impl TrialRun {
-    /// The verdicts, as `expected.json` has them: the verdict, or for each file its verdict.
+    /// Returns the verdicts, as `expected.json` has them: the verdict, or for each file its verdict.
     pub fn verdicts(&self) -> Value {
         let value = |answer: &CallResult| serde_json::to_value(&answer.verdict).unwrap_or_default();
         match self.answers.as_slice() {
@@ -181,7 +181,7 @@ impl TrialRun {
         }
     }
 
-    /// The first answer that is none.
+    /// Returns the first answer that is none.
     pub(super) fn error(&self) -> Option<Failure> {
         self.answers.iter().find_map(|(path, answer)| {
             let failure = answer.verdict.error.clone()?;

@@ -61,7 +61,7 @@ const VOLATILE: [&str; 18] = [
     "advice",
 ];
 
-/// Run the gate of a bundle again, on what it holds. No command is run and no model is asked.
+/// Runs the gate of a bundle again, on what it holds. No command is run and no model is asked.
 pub async fn replay(host: &Host, bundle: &Bundle, environment: &Environment) -> Result<Replayed, Error> {
     if bundle.version != VERSION {
         return Err(Error::input(format_args!("expected a bundle of version {VERSION}, found {}", bundle.version)));
@@ -143,14 +143,14 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
     Ok(request)
 }
 
-/// The paths of the policy that the change touched, as the record tells.
+/// Returns the paths of the policy that the change touched, as the record tells.
 fn touched(recorded: &Record) -> Vec<String> {
     let findings = recorded.gate.walk().flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
     let touched = findings.filter(|finding| finding.code == "policy.touched");
     touched.filter_map(|finding| Some(finding.place.as_ref()?.path.clone())).collect()
 }
 
-/// Write a file of a bundle below a folder. A path that leads out of it is refused.
+/// Writes a file of a bundle below a folder. A path that leads out of it is refused.
 fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
     let bad = || {
         Error::input(format_args!(
@@ -179,7 +179,7 @@ fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
     write().map_err(|error| bad().because(error))
 }
 
-/// A record without what differs from run to run.
+/// Returns a record without what differs from run to run.
 fn stable(record: &Record) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();
     strip(&mut value);

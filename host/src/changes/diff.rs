@@ -15,8 +15,8 @@ const CONTEXT: usize = 3;
 /// For the lines of one file. Lines that moved in a large file can take forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The hunks that make `new` from `old`. None where one of them is binary, or where there are too many lines: a part of
-/// the truth could hide the rest.
+/// Returns the hunks that make `new` from `old`. None where one of them is binary, or where there are too many lines: a part
+/// of the truth could hide the rest.
 pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
     if [old, new].iter().any(|content| content.contains(&0) || content.len() as u64 > MAX_BYTES) {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
     (hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES).then_some(hunks)
 }
 
-/// The edits that make `new` from `old`, by lines.
+/// Returns the edits that make `new` from `old`, by lines.
 #[cfg_attr(
     not(all(feature = "commands", target_os = "linux")),
     allow(dead_code, reason = "only commands repair files")

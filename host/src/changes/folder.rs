@@ -4,7 +4,7 @@ use super::{ChangesError, shown, shown_text, whole_file};
 use crate::submission::{Change, ChangeState};
 use std::path::Path;
 
-/// Every file below `folder`, whatever an ignore file says: nobody sees when one is planted. Paths begin at `root`.
+/// Returns every file below `folder`, whatever an ignore file says: nobody sees when one is planted. Paths begin at `root`.
 pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, ChangesError> {
     let mut changes = Vec::new();
     let start = if folder.is_empty() { root.to_owned() } else { root.join(folder) };

@@ -69,12 +69,12 @@ impl From<Vec<Change>> for FoundChanges {
 }
 
 impl Repository {
-    /// The repository with this root.
+    /// Returns the repository with this root.
     pub(super) fn at(root: &Path, environment: &Environment) -> Self {
         Self { root: root.to_owned(), git: OnceCell::new(), environment: environment.clone() }
     }
 
-    /// The repository that `folder` is in, if there is one.
+    /// Returns the repository that `folder` is in, if there is one.
     pub(super) fn find(folder: &Path, environment: &Environment) -> Result<Option<Self>, ChangesError> {
         let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         if let Some(root) = root {
@@ -99,7 +99,7 @@ impl Repository {
         Ok(self.git.get_or_init(|| git))
     }
 
-    /// Whether the last commit has a folder of files at this place, and not another repository.
+    /// Returns whether the last commit has a folder of files at this place, and not another repository.
     pub(super) fn has_folder(&self, place: &Path) -> Result<bool, ChangesError> {
         let Some(git) = Git::open_other(&self.root, &self.environment)? else { return Ok(false) };
         let mut objects = Objects::new(&git);
@@ -135,7 +135,7 @@ impl Repository {
             .changes(Some(worktree_changes::Since { name, exactly }), hunks)
     }
 
-    /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
+    /// Returns every file below `folder` that is tracked, or that is neither tracked nor ignored.
     pub(super) fn files(&self, folder: &str, work: &Workspace) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
@@ -159,7 +159,7 @@ impl Repository {
         Ok(FoundChanges { base: head.map(|(id, _)| id.to_string()), ..found })
     }
 
-    /// These files of a commit, and its full name. Where one is a link, all files are there: it may lead to any.
+    /// Returns these files of a commit, and its full name. Where one is a link, all files are there: it may lead to any.
     pub(super) fn stored(&self, name: &str, paths: &BTreeSet<&str>) -> Result<(String, Snapshot), ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
@@ -173,7 +173,7 @@ impl Repository {
         Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
     }
 
-    /// All files of a commit, and its full name.
+    /// Returns all files of a commit, and its full name.
     pub(super) fn checkout(&self, name: &str) -> Result<(String, Snapshot), ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
@@ -183,7 +183,8 @@ impl Repository {
         Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
     }
 
-    /// The commit that a selection is relative to; the last one where it compares nothing, and none before the first.
+    /// Returns the commit that a selection is relative to; the last one where it compares nothing, and none before the
+    /// first.
     pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, ChangesError> {
         let git = self.git()?;
         Ok(Self::base_of(git, &mut Objects::new(git), selection)?.map(|id| id.to_string()))
@@ -211,8 +212,8 @@ impl Repository {
         })
     }
 
-    /// The commit that a selection is relative to, and those of these paths that it has: whether the working tree has the same
-    /// file there, byte for byte.
+    /// Returns the commit that a selection is relative to, and those of these paths that it has: whether the working tree
+    /// has the same file there, byte for byte.
     pub(super) fn same_files(
         &self,
         selection: &Selection,

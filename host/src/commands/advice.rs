@@ -131,7 +131,7 @@ pub(super) fn advice(
     })
 }
 
-/// Whether a module or package is a part of the work, by its name.
+/// Returns whether a module or package is a part of the work, by its name.
 fn is_of_the_work(root: &Path, package: &str) -> bool {
     if package.is_empty() {
         return false;
@@ -141,7 +141,7 @@ fn is_of_the_work(root: &Path, package: &str) -> bool {
     ["", "src", "lib"].iter().any(|folder| names.iter().any(|name| root.join(folder).join(name).exists()))
 }
 
-/// The path that a line is about.
+/// Returns the path that a line is about.
 fn named(line: &str) -> Option<String> {
     let found = QUOTED.as_ref()?.captures(line)?;
     let path = found.get(1).or_else(|| found.get(2))?;

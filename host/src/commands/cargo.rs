@@ -8,7 +8,7 @@ const SECRET_KEYS: [&str; 4] = ["token", "secret-key", "password", "secret"];
 /// Parts of the names of variables in `[env]` that hold secrets.
 const SECRET_WORDS: [&str; 5] = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY"];
 
-/// The text without its secrets: the same text where there are none, `None` where it cannot be understood.
+/// Returns the text without its secrets: the same text where there are none, `None` where it cannot be understood.
 pub(super) fn without_secrets(text: &str) -> Option<String> {
     let table = DeTable::parse(text).ok()?;
     let mut secrets = Vec::new();
@@ -38,7 +38,7 @@ fn collect(table: &DeTable<'_>, secrets: &mut Vec<std::ops::Range<usize>>) {
     }
 }
 
-/// The texts in a value that are secrets.
+/// Returns the texts in a value that are secrets.
 fn leaves(value: &Spanned<DeValue<'_>>, is_secret: &dyn Fn(&str) -> bool, secrets: &mut Vec<std::ops::Range<usize>>) {
     match value.get_ref() {
         DeValue::String(text) if is_secret(text) => secrets.push(value.span()),

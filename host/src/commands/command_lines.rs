@@ -37,8 +37,8 @@ pub(super) fn command_lines(command: &CommandConfig, files: &[String]) -> Vec<Ve
     batches.into_iter().map(line).collect()
 }
 
-/// A file as an argument of a command that runs in `cwd`. The author of the work chose its name, which must not be taken
-/// for an option or for a file of options.
+/// Returns a file as an argument of a command that runs in `cwd`. The author of the work chose its name, which must not be
+/// taken for an option or for a file of options.
 fn argument(path: &str, cwd: Option<&str>) -> String {
     let folder: Vec<&str> = cwd.unwrap_or("").split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let parts: Vec<&str> = path.split('/').collect();

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 64 << 20;
 pub(super) struct FileDigests(Vec<(PathBuf, [u8; 32])>);
 
 impl FileDigests {
-    /// How these are now; of folders either all that is in them, or only that they are there.
+    /// Returns how these are now; of folders either all that is in them, or only that they are there.
     pub(super) fn of(paths: impl Iterator<Item = PathBuf>, deep: bool) -> Self {
         let mut left = MOST_ENTRIES;
         let digest = |path: PathBuf| {
@@ -61,7 +61,7 @@ fn add(all: &mut Sha256, path: &Path, deep: bool, left: &mut usize) {
     }
 }
 
-/// A digest of what is in a regular file.
+/// Returns a digest of what is in a regular file.
 fn content(path: &Path, about: &Metadata) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     if about.len() > MOST_BYTES {

@@ -73,7 +73,7 @@ pub(super) enum Sockets {
     None,
 }
 
-/// A program for the kernel.
+/// Returns a program for the kernel.
 pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|&call| (call, Vec::new())).collect();
     const INTERNET: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -96,7 +96,7 @@ pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
     Ok([other_numbers().as_slice(), &program].concat())
 }
 
-/// A family of sockets that is none of these.
+/// Returns a family of sockets that is none of these.
 fn none_of(families: &[libc::c_int]) -> io::Result<SeccompRule> {
     let other =
         |family: &libc::c_int| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *family as u64);

@@ -25,7 +25,8 @@ pub(super) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Where a path of the configuration really is. It must be there; but a folder to be written in the work is made.
+    /// Returns where a path of the configuration really is. It must be there; but a folder to be written in the work is
+    /// made.
     pub(super) fn find(&self, named: &str, access: MountAccess) -> Result<PathBuf, NoResult> {
         let verb = if access == MountAccess::Write { "write" } else { "see" };
         let real = self.walk(named, access).and_then(|real| self.permitted(named, access, real));
@@ -65,7 +66,7 @@ impl Ground<'_> {
         Ok(real)
     }
 
-    /// Where a link leads, if it is one to be followed.
+    /// Returns where a link leads, if it is one to be followed.
     fn link(&self, link: &Path, count: usize) -> Result<PathBuf, String> {
         let target = fs::read_link(link).map_err(|error| format!(": {error}"))?;
         match link.strip_prefix(self.root) {
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A work in a folder, beside something that is nobody's business.
+    /// Returns a work in a folder, beside something that is nobody's business.
     fn bed() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("a folder").join("work");

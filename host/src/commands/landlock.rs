@@ -29,7 +29,7 @@ pub(super) struct Landlock {
 }
 
 impl Landlock {
-    /// The rules for these places. `None`: the kernel has no Landlock, or one too old to be of use.
+    /// Returns the rules for these places. `None`: the kernel has no Landlock, or one too old to be of use.
     pub(super) fn new(places: &[MountedPath]) -> io::Result<Option<Self>> {
         let version = sys::landlock_version();
         if version < REFERS {
@@ -40,7 +40,7 @@ impl Landlock {
         Ok(Some(Self { version, rules }))
     }
 
-    /// Whether `kill(-1)` reaches those who entered, and nobody else.
+    /// Returns whether `kill(-1)` reaches those who entered, and nobody else.
     pub(super) fn keeps_signals_inside(&self) -> bool {
         self.version >= SCOPES
     }
@@ -74,7 +74,7 @@ impl Landlock {
     }
 }
 
-/// Every right that this version knows: what is not allowed is denied.
+/// Returns every right that this version knows: what is not allowed is denied.
 fn handled(version: u32) -> u64 {
     let rights = match version {
         0..=2 => 14,
@@ -94,7 +94,7 @@ fn rights(place: &MountedPath) -> u64 {
     if place.folder { rights } else { rights & of_files }
 }
 
-/// A path for the kernel.
+/// Returns a path for the kernel.
 pub(super) fn path(path: &Path) -> io::Result<CString> {
     text(path.as_os_str())
 }

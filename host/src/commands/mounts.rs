@@ -186,7 +186,7 @@ const POINTERS: &[&str] =
 /// What is passed on besides, since nothing works without.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TZ"];
 
-/// The environment of a command, except where its home is.
+/// Returns the environment of a command, except where its home is.
 pub(super) fn environment(command: &CommandConfig, from: &Environment) -> BTreeMap<OsString, OsString> {
     let named = command.env.iter().map(String::as_str);
     let names = PASSED.iter().chain(POINTERS).copied().chain(named);
@@ -407,7 +407,7 @@ impl MountsBuilder<'_> {
     }
 }
 
-/// Whether a path, which is in `home`, is known to be one of credentials.
+/// Returns whether a path, which is in `home`, is known to be one of credentials.
 fn is_credential(path: &Path, home: &Path) -> bool {
     CREDENTIALS.iter().any(|credential| path == home.join(credential))
         || path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))

@@ -52,7 +52,7 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// A root at `root`, an empty folder of the machine, with what is in the mounts.
+    /// Returns a root at `root`, an empty folder of the machine, with what is in the mounts.
     pub(super) fn new(root: &Path, mounts: &Mounts, cwd: &Path, network: bool) -> io::Result<Self> {
         let mut plan = MountSteps { root, steps: Vec::new(), made: BTreeSet::new() };
         for (folder, mode) in
@@ -97,7 +97,7 @@ impl Namespaces {
         })
     }
 
-    /// The namespaces to be made.
+    /// Returns the namespaces to be made.
     pub(super) fn flags(&self) -> c_int {
         let network = if self.network { 0 } else { libc::CLONE_NEWNET };
         libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network

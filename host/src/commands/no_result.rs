@@ -12,12 +12,12 @@ pub struct NoResult {
 }
 
 impl NoResult {
-    /// The command could not be started, confined or attended to.
+    /// Returns the command could not be started, confined or attended to.
     pub fn not_started(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::CommandNotStarted, message: message.into(), hint: None }
     }
 
-    /// The command changed what it must not.
+    /// Returns the command changed what it must not.
     pub fn tampered(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::CommandTampered, ..Self::not_started(message) }
     }
@@ -27,12 +27,12 @@ impl NoResult {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Say which command it was.
+    /// Says which command it was.
     pub(super) fn of(self, name: &str) -> Self {
         Self { message: format!("the command `{name}`: {}", self.message), ..self }
     }
 
-    /// Which of the two it is: `command.not-started` or `command.tampered`.
+    /// Returns which of the two it is: `command.not-started` or `command.tampered`.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

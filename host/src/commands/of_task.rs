@@ -25,8 +25,8 @@ pub(super) fn resolved(command: &CommandConfig, task: Option<&Task>) -> Result<C
     Ok(CommandConfig { run, ..command.clone() })
 }
 
-/// Whether a pattern allows a command, word by word: `*` in a word stands for any characters, and `*` as the last word
-/// for one word or more.
+/// Returns whether a pattern allows a command, word by word: `*` in a word stands for any characters, and `*` as the last
+/// word for one word or more.
 fn allows(pattern: &str, run: &[String]) -> bool {
     let mut patterns: Vec<&str> = pattern.split_whitespace().collect();
     let open = patterns.len() > 1 && patterns.last() == Some(&"*");

@@ -27,7 +27,7 @@ impl Protected {
         Self { root: root.to_owned(), files, repository: repository::folders(root) }
     }
 
-    /// The folders of the repository, wherever they are: a working tree is of no use without.
+    /// Returns the folders of the repository, wherever they are: a working tree is of no use without.
     pub(super) fn repository(&self) -> &[PathBuf] {
         &self.repository
     }
@@ -38,12 +38,12 @@ impl Protected {
         self.files.iter().chain(&self.repository).filter(there).map(PathBuf::as_path)
     }
 
-    /// Whether a path, which has no link in it, is or would be a part of it.
+    /// Returns whether a path, which has no link in it, is or would be a part of it.
     pub(super) fn covers(&self, path: &Path) -> bool {
         self.files.iter().chain(&self.repository).any(|protected| path.starts_with(protected))
     }
 
-    /// How it all is now.
+    /// Returns how it all is now.
     pub(super) fn digests(&self) -> [FileDigests; 2] {
         let git = self.root.join(".git");
         let folders = if self.repository.is_empty() { std::slice::from_ref(&git) } else { &self.repository };

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Git's own small files are shorter.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The folders of the repository that `root` is a working tree of: `.git`; or its own folder and the common one, if it
-/// is a linked working tree; or its folder in the repository above, if it is a submodule.
+/// Returns the folders of the repository that `root` is a working tree of: `.git`; or its own folder and the common one, if
+/// it is a linked working tree; or its folder in the repository above, if it is a submodule.
 pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
     let git = root.join(".git");
     match fs::symlink_metadata(&git) {
@@ -30,7 +30,7 @@ fn elsewhere(root: &Path, git: &Path) -> Option<Vec<PathBuf>> {
     }
 }
 
-/// The repository whose linked working tree has the folder `own` and the file `git`, which name each other.
+/// Returns the repository whose linked working tree has the folder `own` and the file `git`, which name each other.
 fn common(own: &Path, git: &Path) -> Option<PathBuf> {
     let names = |file: &str| own.join(text(&own.join(file))?.trim()).canonicalize().ok();
     // Its place is fixed, and not for the file to tell: the file may be a part of the work, too.

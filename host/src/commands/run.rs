@@ -3,14 +3,15 @@
 use super::advice;
 use super::filter::{self, Sockets};
 use super::landlock::Landlock;
+use super::lifeline::{self, Lifeline};
 use super::mounts::{self, MountAccess, MountedPath, Mounts, Private};
 use super::namespaces::{self, Namespaces};
 use super::protected::Protected;
 use super::scratch::Scratch;
-use super::stdio::{self, Attended, Begun, Bounds, Lifeline, NotBegun};
+use super::stdio::{self, Attended, Begun, Bounds, NotBegun};
 use super::supervisor::Confinement;
 use super::work_copy::WorkCopy;
-use super::{CommandResult, Commands, NoResult, running};
+use super::{CommandResult, Commands, NoResult};
 use crate::config::{CommandConfig, SandboxLevel};
 use crate::environment::Environment;
 use std::collections::BTreeMap;
@@ -18,15 +19,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
-use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant, SystemTime};
-use std::{env, fs, io, thread};
-use tokio::sync::oneshot;
+use std::time::{Instant, SystemTime};
+use std::{env, fs, io};
 
 /// How many processes and threads a command may have beside those that there are.
 const MOST_PROCESSES: u64 = 4_096;
-/// How long somebody who no longer wants a command waits for its end.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs a command, and ends it when nobody waits for it any more.
 pub(super) async fn run(
@@ -35,12 +32,6 @@ pub(super) async fn run(
     command: &CommandConfig,
     stdin: Vec<u8>,
 ) -> Result<CommandResult, NoResult> {
-    let (theirs, ours) = io::pipe().map_err(|error| impossible("a pipe", &error))?;
-    let lifeline = Arc::new(Lifeline::new(ours));
-    let entry = running::enter(&lifeline)?;
-    let (gone, is_gone) = mpsc::channel::<()>();
-    let _guard = Guard { lifeline: Arc::clone(&lifeline), is_gone };
-    let (send, receive) = oneshot::channel();
     let run = CommandRun {
         command: command.clone(),
         root: commands.root.clone(),
@@ -51,39 +42,11 @@ pub(super) async fn run(
         reserve: commands.reserve,
         name: name.to_owned(),
     };
-    let attendant = thread::Builder::new().name("gate command".to_owned()).spawn(move || {
-        // Dropped when everything else is: whoever waits for it knows that all has ended.
-        let _gone = gone;
-        let result = run.all(theirs, &lifeline, stdin);
-        if entry.leave() {
-            let _ = send.send(result);
-        } else {
-            // The program is being interrupted: nobody is to make an answer of a command that was ended for that.
-            loop {
-                thread::park();
-            }
-        }
-    });
-    attendant.map_err(|error| impossible("a thread", &error))?;
-    receive.await.unwrap_or_else(|_| Err(NoResult::not_started("lost contact with the command".to_owned())))
+    lifeline::on_own_thread("gate command", move |theirs, life| run.all(theirs, life, stdin)).await
 }
 
 fn impossible(what: &str, error: &io::Error) -> NoResult {
     NoResult::not_started(format!("cannot create {what}: {error}"))
-}
-
-/// When this is dropped, so is the command.
-struct Guard {
-    lifeline: Arc<Lifeline>,
-    is_gone: mpsc::Receiver<()>,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.lifeline.cut();
-        // After a run this returns at once; otherwise it takes as long as it takes to end some processes.
-        let _ = self.is_gone.recv_timeout(PATIENCE);
-    }
 }
 
 struct CommandRun {
@@ -316,14 +279,14 @@ impl CommandRun {
     }
 }
 
-/// How many processes and threads there are on this machine, since the limit counts all of a user's.
+/// Returns how many processes and threads there are on this machine, since the limit counts all of a user's.
 fn processes() -> u64 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let total = load.split_whitespace().nth(3).and_then(|running| running.split('/').nth(1));
     total.and_then(|total| total.parse().ok()).unwrap_or(0)
 }
 
-/// Where a program is: a name is looked for in the search path, a path is relative to the workspace.
+/// Returns where a program is: a name is looked for in the search path, a path is relative to the workspace.
 fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);

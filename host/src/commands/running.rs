@@ -1,7 +1,7 @@
 //! The commands that run now, so that all of them can be ended when the program is.
 
 use super::NoResult;
-use super::stdio::Lifeline;
+use super::lifeline::Lifeline;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn running() -> MutexGuard<'static, RunningCommands> {
 /// A command that runs.
 pub(super) struct RunningCommand(u64);
 
-/// Note that a command is about to run; refused once the program is about to end.
+/// Notes that a command is about to run; refused once the program is about to end.
 pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<RunningCommand, NoResult> {
     let mut running = running();
     if running.ending {
@@ -35,7 +35,7 @@ pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<RunningCommand, NoResult
 }
 
 impl RunningCommand {
-    /// Note that it ended and that nothing is left of it. Returns whether anybody wants to know more about it.
+    /// Notes that it ended and that nothing is left of it. Returns whether anybody wants to know more about it.
     pub(super) fn leave(self) -> bool {
         let ending = running().ending;
         !ending

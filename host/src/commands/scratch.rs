@@ -18,7 +18,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A new one, with what the mounts has in its home.
+    /// Returns a new one, with what the mounts has in its home.
     pub(super) fn new(level: SandboxLevel, mounts: &Mounts) -> io::Result<Self> {
         let folder = Temporary::new(Purpose::Command)?;
         let (home, temporary) = match level {

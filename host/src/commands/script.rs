@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Answers<T>(Mutex<BTreeMap<String, VecDeque<T>>>);
 
 impl<T> Answers<T> {
-    /// These answers.
+    /// Returns these answers.
     pub fn new(answers: BTreeMap<String, Vec<T>>) -> Self {
         Self(Mutex::new(answers.into_iter().map(|(name, answers)| (name, answers.into())).collect()))
     }
 
-    /// The next answer for this name, if one is left.
+    /// Returns the next answer for this name, if one is left.
     pub(crate) fn next(&self, name: &str) -> Option<T> {
         self.0.lock().get_mut(name)?.pop_front()
     }

@@ -1,12 +1,12 @@
 //! Attending to a command from its start to its end: its input, its outputs, its time, and what it does to the disk.
 
 use super::capture::Capture;
+use super::lifeline::Lifeline;
 use super::supervisor::{Confinement, ConfinementStage, SupervisorMessage};
 use super::{Captured, CommandEnding, NoResult, sys};
 use libc::pollfd;
-use parking_lot::Mutex;
 use std::fs::File;
-use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -19,20 +19,6 @@ const DRAIN: Duration = Duration::from_secs(2);
 const ENDING: Duration = Duration::from_secs(10);
 /// How often the disk is looked at.
 const LOOK: Duration = Duration::from_millis(200);
-
-/// The end of the lifeline that the host holds. Cutting it ends the command and all that it started.
-#[derive(Debug)]
-pub(super) struct Lifeline(Mutex<Option<PipeWriter>>);
-
-impl Lifeline {
-    pub(super) fn new(end: PipeWriter) -> Self {
-        Self(Mutex::new(Some(end)))
-    }
-
-    pub(super) fn cut(&self) {
-        drop(self.0.lock().take());
-    }
-}
 
 /// Why a command did not begin.
 pub(super) enum NotBegun {
@@ -92,7 +78,7 @@ pub(super) struct Bounds<'a> {
 }
 
 impl Begun {
-    /// Stay with it to its end.
+    /// Stays with it to its end.
     pub(super) fn attend(self, stdin: Vec<u8>, bounds: &Bounds<'_>, life: &Lifeline) -> Result<Attended, NoResult> {
         let Self { mut child, report } = self;
         let mut streams = Streams::new(&mut child, stdin, report).map_err(broken)?;
@@ -100,7 +86,7 @@ impl Begun {
         let mut look = Instant::now() + LOOK;
         // When everything must have ended, once it is to end.
         let mut over = None;
-        while !streams.keeper_is_gone {
+        while !streams.supervisor_is_gone {
             let now = Instant::now();
             if over.is_none() {
                 if now >= bounds.until {
@@ -112,7 +98,7 @@ impl Begun {
                 if stopped.is_some() {
                     life.cut();
                 }
-                if stopped.is_some() || !streams.said.is_empty() {
+                if stopped.is_some() || !streams.report_bytes.is_empty() {
                     over = Some(now + ENDING);
                 }
             } else if over.is_some_and(|over| now >= over) {
@@ -120,11 +106,11 @@ impl Begun {
                 return Err(NoResult::not_started("it could not be killed".to_owned()));
             }
             let next = over.unwrap_or(bounds.until.min(look));
-            streams.wait(next.saturating_duration_since(now)).map_err(broken)?;
+            streams.wait(next.saturating_duration_since(now), &mut |_| {}).map_err(broken)?;
         }
         child.wait().map_err(broken)?;
-        streams.drain(Instant::now() + DRAIN).map_err(broken)?;
-        let ending = match (stopped, SupervisorMessage::read(&streams.said)) {
+        streams.drain(&mut |_| {}).map_err(broken)?;
+        let ending = match (stopped, SupervisorMessage::read(&streams.report_bytes)) {
             (Some(Stopped::DiskFull), _) => {
                 let left = bounds.reserve >> 20;
                 return Err(NoResult::not_started(format!("killed: less than {left} MiB of free disk space")));
@@ -133,7 +119,7 @@ impl Begun {
             (None, Some(SupervisorMessage::Ended(status))) => ending(status),
             (None, _) => return Err(NoResult::not_started("its supervisor process was killed".to_owned())),
         };
-        let [stdout, stderr] = streams.outputs.map(|output| output.capture.finish());
+        let [stdout, stderr] = streams.finish();
         Ok(Attended { ending, stdout, stderr })
     }
 }
@@ -156,19 +142,20 @@ pub(super) fn ending(status: i32) -> CommandEnding {
     }
 }
 
-/// Whether too little of the disk is left. Where that cannot be known, it is not the command's fault.
+/// Returns whether too little of the disk is left. Where that cannot be known, it is not the command's fault.
 fn fills(bounds: &Bounds<'_>) -> bool {
     let free = rustix::fs::statvfs(bounds.disk).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     free.is_ok_and(|free| free < bounds.reserve)
 }
 
-/// The pipes to and from a command and its supervisor.
-struct Streams {
+/// The pipes to and from a child process, and the pipe from its supervisor.
+pub(super) struct Streams {
     stdin: Option<(File, Vec<u8>, usize)>,
     outputs: [OutputPipe; 2],
     report: PipeReader,
-    said: Vec<u8>,
-    keeper_is_gone: bool,
+    /// What the supervisor wrote so far: a [`SupervisorMessage`] when it is complete.
+    pub(super) report_bytes: Vec<u8>,
+    pub(super) supervisor_is_gone: bool,
     buffer: Vec<u8>,
 }
 
@@ -179,7 +166,8 @@ struct OutputPipe {
 }
 
 impl Streams {
-    fn new(child: &mut Child, stdin: Vec<u8>, report: PipeReader) -> io::Result<Self> {
+    /// Takes the pipes that the child has. A stream that the child inherited has none.
+    pub(super) fn new(child: &mut Child, stdin: Vec<u8>, report: PipeReader) -> io::Result<Self> {
         sys::do_not_block(&report)?;
         let open = |fd: Option<OwnedFd>| {
             fd.map(|fd| {
@@ -193,21 +181,21 @@ impl Streams {
             stdin: open(child.stdin.take().map(OwnedFd::from))?.map(|pipe| (pipe, stdin, 0)),
             outputs: [output(child.stdout.take().map(OwnedFd::from))?, output(child.stderr.take().map(OwnedFd::from))?],
             report,
-            said: Vec::new(),
-            keeper_is_gone: false,
+            report_bytes: Vec::new(),
+            supervisor_is_gone: false,
             buffer: vec![0; 64 << 10],
         })
     }
 
-    /// Waits for something to happen, no longer than this, and deals with it.
-    fn wait(&mut self, most: Duration) -> io::Result<()> {
+    /// Waits at most this long until a pipe is ready, and reads or writes what is possible. `told` gets each piece of stdout.
+    pub(super) fn wait(&mut self, most: Duration, told: &mut impl FnMut(&[u8])) -> io::Result<()> {
         // Nothing is to be heard from a closed pipe, which is what a negative number says.
         let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
         let mut watched = [
             watch(self.stdin.as_ref().map(|(pipe, ..)| pipe.as_raw_fd()), libc::POLLOUT),
             watch(self.outputs[0].pipe.as_ref().map(AsRawFd::as_raw_fd), libc::POLLIN),
             watch(self.outputs[1].pipe.as_ref().map(AsRawFd::as_raw_fd), libc::POLLIN),
-            watch((!self.keeper_is_gone).then(|| self.report.as_raw_fd()), libc::POLLIN),
+            watch((!self.supervisor_is_gone).then(|| self.report.as_raw_fd()), libc::POLLIN),
         ];
         // Rounded up, so that a deadline has passed when it has been waited for.
         sys::poll(&mut watched, i32::try_from(most.as_millis()).unwrap_or(i32::MAX - 1) + 1)?;
@@ -215,16 +203,20 @@ impl Streams {
         if stdin {
             self.feed();
         }
-        for (ready, output) in [stdout, stderr].into_iter().zip(&mut self.outputs) {
-            if ready {
-                output.take(&mut self.buffer)?;
+        if stdout {
+            let piece = self.outputs[0].take(&mut self.buffer)?;
+            if !piece.is_empty() {
+                told(piece);
             }
+        }
+        if stderr {
+            self.outputs[1].take(&mut self.buffer)?;
         }
         if report {
             let mut said = [0; 16];
             match self.report.read(&mut said) {
-                Ok(0) => self.keeper_is_gone = true,
-                Ok(read) => self.said.extend_from_slice(&said[..read]),
+                Ok(0) => self.supervisor_is_gone = true,
+                Ok(read) => self.report_bytes.extend_from_slice(&said[..read]),
                 Err(error) if is_no_matter(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -247,30 +239,43 @@ impl Streams {
         }
     }
 
-    /// Reads what is left of the outputs, until they are closed or it is too late.
-    fn drain(&mut self, until: Instant) -> io::Result<()> {
+    /// Reads the rest of the outputs until they are closed. Gives up after [`DRAIN`], because a process that `gate` cannot kill may
+    /// hold a pipe open.
+    pub(super) fn drain(&mut self, told: &mut impl FnMut(&[u8])) -> io::Result<()> {
+        let until = Instant::now() + DRAIN;
         self.stdin = None;
         while self.outputs.iter().any(|output| output.pipe.is_some()) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            self.wait(left)?;
+            self.wait(left, told)?;
         }
         Ok(())
+    }
+
+    /// Returns what was captured of stdout and stderr.
+    pub(super) fn finish(self) -> [Captured; 2] {
+        self.outputs.map(|output| output.capture.finish())
     }
 }
 
 impl OutputPipe {
-    fn take(&mut self, buffer: &mut [u8]) -> io::Result<()> {
-        let Some(pipe) = &mut self.pipe else { return Ok(()) };
+    /// Reads once, and returns what was read. Empty when there is nothing to read now.
+    fn take<'b>(&mut self, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+        let Some(pipe) = &mut self.pipe else { return Ok(&[]) };
         match pipe.read(buffer) {
-            Ok(0) => self.pipe = None,
-            Ok(read) => self.capture.add(&buffer[..read]),
-            Err(error) if is_no_matter(&error) => {}
-            Err(error) => return Err(error),
+            Ok(0) => {
+                self.pipe = None;
+                Ok(&[])
+            }
+            Ok(read) => {
+                self.capture.add(&buffer[..read]);
+                Ok(&buffer[..read])
+            }
+            Err(error) if is_no_matter(&error) => Ok(&[]),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 }
 

@@ -142,60 +142,17 @@ impl Confinement {
         Ok(())
     }
 
-    /// Stay until the command has ended or the host is gone.
+    /// Stays until the command has ended or the host is gone.
     fn keep(&self, command: pid_t, children: &OwnedFd, descendants: Option<&OwnedFd>) -> ! {
-        let fds = [self.lifeline.as_raw_fd(), self.report.as_raw_fd(), children.as_raw_fd()];
-        let mut kept = [fds[0], fds[1], fds[2], descendants.map_or(fds[2], AsRawFd::as_raw_fd)];
-        kept.sort_unstable();
-        sys::close_all_but(&kept);
-        if let Some(status) = self.wait_for(command, children) {
+        close_all_but(&self.lifeline, &self.report, children, descendants);
+        if let Some(status) = wait_for(command, Some(&self.lifeline), children, None) {
             self.say(SupervisorMessage::Ended(status));
         }
         if self.namespaces.is_none() {
-            self.end_all(command, descendants);
+            let keeps_signals_inside = self.landlock.as_ref().is_some_and(Landlock::keeps_signals_inside);
+            kill_all(command, descendants, keeps_signals_inside);
         }
         sys::exit(0)
-    }
-
-    fn wait_for(&self, command: pid_t, children: &OwnedFd) -> Option<i32> {
-        let mut ended = None;
-        while ended.is_none() {
-            let watch = |fd: RawFd| pollfd { fd, events: libc::POLLIN, revents: 0 };
-            let mut watched = [watch(self.lifeline.as_raw_fd()), watch(children.as_raw_fd())];
-            if sys::poll(&mut watched, -1).is_err() || watched[0].revents != 0 {
-                return None;
-            }
-            let _ = sys::read(children.as_raw_fd(), &mut [0; 1024]);
-            while let Ok(Some((pid, status))) = sys::reap(false) {
-                if pid == command {
-                    ended = Some(status);
-                }
-            }
-        }
-        ended
-    }
-
-    fn end_all(&self, command: pid_t, descendants: Option<&OwnedFd>) {
-        let all_at_once = self.landlock.as_ref().is_some_and(Landlock::keeps_signals_inside);
-        loop {
-            if all_at_once {
-                sys::kill(-1, libc::SIGKILL);
-            } else {
-                sys::kill(-command, libc::SIGKILL);
-                // Whose parent ends becomes a child of this process: layer by layer, all do.
-                if let Some(descendants) = descendants {
-                    kill_each(descendants);
-                }
-            }
-            loop {
-                match sys::reap(false) {
-                    Ok(Some(_)) => {}
-                    Ok(None) => break,
-                    Err(_) => return,
-                }
-            }
-            let _ = sys::poll(&mut [], 1);
-        }
     }
 
     /// Passes a result on; if it is an error, say where it was.
@@ -218,8 +175,69 @@ fn wait_for_all() -> ! {
     sys::exit(0)
 }
 
+/// Closes all file descriptors of a supervisor except those that it uses.
+pub(super) fn close_all_but(lifeline: &OwnedFd, report: &OwnedFd, children: &OwnedFd, descendants: Option<&OwnedFd>) {
+    let [lifeline, report, children] = [lifeline, report, children].map(AsRawFd::as_raw_fd);
+    let mut kept = [lifeline, report, children, descendants.map_or(children, AsRawFd::as_raw_fd)];
+    kept.sort_unstable();
+    sys::close_all_but(&kept);
+}
+
+/// Waits until `command` exits, and returns its wait status. Returns `None` if the lifeline is cut first, or after `most`
+/// milliseconds.
+pub(super) fn wait_for(
+    command: pid_t,
+    lifeline: Option<&OwnedFd>,
+    children: &OwnedFd,
+    most: Option<i32>,
+) -> Option<i32> {
+    let mut left = most;
+    loop {
+        while let Ok(Some((pid, status))) = sys::reap(false) {
+            if pid == command {
+                return Some(status);
+            }
+        }
+        if left == Some(0) {
+            return None;
+        }
+        let watch = |fd: RawFd| pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut watched = [watch(lifeline.map_or(-1, AsRawFd::as_raw_fd)), watch(children.as_raw_fd())];
+        // In steps, because reading the clock is not allowed between `fork` and `exec`.
+        let step = left.map_or(-1, |left| left.min(20));
+        if sys::poll(&mut watched, step).is_err() || watched[0].revents != 0 {
+            return None;
+        }
+        let _ = sys::read(children.as_raw_fd(), &mut [0; 1024]);
+        left = left.map(|left| left - step);
+    }
+}
+
+/// Kills a command and everything that it started. If signals cannot leave the sandbox, one signal reaches all processes at once.
+pub(super) fn kill_all(command: pid_t, descendants: Option<&OwnedFd>, keeps_signals_inside: bool) {
+    loop {
+        if keeps_signals_inside {
+            sys::kill(-1, libc::SIGKILL);
+        } else {
+            sys::kill(-command, libc::SIGKILL);
+            // Orphans become children of this process, so every round reaches one more generation.
+            if let Some(descendants) = descendants {
+                kill_each(descendants);
+            }
+        }
+        loop {
+            match sys::reap(false) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+        let _ = sys::poll(&mut [], 1);
+    }
+}
+
 /// Ends the processes that a file of `/proc` lists. What does not fit is for the next time.
-pub(super) fn kill_each(list: &OwnedFd) {
+fn kill_each(list: &OwnedFd) {
     let mut text = [0; 4096];
     let read = sys::read_from_start(list.as_raw_fd(), &mut text).unwrap_or(0);
     let mut pid: pid_t = 0;

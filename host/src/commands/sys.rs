@@ -20,7 +20,7 @@ pub(super) enum Fork {
     Parent(pid_t),
 }
 
-/// Fork, with these flags of `clone`. Only for a process that has a single thread and will call nothing but this
+/// Forks, with these flags of `clone`. Only for a process that has a single thread and will call nothing but this
 /// module until it ends or calls `exec`.
 pub(super) fn fork(flags: c_int) -> io::Result<Fork> {
     // SAFETY: without CLONE_VM and without a stack this is a fork: the child gets a copy of everything.
@@ -159,7 +159,8 @@ pub(super) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     }
 }
 
-/// A handle on what is at a path now, if no part of the path is a link: one that was checked before may have become one.
+/// Returns a handle on what is at a path now, if no part of the path is a link: one that was checked before may have become
+/// one.
 pub(super) fn open_exactly(path: &CStr) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct OpenHow {
@@ -329,7 +330,7 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
     done(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
 }
 
-/// Restrict system calls by a program for the kernel's filter.
+/// Restricts system calls by a program for the kernel's filter.
 pub(super) fn filter(program: &[seccompiler::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr() as *mut libc::sock_filter };
     // SAFETY: both crates declare the kernel's structure; it only reads it.
@@ -346,7 +347,7 @@ pub(super) struct RulesetAttr {
     pub(super) scoped: u64,
 }
 
-/// Which version of Landlock the kernel has; 0: none.
+/// Returns which version of Landlock the kernel has; 0: none.
 pub(super) fn landlock_version() -> u32 {
     let nothing = ptr::null::<c_void>();
     // SAFETY: with this flag, no memory is involved.
@@ -368,7 +369,7 @@ pub(super) fn landlock_ruleset(attr: &RulesetAttr, version: u32) -> io::Result<O
     }
 }
 
-/// Allow something below a path, which has no link in it.
+/// Allows something below a path, which has no link in it.
 pub(super) fn landlock_allow(ruleset: &OwnedFd, path: &CStr, access: u64) -> io::Result<()> {
     #[repr(C, packed)]
     struct Beneath {

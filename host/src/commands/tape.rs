@@ -183,7 +183,7 @@ impl CommandTapeLine {
 }
 
 impl CommandTape {
-    /// A new file to record on. One that exists is never overwritten.
+    /// Returns a new file to record on. One that exists is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadCommandTape> {
         Ok(Self::Record(CommandRecorder(vec![create(path)?])))
     }
@@ -201,7 +201,7 @@ impl CommandTape {
         })
     }
 
-    /// A file to replay, read whole.
+    /// Returns a file to replay, read whole.
     pub fn replay(path: &Path) -> Result<Self, BadCommandTape> {
         let unusable = |source| BadCommandTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();

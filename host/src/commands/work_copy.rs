@@ -47,7 +47,7 @@ impl FileState {
 }
 
 impl WorkCopy {
-    /// Copy the work in `root`, which has no link in it.
+    /// Copies the work in `root`, which has no link in it.
     pub(super) fn of(root: &Path, environment: &Environment) -> Result<Self, NoResult> {
         let failed = |why: String| NoResult::not_started(format!("the work cannot be copied for it: {why}"));
         let all = changes::collect(root, &Selection::All, Needs::default(), environment)
@@ -65,7 +65,7 @@ impl WorkCopy {
         Ok(copy)
     }
 
-    /// Where it is, without a link on the way.
+    /// Returns where it is, without a link on the way.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -153,7 +153,7 @@ fn has_below(kept: &BTreeSet<&str>, folder: &str) -> bool {
     kept.range(start.as_str()..).next().is_some_and(|path| path.starts_with(&start))
 }
 
-/// The bytes of a file, or where a link leads; none where there is nothing.
+/// Returns the bytes of a file, or where a link leads; none where there is nothing.
 fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let read = match path.symlink_metadata() {
         Ok(about) if about.is_symlink() => {
@@ -169,7 +169,7 @@ fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The edits from one content to another; none where one of them is not text, and for what was deleted.
+/// Returns the edits from one content to another; none where one of them is not text, and for what was deleted.
 fn edits(was: Option<&[u8]>, now: Option<&[u8]>) -> Vec<Edit> {
     let text = |bytes: Option<&[u8]>| bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
     match (text(was), text(now)) {

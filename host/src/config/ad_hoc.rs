@@ -1,4 +1,4 @@
-//! A configuration that nobody wrote: some verifiers, all of which must pass.
+//! Makes configurations without a file: some verifiers or one command, all of which must pass.
 
 use super::command::COMMAND_TIMEOUT;
 use super::problem::Positions;
@@ -12,8 +12,8 @@ use crate::retry::{EscalationPolicy, RetryPolicy};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A gate of these verifiers, all with the same settings and grants. That they exist, and that settings and grants
-/// suit them, is for the plan to find out.
+/// Returns a gate of these verifiers, all with the same settings and grants. The plan checks whether the verifiers exist and
+/// accept them.
 pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: &[Grant]) -> Config {
     let mut checks = BTreeMap::new();
     let mut members = Vec::new();
@@ -64,8 +64,8 @@ pub fn of_verifiers(verifiers: &[String], settings: &serde_json::Value, grants: 
     }
 }
 
-/// A gate `verify` of one command, which must end with exit code 0. Whoever names a command on the command line cannot say
-/// what it may write, so it may write to the work; what is judged must be the same afterwards.
+/// Returns a gate `verify` of one command, which must exit with code 0. The command line has no flag for what the command
+/// may write, so it may write to the workspace; the checked files must be unchanged afterwards.
 pub fn of_command(argv: &[String]) -> Config {
     let name = "verify".to_owned();
     let mut config = of_verifiers(&["command".to_owned()], &serde_json::json!({}), &[Grant::Command(name.clone())]);
@@ -93,8 +93,8 @@ pub fn of_command(argv: &[String]) -> Config {
     config.named("command-line")
 }
 
-/// Splits a command as a shell would, without one: at spaces, with quotes and backslashes. What only a shell could do is
-/// refused.
+/// Splits a command line into words as a shell would: at spaces, with quotes and backslashes. Refuses what only a shell can
+/// do.
 pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -133,26 +133,26 @@ pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
 /// Why a line is not a command that can be run without a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadWords {
-    /// It needs a shell.
+    /// The command line needs a shell.
     #[error("`{}` needs a shell, and `gate` runs commands without one; use a script, or `sh -c \"…\"`", .0.escape_default())]
     Shell(char),
     /// A quote or a backslash is left open.
     #[error("a quote is not closed")]
     Unfinished,
-    /// There is no word in it.
+    /// The command line is empty.
     #[error("it is empty")]
     Nothing,
 }
 
 impl Config {
-    /// The same under another name, for a configuration of one gate.
+    /// Renames the only gate of this configuration.
     pub(crate) fn named(mut self, name: &str) -> Self {
         self.gates = self.gates.into_values().map(|gate| (name.to_owned(), gate)).collect();
         self
     }
 }
 
-/// The name of the file without its ending; with a number where that is taken.
+/// Returns the file name without its extension, with a number appended if that name is taken.
 fn unused_name(verifier: &str, taken: &BTreeMap<String, CheckConfig>) -> String {
     let path = verifier.split("@sha256:").next().unwrap_or(verifier);
     let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or("verifier");

@@ -15,25 +15,25 @@ use std::time::Duration;
 pub struct CheckConfig {
     /// Its name.
     pub name: String,
-    /// The verifier: the name of a bundled one or the path of a component, perhaps with `@sha256:HEX`.
+    /// The name of a bundled verifier or the path of a component, optionally with `@sha256:HEX`.
     pub verifier: String,
-    /// A JSON object that the verifier is given; not yet held against its schema.
+    /// The settings: a JSON object that is not yet validated against the schema of the verifier.
     pub settings: serde_json::Value,
-    /// Settings that stand in files, by name; see [`Config::read_settings_files`](super::Config::read_settings_files).
+    /// Settings that are read from files, by name; see [`Config::read_settings_files`](super::Config::read_settings_files).
     pub settings_files: BTreeMap<String, String>,
-    /// What it may do.
+    /// The grants of the check.
     pub grants: BTreeSet<Grant>,
-    /// What one call may use; the time is [`CheckConfig::time`].
+    /// The limits of one call; the time limit is [`CheckConfig::time`].
     pub limits: Limits,
-    /// How long one call may take, if that is given.
+    /// The time limit of one call, if it is set.
     pub time: Option<Duration>,
-    /// Whether its commands must fail on the base, so that their success shows what the change does.
+    /// Whether the commands of the check must fail on the base commit, to prove that the change makes them succeed.
     pub red_green: bool,
     /// When and how it runs.
     pub terms: MemberTerms,
 }
 
-/// What a check can be granted by name.
+/// The commands and models that a check can be granted.
 pub(super) struct DeclaredNames<'d> {
     pub(super) commands: &'d BTreeMap<String, CommandConfig>,
     pub(super) models: &'d BTreeMap<String, ModelConfig>,
@@ -79,7 +79,7 @@ pub(super) fn read(name: &str, mut table: Table<'_>, declared: &DeclaredNames<'_
 
 fn read_verifier(value: &TomlValue<'_>) -> Option<String> {
     let text = value.text("the name of a bundled verifier, or the path of a component")?;
-    // It is shown wherever the check is.
+    // The name is shown in reports.
     if text.contains(char::is_control) {
         return value.expected("a name or a path without control characters");
     }
@@ -111,7 +111,7 @@ fn read_grant(value: &TomlValue<'_>, declared: &DeclaredNames<'_>) -> Option<Gra
     Some(grant)
 }
 
-/// Notes a name that has no `[KIND.NAME]`.
+/// Reports a name that has no `[KIND.NAME]`.
 pub(super) fn must_be_declared<T>(value: &TomlValue<'_>, kind: &str, name: &str, declared: &BTreeMap<String, T>) {
     if !declared.contains_key(name) {
         let shown = crate::text::clean_line(name, 60);
@@ -121,7 +121,7 @@ pub(super) fn must_be_declared<T>(value: &TomlValue<'_>, kind: &str, name: &str,
     }
 }
 
-/// Changes the limits by what the table says, and returns the time, if it is given.
+/// Applies a `limits` table, and returns the time limit if it is set.
 fn read_limits(mut table: Table<'_>, limits: &mut Limits) -> Option<Duration> {
     const MAX_TIME: Duration = Duration::from_secs(10 * 60);
     let time = table.get("time").and_then(|value| value.duration_up_to(MAX_TIME));

@@ -6,13 +6,13 @@ use std::fmt;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-/// How long a command may run if nothing else is said, and how long at most.
+/// The default and the longest time limit of a command.
 pub(crate) const COMMAND_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(60 * 60));
 
-/// Stands for the files of the check in `run`, as an argument of its own.
+/// An argument of `run` that stands for the files of the check.
 pub const FILES: &str = "{files}";
 
-/// What a command may do to the files of the work.
+/// How a command may access the workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -23,11 +23,11 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The least confinement without which a command is not run. It gets the best one that the machine has.
+/// The minimum sandbox level of a command. A command runs at the highest level that the machine supports, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxLevel {
-    /// None.
+    /// No sandbox.
     #[default]
     None,
     /// Landlock.
@@ -37,7 +37,7 @@ pub enum SandboxLevel {
 }
 
 impl SandboxLevel {
-    /// The word used in the configuration and in every report.
+    /// Returns the word used in the configuration and in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -56,15 +56,15 @@ impl fmt::Display for SandboxLevel {
 /// A command that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CommandConfig {
-    /// The program and its arguments; empty where they come from the task.
+    /// The program and its arguments; empty if they come from the task.
     pub run: Vec<String>,
-    /// Where the task's own verify command is run instead: the patterns of the commands that are allowed.
+    /// With `from = "task"`, the patterns of allowed commands: the verify command of the task is run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_task: Option<Vec<String>>,
-    /// How long it may run.
+    /// The time limit.
     #[serde(rename = "timeout_ms", serialize_with = "crate::config::milliseconds")]
     pub timeout: Duration,
-    /// The names of the environment variables that it sees.
+    /// The names of the environment variables that the command sees.
     pub env: Vec<String>,
     /// The folder that it runs in, relative to the root of the workspace.
     pub cwd: Option<String>,
@@ -72,18 +72,18 @@ pub struct CommandConfig {
     pub network: bool,
     /// What it may do to the files of the workspace.
     pub workspace: Access,
-    /// What it sees besides: paths, relative to the root of the workspace or to the home (`~/`).
+    /// Other paths that the command may read: relative to the root of the workspace, or to the home folder (`~/`).
     pub read: Vec<String>,
-    /// What it may change besides: paths as above. A folder inside the workspace is made if it is not there.
+    /// Other paths that the command may write. A missing folder inside the workspace is created.
     pub write: Vec<String>,
-    /// The least confinement.
+    /// The minimum sandbox level.
     pub min_sandbox: SandboxLevel,
-    /// Whether it repairs files: it runs in a copy of the work, and what it would change becomes findings with fixes.
+    /// Whether the command fixes files: it runs in a copy of the workspace, and its changes become findings with fixes.
     pub fixes: bool,
 }
 
 impl CommandConfig {
-    /// Whether it is handed the files of the check that it runs for.
+    /// Returns whether the command gets the files of the check as arguments.
     pub fn takes_files(&self) -> bool {
         self.run.iter().any(|argument| argument == FILES)
     }
@@ -93,7 +93,7 @@ pub(super) fn read(table: Table<'_>) -> CommandConfig {
     read_with(table, COMMAND_TIMEOUT)
 }
 
-/// Reads a command that may take so long if nothing else is said, and so long at most.
+/// Reads a command with this default and longest time limit.
 pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) -> CommandConfig {
     let from_task = from_task(&mut table);
     let run = match &from_task {
@@ -167,7 +167,7 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
     command
 }
 
-/// `from = "task"`, and the patterns of what is allowed then.
+/// Reads `from = "task"` and the patterns of allowed commands.
 fn from_task(table: &mut Table<'_>) -> Option<Vec<String>> {
     let from = table.get("from").map(|value| value.word(&[("task", ())]));
     let allow = table.get("allow");
@@ -185,7 +185,7 @@ fn from_task(table: &mut Table<'_>) -> Option<Vec<String>> {
     Some(patterns.iter().filter_map(|value| value.text("a command such as `npm test -- *`")).collect())
 }
 
-/// Note that a command line must be a list, and say which one.
+/// Reports a command line that must be a list, and shows the list.
 fn as_list(value: &TomlValue<'_>, line: &str) -> Option<Vec<String>> {
     let words =
         super::words(line).ok().map(|words| serde_json::Value::from(words).to_string().replace("\",\"", "\", \""));

@@ -1,8 +1,8 @@
-//! Which files: patterns such as `**/*.rs`, and what is left out of them.
+//! File patterns such as `**/*.rs`, and exclusions from them.
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// Why a text is not a pattern.
+/// Why a text is not a valid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a pattern such as `**/*.rs`, found `{pattern}`: {why}")]
 pub struct BadPattern {
@@ -10,10 +10,10 @@ pub struct BadPattern {
     why: String,
 }
 
-/// The files that match a pattern of `files`, or any if there is none, and no pattern of `exclude`.
+/// The set of files that match a pattern of `files` (any file if there is none) and no pattern of `exclude`.
 ///
-/// Patterns are of the whole path relative to the root of the workspace: `*` stays within a folder, `**` does not. So
-/// `*.rs` is only in the root, and `**/*.rs` anywhere.
+/// Patterns match the whole path relative to the root of the workspace. `*` stays within a folder, `**` does not. So `*.rs`
+/// matches only in the root, and `**/*.rs` in every folder.
 #[derive(Clone, Debug)]
 pub struct FileSet {
     files: Option<GlobSet>,
@@ -21,13 +21,13 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// The set of these patterns.
+    /// Returns the set of these patterns.
     pub fn new(files: &[String], exclude: &[String]) -> Result<Self, BadPattern> {
         let files = if files.is_empty() { None } else { Some(any_of(files)?) };
         Ok(Self { files, exclude: any_of(exclude)? })
     }
 
-    /// Whether a file is in the set.
+    /// Returns whether a file is in the set.
     pub fn contains(&self, path: &str) -> bool {
         self.files.as_ref().is_none_or(|files| files.is_match(path)) && !self.exclude.is_match(path)
     }

@@ -1,4 +1,4 @@
-//! `[gate.*]`: the rules, and their members by name or inline, to any depth.
+//! `[gate.*]`: rules, and their members by name or inline, to any depth.
 
 use super::looping::{self, LoopConfig};
 use super::read::{Table, TomlValue};
@@ -17,31 +17,31 @@ const OF_A_VOTE: [&str; 5] = ["voters", "threshold", "quorum", "independent", "o
 /// A gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateConfig {
-    /// How its members come to one answer.
+    /// How the members are combined.
     pub rule: RuleConfig,
     /// When and how it runs.
     pub terms: MemberTerms,
-    /// What differs from `[loop]` where a loop runs this gate.
+    /// The settings that override `[loop]` if a loop runs this gate.
     pub looping: LoopConfig,
 }
 
-/// How members come to one answer.
+/// How the results of members are combined.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleConfig {
-    /// In order; the first that does not pass decides.
+    /// Run in order; the first member that does not pass decides.
     Tiers(Vec<MemberConfig>),
-    /// Every one must pass.
+    /// Every member must pass.
     All(Vec<MemberConfig>),
-    /// One must pass.
+    /// One member must pass.
     Any(Vec<MemberConfig>),
-    /// It must fail.
+    /// The member must fail.
     Not(Box<MemberConfig>),
-    /// They vote.
+    /// The members vote.
     Vote(VoteConfig),
 }
 
 impl RuleConfig {
-    /// The members, in the order of the file.
+    /// Returns the members, in the order of the file.
     pub fn members(&self) -> &[MemberConfig] {
         match self {
             Self::Tiers(members) | Self::All(members) | Self::Any(members) => members,
@@ -50,7 +50,7 @@ impl RuleConfig {
         }
     }
 
-    /// The names of the gates and checks in it, also within inline gates.
+    /// Returns the names of the gates and checks in it, also within inline gates.
     pub fn names(&self) -> Vec<&str> {
         let members = self.members().iter();
         members
@@ -61,7 +61,7 @@ impl RuleConfig {
             .collect()
     }
 
-    /// The key that one writes.
+    /// Returns the key of this rule in gate.toml.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Tiers(_) => "tiers",
@@ -76,21 +76,21 @@ impl RuleConfig {
 /// A vote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VoteConfig {
-    /// Who votes; exactly one if [`VoteConfig::voters`] is given.
+    /// The voters; exactly one if [`VoteConfig::voters`] is set.
     pub members: Vec<MemberConfig>,
-    /// How often the one member votes.
+    /// How often a single voter votes.
     pub voters: Option<u32>,
-    /// How many of the cast ballots must be for it.
+    /// How many of the cast votes must be in favour.
     pub threshold: Threshold,
-    /// How many ballots must be cast; without it, those of all that apply.
+    /// How many votes must be cast; by default, the votes of all members that apply.
     pub quorum: Option<u32>,
-    /// Whether ballots of the same component with the same models are one voice.
+    /// Whether votes of the same component with the same models count as one.
     pub independent: bool,
-    /// What becomes of some ballots for it, but too few.
+    /// What happens if some votes are in favour, but too few.
     pub on_divergence: Divergence,
 }
 
-/// How many of the cast ballots must be for it.
+/// How many of the cast votes must be in favour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Threshold {
@@ -99,20 +99,20 @@ pub enum Threshold {
     Majority,
     /// Two thirds or more.
     TwoThirds,
-    /// All.
+    /// All of them.
     Unanimous,
-    /// This weight or more, however many were cast.
+    /// At least this weight, however many votes are cast.
     AtLeast(u64),
 }
 
-/// What becomes of a vote that some are for, but too few.
+/// What happens to a vote with some votes in favour, but too few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Divergence {
-    /// A person is asked.
+    /// Human review is needed.
     #[default]
     Escalate,
-    /// It fails.
+    /// The vote fails.
     Fail,
 }
 
@@ -121,22 +121,22 @@ pub enum Divergence {
 pub struct MemberConfig {
     /// The entry, such as `gate.commit.tiers[0]`.
     pub place: String,
-    /// The name that it has in reports, if not that of what it is.
+    /// The name in reports, if it differs from the name of the gate or check.
     pub name: Option<String>,
-    /// What it is.
+    /// The gate or check.
     pub target: MemberTarget,
     /// How much its vote weighs.
     pub weight: u32,
-    /// What differs from the terms of its target.
+    /// The terms that override those of the gate or check.
     pub terms: MemberTerms,
 }
 
-/// What a member is.
+/// The gate or check of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MemberTarget {
     /// The gate or the check of this name.
     Named(String),
-    /// A gate that is written in place.
+    /// A gate that is written inline.
     Inline(RuleConfig),
 }
 
@@ -149,12 +149,12 @@ pub(super) fn read(name: &str, mut table: Table<'_>) -> GateConfig {
     table.finish();
     match target {
         Some(MemberTarget::Inline(rule)) => GateConfig { rule, terms, looping },
-        // It is kept, so that its name is known; the problem was noted.
+        // The gate is kept although it has a problem, so that its name is known.
         _ => GateConfig { rule: RuleConfig::All(Vec::new()), terms, looping },
     }
 }
 
-/// Refuses a `weight` where nobody votes.
+/// Refuses a `weight` outside a vote.
 pub(super) fn refuse_weight(table: &mut Table<'_>, name: &str) {
     if let Some(weight) = table.get("weight") {
         let hint = format!("write `{{ use = \"{name}\", weight = … }}` in the vote");
@@ -162,7 +162,7 @@ pub(super) fn refuse_weight(table: &mut Table<'_>, name: &str) {
     }
 }
 
-/// What the table says under exactly one of these keys.
+/// Reads the value of exactly one of these keys.
 fn read_target(table: &mut Table<'_>, keys: &[&'static str]) -> Option<MemberTarget> {
     let found: Vec<_> = keys.iter().filter_map(|key| Some((*key, table.get(key)?))).collect();
     let of_a_vote = OF_A_VOTE.map(|key| table.get(key));
@@ -231,7 +231,7 @@ fn read_member(value: &TomlValue<'_>, in_vote: bool) -> Option<MemberConfig> {
 fn read_vote(value: &TomlValue<'_>, keys: [Option<TomlValue<'_>>; 5]) -> Option<VoteConfig> {
     let [voters, threshold, quorum, independent, divergence] = keys;
     let count = voters.as_ref().and_then(|value| value.small(1..=MAX_VOTERS));
-    // How many ballots there can be, and their weight; not known when they could not be read.
+    // The number of votes and their total weight; unknown if they could not be read.
     let (members, most) = if value.is_list() {
         if let Some(voters) = voters {
             voters.problem("`voters` is allowed only with a single name, not with a list");

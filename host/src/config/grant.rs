@@ -1,4 +1,4 @@
-//! What a check may do, as one writes it.
+//! Grants, as they are written in gate.toml.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -31,7 +31,7 @@ impl Serialize for Grant {
     }
 }
 
-/// Why a word is not a grant.
+/// Why a text is not a grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected `workspace`, `command:NAME` or `model:NAME`, found `{0}`")]
 pub struct UnknownGrant(String);

@@ -1,26 +1,26 @@
-//! `[hook]`: which gate is run when a coding agent wants to stop, and by the hooks of git.
+//! `[hook]`: which gate runs when a coding agent wants to stop, and in git hooks.
 
 use super::GateConfig;
 use super::problem::nearest;
 use super::read::{Table, TomlValue};
 use std::collections::BTreeMap;
 
-/// What `[hook]` says. Where it says nothing, the gate is chosen as `gate run` does.
+/// The settings of `[hook]`. Without a gate name, the gate is chosen as by `gate run`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookConfig {
     /// The gate for an agent that wants to stop.
     pub stop: Option<String>,
-    /// The gate for a task that is declared complete; without one, that of `stop`.
+    /// The gate for a task that is declared complete; by default, that of `stop`.
     pub task_completed: Option<String>,
-    /// The gate for the file that a tool changed; without one, nothing is run.
+    /// The gate for a file that a tool changed; by default, none runs.
     pub post_tool_use: Option<String>,
     /// How often an agent is sent back.
     pub bounces: Option<u32>,
-    /// The gate for what is about to be committed.
+    /// The gate for a commit.
     pub pre_commit: Option<String>,
-    /// The gate for the message of a commit, which it gets as the claim; without one, nothing is run.
+    /// The gate for a commit message, which is its claim; by default, none runs.
     pub commit_msg: Option<String>,
-    /// The gate for what is about to be pushed.
+    /// The gate for a push.
     pub pre_push: Option<String>,
 }
 

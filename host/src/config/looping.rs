@@ -1,4 +1,4 @@
-//! `[loop]` and `[gate.NAME.loop]`: how often an executor is sent back, for how long it may work, and what it may cost.
+//! `[loop]` and `[gate.NAME.loop]`: how often an executor is sent back, how long it may work, and how much it may cost.
 
 use super::read::Table;
 use std::time::Duration;
@@ -7,20 +7,20 @@ use std::time::Duration;
 const MOST: u32 = 1_000;
 /// The most tokens.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
-/// How long an executor may work if nothing else is said, and at most.
+/// The default and the longest time limit of an executor.
 const EXECUTOR_TIMEOUT: (Duration, Duration) = (Duration::from_secs(5 * 60), Duration::from_secs(15 * 60));
 
-/// What becomes of findings that the work cannot repair: those about the specification, and those for a person.
+/// What happens to findings that the executor cannot fix: findings about the specification, and findings for a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnSpecFinding {
-    /// The loop ends, and a person is needed.
+    /// The loop ends, and human review is needed.
     #[default]
     Block,
-    /// They are noted as suggestions, and the loop completes.
+    /// The findings become suggestions, and the loop completes.
     Suggest,
 }
 
-/// What becomes of work that a reviewer rejected in every iteration.
+/// What happens to work that a reviewer rejected in every iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnReviewLimit {
     /// The loop ends without a pass.
@@ -30,7 +30,7 @@ pub enum OnReviewLimit {
     Proceed,
 }
 
-/// The budgets of a loop, as far as they are given.
+/// The budgets of a loop that are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopConfig {
     /// How often the work is sent back.
@@ -43,25 +43,25 @@ pub struct LoopConfig {
     pub executor_timeout: Option<Duration>,
     /// Whether the loop ends when an attempt fails exactly as the one before it.
     pub stop_when_unchanged: Option<bool>,
-    /// How many tokens all attempts may take, those of the evaluator and of the models of the gate included.
+    /// How many tokens all attempts may use together, including those of the evaluator and of the models of the gate.
     pub max_tokens: Option<u64>,
-    /// What all attempts may cost, in thousandths of a unit of currency.
+    /// How much all attempts may cost together, in thousandths of a currency unit.
     pub max_cost: Option<u64>,
-    /// What becomes of findings that the work cannot repair.
+    /// What happens to findings that the executor cannot fix.
     pub on_spec_finding: Option<OnSpecFinding>,
-    /// What becomes of work that a reviewer rejected in every iteration.
+    /// What happens to work that a reviewer rejected in every iteration.
     pub on_review_limit: Option<OnReviewLimit>,
-    /// Whether the repairs that verifiers offer are applied before the work is sent back.
+    /// Whether fixes that verifiers offer are applied before the work is sent back.
     pub fix: Option<bool>,
 }
 
 impl LoopConfig {
-    /// How often the work is sent back if nothing else is said.
+    /// The default of `max_bounces`.
     pub const MAX_BOUNCES: u32 = 2;
-    /// How often a reviewer may reject the work, and how often it is evaluated, if nothing else is said.
+    /// The default of `review_iterations` and `max_iterations`.
     pub const ITERATIONS: u32 = 3;
 
-    /// What is not given here is as it is there.
+    /// Returns these budgets, with those of `other` where one is not set.
     pub fn or(&self, other: &Self) -> Self {
         Self {
             max_bounces: self.max_bounces.or(other.max_bounces),
@@ -77,36 +77,35 @@ impl LoopConfig {
         }
     }
 
-    /// How often the work is sent back. Whoever asks for more reviews or evaluations than usual, and does not say how
-    /// many bounces, allows as many as those take.
+    /// Returns how often the work is sent back. If only the number of reviews or evaluations is raised, the number of
+    /// bounces is raised with it.
     pub fn bounces(&self) -> u32 {
         let asked = self.review_iterations.max(self.max_iterations).map_or(0, |most| most.saturating_sub(1));
         self.max_bounces.unwrap_or(Self::MAX_BOUNCES.max(asked))
     }
 
-    /// How often a reviewer may reject the work.
+    /// Returns how often a reviewer may reject the work.
     pub fn reviews(&self) -> u32 {
         self.review_iterations.unwrap_or(Self::ITERATIONS)
     }
 
-    /// How often the work is built and evaluated.
+    /// Returns how often the work is built and evaluated.
     pub fn iterations(&self) -> u32 {
         self.max_iterations.unwrap_or(Self::ITERATIONS)
     }
 
-    /// How long one attempt of the executor may take, after so many that exceeded their time: twice as long each time, up
-    /// to the most that is allowed.
+    /// Returns the time limit of the next attempt after so many time-outs: twice as long each time, up to the longest.
     pub fn timeout(&self, exceeded: u32) -> Duration {
         let first = self.executor_timeout.unwrap_or(EXECUTOR_TIMEOUT.0);
         first.saturating_mul(1 << exceeded.min(10)).min(EXECUTOR_TIMEOUT.1)
     }
 
-    /// Whether the loop ends when an attempt fails exactly as the one before it.
+    /// Returns whether the loop ends when an attempt fails exactly as the one before it.
     pub fn stops_when_unchanged(&self) -> bool {
         self.stop_when_unchanged.unwrap_or(true)
     }
 
-    /// Reads a duration as the configuration has it, for a flag.
+    /// Parses a duration as gate.toml has it, for a flag.
     pub fn parse_timeout(text: &str) -> Option<Duration> {
         super::units::duration(text).filter(|time| !time.is_zero() && *time <= EXECUTOR_TIMEOUT.1)
     }

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a model may take, and how long if nothing else is said.
+/// The default and the longest time limit of a model.
 pub(crate) const MODEL_TIMEOUT: (Duration, Duration) = (Duration::from_secs(3 * 60), Duration::from_secs(10 * 60));
 
-/// How a model is asked.
+/// The API of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Api {
@@ -26,58 +26,58 @@ pub enum Api {
 /// A model that checks can be granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelConfig {
-    /// How it is asked.
+    /// The API.
     pub api: Api,
-    /// Which model; present unless the API is a command.
+    /// The name of the model; required unless the API is a command.
     pub model: Option<String>,
     /// The name of the environment variable that holds the key.
     pub key_env: Option<String>,
-    /// Where the API is, if not at its usual address.
+    /// The address of the API, if it is not the usual one.
     pub url: Option<String>,
-    /// The command; present exactly when the API is one.
+    /// The name of the command; set only if the API is a command.
     pub command: Option<String>,
     /// The most tokens of one answer.
     pub max_tokens: u32,
-    /// The most questions of one run.
+    /// The most requests of one run.
     pub max_requests: u32,
-    /// The most tokens of one run, of questions and answers together.
+    /// The most tokens of one run, in requests and answers together.
     pub max_run_tokens: u64,
     /// The most bytes of one run, sent and received together.
     pub max_run_bytes: u64,
-    /// The most time of one run, of all questions together.
+    /// The most time of one run, for all requests together.
     #[serde(rename = "max_run_time_ms", serialize_with = "crate::config::milliseconds")]
     pub max_run_time: Duration,
-    /// How long an answer may take, with all retries.
+    /// The time limit of an answer, including all retries.
     #[serde(rename = "timeout_ms", serialize_with = "crate::config::milliseconds")]
     pub timeout: Duration,
-    /// Whether it must be another model than the one that did the work.
+    /// Whether the model must differ from the one that did the work.
     pub distinct: bool,
     /// The family that it belongs to.
     pub family: Option<String>,
-    /// What it costs.
+    /// The price.
     pub price: Option<Price>,
 }
 
-/// What a model costs, in thousandths of a unit of currency for a million tokens.
+/// The price of a million tokens, in thousandths of a currency unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Price {
-    /// Tokens of questions.
+    /// The price of input tokens.
     pub input: u64,
-    /// Tokens of answers.
+    /// The price of output tokens.
     pub output: u64,
 }
 
 impl ModelConfig {
-    /// What so many tokens of a question and its answer cost, where the price is configured.
+    /// Returns the cost of a request with so many tokens, if the price is configured.
     pub fn cost(&self, input: u64, output: u64) -> Option<f64> {
         let price = self.price?;
         let milli = u128::from(input) * u128::from(price.input) + u128::from(output) * u128::from(price.output);
-        // To a millionth of a unit.
+        // Rounded to a millionth of a currency unit.
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52 after the division")]
         Some((milli / 1_000) as f64 / 1e6)
     }
 
-    /// Whether its key would travel so that others can read it.
+    /// Returns whether the key would be sent unencrypted.
     pub(crate) fn sends_key_in_clear(&self) -> bool {
         let Some(rest) = self.url.as_deref().and_then(|url| url.strip_prefix("http://")) else { return false };
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -159,7 +159,7 @@ fn address(value: &TomlValue<'_>) -> Option<String> {
         return value.expected("an address that starts with `https://` or `http://`");
     };
     if url.contains(['@', '?', '#']) || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        // Not shown: it may hold a password.
+        // Not shown, because it may contain a password.
         value.problem(
             "expected an address without `@`, `?`, `#` and spaces; put a key into the variable that `key_env` names",
         );

@@ -1,4 +1,4 @@
-//! `[retry]`, `[escalation]` and `[overrides]`: what happens after a failure, and who may let something through.
+//! `[retry]`, `[escalation]` and `[overrides]`: what happens after a failure, and who may let work through.
 
 use super::read::{Table, TomlValue};
 use crate::retry::{EscalationPolicy, Retries, RetryPolicy};
@@ -10,15 +10,15 @@ use std::time::Duration;
 const MOST: u32 = 100;
 /// The longest wait before a retry.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
-/// How long an override may hold, and how long if nothing else is said.
+/// The default and the longest time that an override holds.
 const EXPIRY: (Duration, Duration) = (Duration::from_secs(24 * 60 * 60), Duration::from_secs(90 * 24 * 60 * 60));
 
-/// Who may let something through without a pass, and for how long.
+/// Who may let work through without a pass, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Overrides {
-    /// Lines as in an `allowed_signers` file of SSH: a name, then the type and the text of a public key.
+    /// Lines in the format of an SSH `allowed_signers` file: a name, and the type and text of a public key.
     pub signers: Vec<String>,
-    /// Whether `gate verify` accepts what was let through.
+    /// Whether `gate verify` accepts work that was let through.
     pub accept: bool,
     /// How long an override holds at most.
     #[serde(rename = "longest_ms", serialize_with = "crate::config::milliseconds")]
@@ -46,7 +46,7 @@ pub(super) fn retry(mut table: Table<'_>) -> RetryPolicy {
     policy
 }
 
-/// A number, or a table of a number and a time.
+/// Reads a number, or a table with a number and a duration.
 fn retries(value: &TomlValue<'_>, default: Retries) -> Option<Retries> {
     if let Some(most) = value.as_number(0..=u64::from(MOST)) {
         return Some(Retries { most: u32::try_from(most).unwrap_or(MOST), ..default });
@@ -96,7 +96,7 @@ pub(super) fn overrides(mut table: Table<'_>) -> Overrides {
     overrides
 }
 
-/// `[progress]`: the file that reviews are logged to.
+/// Reads `[progress]`: the file that reviews are logged to.
 pub(super) fn progress(mut table: Table<'_>) -> Option<String> {
     let file = table.get("file").and_then(|value| {
         let path = value.text("a path relative to this file")?;

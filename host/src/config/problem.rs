@@ -1,10 +1,10 @@
-//! What is wrong with a configuration: every problem with its place, and what to do about it.
+//! Problems of a configuration: each has a place and a hint.
 
 use crate::text::clean_line;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A point of the file. Lines and columns count from 1, columns in characters.
+/// A position in the file. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line.
@@ -19,12 +19,12 @@ impl fmt::Display for Position {
     }
 }
 
-/// One thing that must be changed.
+/// One problem of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// The entry, such as `gate.review.voters`; empty when the problem is the file or the choice of a gate.
+    /// The entry, such as `gate.review.voters`. Empty if the problem is the whole file or the choice of a gate.
     pub place: String,
-    /// Where that is in the file; none when the problem is not in it.
+    /// The position in the file; `None` if the problem is not in the file.
     pub position: Option<Position>,
     /// What was expected, and what was found.
     pub message: String,
@@ -33,7 +33,7 @@ pub struct ConfigProblem {
 }
 
 impl ConfigProblem {
-    /// A problem without a position and a hint. What the file says may be in all texts, so they are made safe to show.
+    /// Returns a problem without a position or a hint. The texts may quote the file, so they are escaped.
     pub fn new(place: impl AsRef<str>, message: impl AsRef<str>) -> Self {
         let (place, message) = (clean_line(place.as_ref(), 300), clean_line(message.as_ref(), 2_000));
         Self { place, position: None, message, hint: None }
@@ -45,7 +45,7 @@ impl ConfigProblem {
     }
 }
 
-/// Position, place and message, so that a file's name and a colon before it make a link that terminals follow.
+/// Writes position, place and message, so that a file name and a colon before it make a link that terminals follow.
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(position) = self.position {
@@ -58,12 +58,12 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// All problems, at least one, in the order of the file.
+/// All problems of a file, at least one, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblems(Vec<ConfigProblem>);
 
 impl ConfigProblems {
-    /// `Err` with these problems, put in order, or `Ok` if there are none.
+    /// Returns `Err` with these problems in order, or `Ok` if there are none.
     pub(crate) fn none_of(mut problems: Vec<ConfigProblem>) -> Result<(), Self> {
         if problems.is_empty() {
             return Ok(());
@@ -73,7 +73,7 @@ impl ConfigProblems {
         Err(Self(problems))
     }
 
-    /// The problems, in the order of the file.
+    /// Returns the problems, in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, ConfigProblem> {
         self.0.iter()
     }
@@ -94,7 +94,7 @@ impl From<ConfigProblem> for ConfigProblems {
     }
 }
 
-/// A line for each problem, and one for each hint.
+/// Writes a line for each problem and each hint.
 impl fmt::Display for ConfigProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.0.iter().enumerate() {
@@ -112,7 +112,7 @@ impl fmt::Display for ConfigProblems {
 
 impl std::error::Error for ConfigProblems {}
 
-/// Where each entry is in the file.
+/// The position of each entry of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Positions(BTreeMap<String, Position>);
 
@@ -122,7 +122,7 @@ impl Positions {
         self.0.insert(place.to_owned(), position);
     }
 
-    /// A problem at this entry, with the position of the entry or of the nearest one around it.
+    /// Returns a problem at this entry, with the position of the entry or of the nearest entry around it.
     pub(crate) fn problem<'p>(&self, place: &'p str, message: impl AsRef<str>) -> ConfigProblem {
         let around = |inner: &&'p str| {
             let inner: &'p str = inner;
@@ -133,11 +133,11 @@ impl Positions {
     }
 }
 
-/// The hint that names the valid name nearest to this one, or all of them while they are few.
+/// Returns a hint with the valid name nearest to this one, or with all valid names if they are few.
 pub(crate) fn nearest<'n>(name: &str, valid: impl IntoIterator<Item = &'n str>) -> Option<String> {
     const FEW: usize = 16;
     let valid: Vec<&str> = valid.into_iter().collect();
-    // Comparing long names, or with very many, costs more than a hint is worth.
+    // Comparing long names, or very many, costs more than the hint is worth.
     let near = Some(name).filter(|name| name.len() <= 64 && valid.len() <= 1_000).and_then(|name| {
         let word = name.to_lowercase();
         let distance = |other: &str| strsim::damerau_levenshtein(&word, &other.to_lowercase());
@@ -152,7 +152,7 @@ pub(crate) fn nearest<'n>(name: &str, valid: impl IntoIterator<Item = &'n str>) 
     }
 }
 
-/// The names in backticks: `a`, `b` or `c`.
+/// Returns the names in backticks: `a`, `b` or `c`.
 pub(crate) fn one_of(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

@@ -1,5 +1,5 @@
-//! Reading TOML entry by entry. What is missing, of the wrong kind or unknown is noted with its place, and reading
-//! goes on, so that all problems come out at once.
+//! Reads TOML entry by entry. Missing, mistyped and unknown entries are reported with their places, and reading continues,
+//! so that all problems are reported at once.
 
 use super::files;
 use super::problem::{ConfigProblem, Position, Positions, nearest, one_of};
@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
-/// The text, and what was noted about it.
+/// The text of the file, and the problems found so far.
 pub(super) struct TomlSource<'s> {
     text: &'s str,
     lines: Vec<usize>,
@@ -28,7 +28,7 @@ impl<'s> TomlSource<'s> {
         }
     }
 
-    /// The position of a byte.
+    /// Returns the position of a byte.
     pub(super) fn position(&self, byte: usize) -> Position {
         let line = self.lines.partition_point(|start| *start <= byte).max(1);
         let before = self.text.get(self.lines[line - 1]..byte).unwrap_or_default();
@@ -72,13 +72,13 @@ impl<'s> TomlValue<'s> {
         self.source.note(problem.hint(hint));
     }
 
-    /// Note that something else was expected here.
+    /// Reports what was expected here, and returns `None`.
     pub(super) fn expected<T>(&self, what: &str) -> Option<T> {
         self.problem(format!("expected {what}, found {}", self.found()));
         None
     }
 
-    /// What is here, for a person.
+    /// Returns what was found here, as messages show it.
     pub(super) fn found(&self) -> String {
         match self.value {
             DeValue::String(text) => format!("`\"{}\"`", crate::text::clean_line(text, 60)),
@@ -103,7 +103,7 @@ impl<'s> TomlValue<'s> {
         self.value.as_table().is_some_and(|table| table.is_empty())
     }
 
-    /// A text that is not empty.
+    /// Reads a text that is not empty.
     pub(super) fn text(&self, what: &str) -> Option<String> {
         match self.as_str() {
             Some(text) if !text.is_empty() && !text.contains('\0') => Some(text.to_owned()),
@@ -119,7 +119,7 @@ impl<'s> TomlValue<'s> {
         self.value.as_integer().and_then(|number| i128::from_str_radix(number.as_str(), number.radix()).ok())
     }
 
-    /// A number in this range, if it is a number at all.
+    /// Returns a number in this range, or `None` if it is not a number.
     pub(super) fn as_number(&self, range: RangeInclusive<u64>) -> Option<u64> {
         self.integer().and_then(|number| u64::try_from(number).ok()).filter(|number| range.contains(number))
     }
@@ -134,7 +134,7 @@ impl<'s> TomlValue<'s> {
         self.number(range).and_then(|number| u32::try_from(number).ok())
     }
 
-    /// A number from 0 to 1.
+    /// Reads a number from 0 to 1.
     /// A price, in thousandths.
     pub(super) fn price(&self) -> Option<u64> {
         let number = match self.value {
@@ -157,13 +157,13 @@ impl<'s> TomlValue<'s> {
         number.filter(|number| (0.0..=1.0).contains(number)).or_else(|| self.expected("a number from 0 to 1"))
     }
 
-    /// A duration above zero.
+    /// Returns a duration above zero.
     pub(super) fn duration(&self) -> Option<Duration> {
         let read = self.as_str().and_then(units::duration).filter(|duration| !duration.is_zero());
         read.or_else(|| self.expected("a positive duration such as `500ms`, `2m` or `1h30m`"))
     }
 
-    /// A duration above zero and not above this.
+    /// Returns a duration above zero and not above this.
     pub(super) fn duration_up_to(&self, max: Duration) -> Option<Duration> {
         let duration = self.duration()?;
         if duration <= max {
@@ -173,7 +173,7 @@ impl<'s> TomlValue<'s> {
         }
     }
 
-    /// A number of bytes.
+    /// Returns a number of bytes.
     pub(super) fn size(&self) -> Option<u64> {
         let range = 1..=4 << 30;
         let read = self.as_str().and_then(units::size).filter(|size| range.contains(size));
@@ -181,7 +181,7 @@ impl<'s> TomlValue<'s> {
         read.or_else(|| self.expected("a size from `1B` to `4GiB`, such as `64MiB`, `10MB` or a number of bytes"))
     }
 
-    /// One of these words.
+    /// Reads one of these words.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let found = self.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
         if let Some((_, value)) = found {
@@ -194,7 +194,7 @@ impl<'s> TomlValue<'s> {
         None
     }
 
-    /// The values of a list. An empty one is a problem.
+    /// Reads the values of a list. An empty list is a problem.
     pub(super) fn list(&self, what: &str) -> Option<Vec<TomlValue<'s>>> {
         let list = self.list_or_empty(what)?;
         if list.is_empty() {
@@ -204,14 +204,14 @@ impl<'s> TomlValue<'s> {
         Some(list)
     }
 
-    /// The values of a list that may be empty.
+    /// Returns the values of a list that may be empty.
     pub(super) fn list_or_empty(&self, what: &str) -> Option<Vec<TomlValue<'s>>> {
         let Some(values) = self.value.as_array() else { return self.expected(what) };
         let value = |(index, value)| TomlValue::new(self.source, value, format!("{}[{index}]", self.place));
         Some(values.iter().enumerate().map(value).collect())
     }
 
-    /// Patterns of files.
+    /// Reads file patterns.
     pub(super) fn patterns(&self, may_be_empty: bool) -> Option<Vec<String>> {
         let what = "a list of patterns such as `[\"**/*.rs\"]`";
         let list = if may_be_empty { self.list_or_empty(what) } else { self.list(what) }?;
@@ -233,7 +233,7 @@ impl<'s> TomlValue<'s> {
         Some(Table { here: self.clone(), table, asked: Vec::new() })
     }
 
-    /// The value as JSON. Dates become text.
+    /// Returns the value as JSON. Dates become text.
     pub(super) fn json(&self) -> Option<serde_json::Value> {
         Some(match self.value {
             DeValue::String(text) => text.as_ref().into(),
@@ -259,7 +259,7 @@ impl<'s> TomlValue<'s> {
     }
 }
 
-/// A table, and which keys were asked for.
+/// A table, and the keys that were read.
 pub(super) struct Table<'s> {
     pub(super) here: TomlValue<'s>,
     table: &'s DeTable<'s>,
@@ -267,12 +267,12 @@ pub(super) struct Table<'s> {
 }
 
 impl<'s> Table<'s> {
-    /// The whole file.
+    /// Returns the whole file.
     pub(super) fn root(source: &'s TomlSource<'s>, root: &'s toml::Spanned<DeValue<'s>>) -> Option<Self> {
         TomlValue::new(source, root, String::new()).table("a table")
     }
 
-    /// The place of a key of this table.
+    /// Returns the place of a key of this table.
     fn place(&self, key: &str) -> String {
         if self.here.place.is_empty() { key.to_owned() } else { format!("{}.{key}", self.here.place) }
     }
@@ -282,7 +282,7 @@ impl<'s> Table<'s> {
         self.table.get(key).map(|value| TomlValue::new(self.here.source, value, self.place(key)))
     }
 
-    /// As [`Table::get`], where it is a problem when there is none.
+    /// Reads a key that must be present.
     pub(super) fn need(&mut self, key: &'static str, what: &str) -> Option<TomlValue<'s>> {
         let value = self.get(key);
         if value.is_none() {
@@ -291,7 +291,7 @@ impl<'s> Table<'s> {
         value
     }
 
-    /// All entries, in the order of their names.
+    /// Returns all entries, in the order of their names.
     pub(super) fn entries(&self) -> Vec<(&'s str, TomlValue<'s>)> {
         let entry = |(key, value): (&'s toml::Spanned<_>, _)| {
             let key: &'s std::borrow::Cow<'s, str> = key.get_ref();
@@ -300,7 +300,7 @@ impl<'s> Table<'s> {
         self.table.iter().map(entry).collect()
     }
 
-    /// Refuses every key that was not asked for.
+    /// Refuses every key that was not read.
     pub(super) fn finish(self) {
         for (key, _) in self.table.iter() {
             let name = key.get_ref().as_ref();

@@ -1,4 +1,4 @@
-//! What must hold between the entries of a file: names that exist, and times that fit.
+//! Checks the references between entries: names must exist, and time limits must fit.
 
 use super::command::COMMAND_TIMEOUT;
 use super::model::MODEL_TIMEOUT;
@@ -9,16 +9,17 @@ use super::{
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long a check without commands and models may take, over all its files, if nothing else is said. One call has less
+/// The default and the longest time limit of a check without commands and models, over all its files. One call has less time
 /// (`Limits::time`).
 const PLAIN_TIMEOUT: (Duration, Duration) = (Duration::from_secs(2 * 60), Duration::from_secs(5 * 60));
 
-/// What a verifier has for itself besides the time of a command or a model: so its own limit is reached first, and can be
-/// named as such.
+/// The time that a verifier has in addition to its commands or models, so that their own limit is reached first and can be
+/// named.
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Config {
-    /// How long a check may take: as long as the slowest of what it is granted, if it says nothing else; and at most.
+    /// Returns the default and the longest time limit of a check. The default is that of the slowest command or model that
+    /// the check is granted.
     pub(crate) fn timeouts(&self, check: &CheckConfig) -> (Duration, Duration) {
         let of = |grant: &Grant| match grant {
             Grant::Workspace => None,
@@ -32,7 +33,7 @@ impl Config {
     }
 }
 
-/// Everything that does not fit together.
+/// Returns all references that do not hold.
 pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
     let mut review = Review { config, problems: Vec::new() };
     for (name, gate) in &config.gates {
@@ -59,9 +60,9 @@ pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
     review.problems
 }
 
-/// Checks that nothing can ever run: whoever wrote them down meant them to be.
+/// Returns the checks that no gate uses.
 ///
-/// A gate that no other names is none of them, since it can be run by its name.
+/// Gates that no other gate uses are fine, because they can be run by name.
 pub(super) fn unnamed(config: &Config) -> Vec<ConfigProblem> {
     let named: BTreeSet<&str> = config.gates.values().flat_map(|gate| gate.rule.names()).collect();
     let forgotten = |check: &&CheckConfig| !named.contains(check.name.as_str()) && check.terms.enabled != Some(false);

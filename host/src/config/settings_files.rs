@@ -1,4 +1,4 @@
-//! Settings whose text stands in a file beside gate.toml, such as the prompt of a reviewer.
+//! Settings whose text is in a file next to gate.toml, such as the prompt of a reviewer.
 
 use super::read::Table;
 use super::{Config, ConfigProblem, ConfigProblems};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-/// A longer file is not read.
+/// Longer files are refused.
 const MAX_BYTES: u64 = 256 << 10;
 
-/// The files of `settings_files`, by the setting that each is.
+/// Reads `settings_files`: the path of each file, by the name of the setting.
 pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) -> BTreeMap<String, String> {
     let what = "a table such as `{ prompt = \"review.md\" }`";
     let Some(files) = table.get("settings_files").and_then(|value| value.table(what)) else { return BTreeMap::new() };
@@ -29,7 +29,7 @@ pub(super) fn read(table: &mut Table<'_>, settings: Option<&serde_json::Value>) 
 }
 
 impl Config {
-    /// Makes the texts of `settings_files` settings. Paths are relative to `folder`, which is that of the configuration.
+    /// Reads the files of `settings_files` into settings. Paths are relative to `folder`, the folder of the configuration.
     pub fn read_settings_files(&mut self, folder: &Path) -> Result<(), ConfigProblems> {
         let mut problems: Vec<ConfigProblem> = Vec::new();
         for check in self.checks.values_mut() {
@@ -48,9 +48,9 @@ impl Config {
     }
 }
 
-/// Where a file is, if no link leads to it out of the folder of the configuration: who may put a link there need not be
-/// who wrote the configuration, and what is read may be sent to a model. A path that leaves the folder by its own words
-/// is taken at its word.
+/// Returns the path of a file, unless a symlink leads to it out of the folder of the configuration. Whoever can create a
+/// symlink there need not be the author of the configuration, and the text may be sent to a model. A path with `..` of its
+/// own may leave the folder.
 fn inside(folder: &Path, path: &Path) -> Result<PathBuf, String> {
     let missing = |error: std::io::Error| error.to_string();
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

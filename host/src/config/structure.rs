@@ -1,12 +1,12 @@
-//! Gates must come to an end, and to one of a sensible size, before anybody walks through them.
+//! Checks that gates form no cycle and have a reasonable size, before they are walked.
 
 use super::{Config, ConfigProblem, GateConfig, MAX_DEPTH, MAX_MEMBERS, MemberConfig, MemberTarget, RuleConfig};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Cycles, and gates that are nested too deeply or have too many members.
+/// Reports cycles, and gates that are nested too deeply or have too many members.
 ///
-/// A gate is measured when all gates in it are. What can never be measured is in a cycle, or contains one. Not
-/// recursive over names, since a file can chain many thousands of gates.
+/// A gate is measured after all gates in it. Gates that can never be measured are in a cycle or contain one. Not recursive,
+/// because a file can chain many thousands of gates.
 pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
     let inner: Inner<'_> =
         config.gates.iter().map(|(name, gate)| (name.as_str(), gates_in(&gate.rule, &config.gates))).collect();
@@ -21,7 +21,7 @@ pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
     while let Some(name) = ready.pop() {
         waiting.remove(name);
         let size = measure(&config.gates[name].rule, &sizes);
-        // What is too large is noted once, where it becomes so.
+        // Too large a gate is reported once, where the limit is crossed.
         if size.depth > MAX_DEPTH && inner[name].iter().all(|inner| sizes[inner].depth <= MAX_DEPTH) {
             let message = format!("expected gates nested at most {MAX_DEPTH} deep, found {}", size.depth);
             problems.push(config.places.problem(&format!("gate.{name}"), message));
@@ -51,7 +51,7 @@ pub(super) fn problems(config: &Config) -> Vec<ConfigProblem> {
 /// The gates that each gate names.
 type Inner<'c> = BTreeMap<&'c str, BTreeSet<&'c str>>;
 
-/// The gates that a rule names, also within inline gates.
+/// Returns the gates that a rule names, also within inline gates.
 fn gates_in<'c>(rule: &RuleConfig, gates: &'c BTreeMap<String, GateConfig>) -> BTreeSet<&'c str> {
     let of = |member: &MemberConfig| match &member.target {
         MemberTarget::Named(name) => gates.get_key_value(name).map(|(name, _)| name.as_str()).into_iter().collect(),
@@ -60,7 +60,7 @@ fn gates_in<'c>(rule: &RuleConfig, gates: &'c BTreeMap<String, GateConfig>) -> B
     rule.members().iter().flat_map(of).collect()
 }
 
-/// One cycle for each group of gates that contain each other, found among those that never end.
+/// Returns one cycle for each group of gates that contain each other.
 fn cycles<'c>(inner: &Inner<'c>, endless: &BTreeSet<&'c str>) -> Vec<Vec<&'c str>> {
     let mut cycles = Vec::new();
     let mut seen = BTreeSet::new();
@@ -69,7 +69,7 @@ fn cycles<'c>(inner: &Inner<'c>, endless: &BTreeSet<&'c str>) -> Vec<Vec<&'c str
         let mut next = Some(*start);
         while let Some(name) = next {
             if !seen.insert(name) {
-                // Met on this walk: a cycle. Met on another: that walk has found the cycle behind it.
+                // If this walk has met it before, it is a cycle. If another walk has, that walk found the cycle.
                 if let Some(begin) = path.iter().position(|earlier| *earlier == name) {
                     cycles.push(path[begin..].to_vec());
                 }
@@ -88,7 +88,7 @@ struct Size {
     members: usize,
 }
 
-/// The size of a gate with this rule, given the sizes of the gates in it.
+/// Returns the size of a gate with this rule, given the sizes of the gates in it.
 fn measure(rule: &RuleConfig, sizes: &BTreeMap<&str, Size>) -> Size {
     let of = |member: &MemberConfig| match &member.target {
         MemberTarget::Named(name) => sizes.get(name.as_str()).copied().unwrap_or(Size { depth: 0, members: 1 }),

@@ -5,10 +5,10 @@ use super::read::Table;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-/// How long an evaluator may take if nothing else is said, and at most.
+/// The default and the longest time limit of an evaluator.
 const EVALUATOR_TIMEOUT: (Duration, Duration) = (Duration::from_secs(3 * 60), Duration::from_secs(10 * 60));
 
-/// `[plan]`: the file that holds the tasks, relative to gate.toml.
+/// Reads `[plan]`: the file with the tasks, relative to gate.toml.
 pub(super) fn plan(table: Table<'_>) -> Option<String> {
     file(table, "the plan of tasks, such as `\"tasks.md\"`")
 }
@@ -23,7 +23,7 @@ fn file(mut table: Table<'_>, what: &str) -> Option<String> {
     file
 }
 
-/// `[evaluator]`: a command that only reads the work, and never without a sandbox.
+/// Reads `[evaluator]`: a command that only reads the workspace and never runs without a sandbox.
 pub(super) fn evaluator(mut table: Table<'_>) -> CommandConfig {
     for key in ["workspace", "from", "allow"] {
         if let Some(value) = table.get(key) {

@@ -1,13 +1,13 @@
-//! On which terms a member takes part in a gate: when it runs, for how long, and what its silence counts as.
+//! The terms of a member: when it runs, for how long, and what happens if it errors or abstains.
 //!
-//! Gates, checks and members of gates have the same terms. Those of a member go before those of what it names.
+//! Gates, checks and members have the same terms. The terms of a member override those of the gate or check that it names.
 
 use super::read::Table;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
 
-/// A task for which something runs.
+/// A condition on the task under which a member runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// The first task of a phase.
@@ -34,42 +34,42 @@ impl Serialize for When {
     }
 }
 
-/// What becomes of a member that gave no answer or no judgement.
+/// What happens if a member errors or abstains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Leniency {
-    /// It stands, and so nothing passes.
+    /// Nothing passes.
     #[default]
     Block,
-    /// It is let through, and what passes because of that is marked.
+    /// The error is ignored, and a pass that depends on it is marked.
     Warn,
-    /// A person is asked.
+    /// Human review is needed.
     Escalate,
 }
 
-/// What becomes of an input that a verifier says is not for it, and of a gate that has nothing to check.
+/// What happens if a verifier says that an input is not applicable, or if a gate has nothing to check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inapplicable {
-    /// It counts neither way.
+    /// It counts neither for nor against the work.
     #[default]
     Skip,
-    /// It is an abstention.
+    /// It counts as an abstention.
     Block,
 }
 
-/// Whether a member decides.
+/// Whether the result of a member counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Enforcement {
-    /// It does.
+    /// It counts.
     #[default]
     Enforce,
-    /// It only reports what it would have decided.
+    /// It is only reported.
     Shadow,
 }
 
-/// How the runs of a flaky check come to one answer.
+/// How the runs of a flaky check are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PassIf {
@@ -80,52 +80,52 @@ pub enum PassIf {
     Any,
 }
 
-/// A check that is known to answer now this, now that.
+/// A check whose result may differ between runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Flaky {
-    /// How often it is run.
+    /// How often the check runs.
     pub runs: u32,
-    /// What its runs come to when they disagree.
+    /// The result if the runs disagree.
     pub pass_if: PassIf,
 }
 
-/// The terms, as far as they are given.
+/// The terms that are set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemberTerms {
-    /// The tasks for which it runs; any of them suffices.
+    /// The member runs if one of these conditions holds.
     pub when: Option<Vec<When>>,
-    /// It runs unless the task asks for a lower tier.
+    /// The member is skipped if the task asks for a lower tier.
     pub tier: Option<u32>,
-    /// For a gate, it runs if such a file changed; for a check, the files that it judges.
+    /// For a gate: it runs only if a changed file matches. For a check: the files that it judges.
     pub files: Option<Vec<String>>,
-    /// Files that do not count.
+    /// Patterns of files that are ignored.
     pub exclude: Option<Vec<String>>,
-    /// Whether it takes part at all.
+    /// Whether the member takes part at all.
     pub enabled: Option<bool>,
-    /// How long it may take: for a check, each time that it is asked.
+    /// The time limit; for a check, of each run.
     pub timeout: Option<Duration>,
-    /// How often a verifier that gives no answer is asked.
+    /// How often a check runs if its verifier errors.
     pub attempts: Option<u32>,
-    /// How often it is run to see whether it agrees with itself.
+    /// How often a flaky check runs, to see whether its runs agree.
     pub flaky: Option<Flaky>,
-    /// What becomes of no answer.
+    /// What happens if the member errors.
     pub on_error: Option<Leniency>,
-    /// What becomes of no judgement.
+    /// What happens if the member abstains.
     pub on_abstain: Option<Leniency>,
-    /// What becomes of inputs that a verifier says are not for it.
+    /// What happens if a verifier says that an input is not applicable.
     pub on_not_applicable: Option<Inapplicable>,
-    /// What becomes of a gate that has nothing to check.
+    /// What happens if a gate has nothing to check.
     pub on_nothing: Option<Inapplicable>,
-    /// Whether it decides.
+    /// Whether the result counts.
     pub mode: Option<Enforcement>,
-    /// How sure a pass must be, to be one.
+    /// The least confidence of a pass; a less confident pass is an abstention.
     pub min_confidence: Option<f64>,
-    /// How sure a pass must be for nobody to be asked.
+    /// A pass with less confidence than this needs human review.
     pub escalate_below: Option<f64>,
 }
 
 impl MemberTerms {
-    /// These terms, and where they say nothing, the other ones.
+    /// Returns these terms, with those of `other` where one is not set.
     pub fn or(&self, other: &Self) -> Self {
         Self {
             when: self.when.clone().or_else(|| other.when.clone()),

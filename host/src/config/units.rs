@@ -1,4 +1,4 @@
-//! Durations, sizes and names as one writes them.
+//! Durations, sizes and names, as they are written in gate.toml.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::from_millis(total))
 }
 
-/// Writes a duration as [`duration`] reads it. What is shorter than a millisecond is left out.
+/// Writes a duration in the format that [`duration`] reads, rounded down to milliseconds.
 pub(crate) fn show_duration(duration: Duration) -> String {
     let mut rest = duration.as_millis();
     let mut text = String::new();
@@ -49,7 +49,7 @@ pub(super) fn size(text: &str) -> Option<u64> {
     number.checked_mul(*factor)
 }
 
-/// Writes a duration into a document, as a number of milliseconds.
+/// Serialises a duration as a number of milliseconds.
 pub(crate) fn milliseconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
@@ -59,8 +59,8 @@ fn split_number(text: &str) -> Option<(u64, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-/// Whether a gate, a check, a command or a model can have this name. Reports join names with `/` and number voters
-/// with `#`, so those cannot be part of one.
+/// Returns whether a gate, a check, a command or a model may have this name. Reports join names with `/` and number voters
+/// with `#`, so names contain neither.
 pub(super) fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     (1..=64).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('-')

@@ -18,7 +18,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// The attempt with this number, after those that came to these gates, each with its number, oldest first.
+    /// Returns the attempt with this number, after those that came to these gates, each with its number, oldest first.
     pub(crate) fn new<'a>(
         attempt: u32,
         allowed: u32,
@@ -38,7 +38,7 @@ impl Round {
         Self { attempt, allowed, first, resolved }
     }
 
-    /// The attempt with this number, of which nothing is compared.
+    /// Returns the attempt with this number, of which nothing is compared.
     pub(crate) fn only(attempt: u32, allowed: u32) -> Self {
         Self { attempt, allowed, ..Self::default() }
     }

@@ -37,7 +37,7 @@ pub fn not(member: Option<Status>) -> Option<Status> {
     })
 }
 
-/// The status of a member that comes first in `order`. What is not in it counts neither way.
+/// Returns the status of a member that comes first in `order`. What is not in it counts neither way.
 fn strongest(members: impl IntoIterator<Item = Option<Status>>, order: [Status; 4]) -> Option<Status> {
     let rank = |status: &Status| order.iter().position(|other| other == status);
     members.into_iter().flatten().filter(|status| order.contains(status)).min_by_key(rank)

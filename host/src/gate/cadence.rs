@@ -1,13 +1,13 @@
-//! Whether a member is due: for this task, at this tier, with these files.
+//! Decides whether a member is due: for this task, at this tier, with these files.
 //!
-//! A fact that is not known is never a reason to skip.
+//! If a condition cannot be evaluated, the member runs.
 
 use crate::config::{FileSet, When};
 use crate::outcome::SkipReason;
 use crate::submission::{Submission, Task, TaskSource};
 use std::collections::BTreeSet;
 
-/// What is known of the task.
+/// What is known about the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFacts {
     /// Its position in the plan, from 0.
@@ -18,13 +18,13 @@ pub struct TaskFacts {
     pub phase: Option<String>,
     /// The phase of the task before it.
     pub previous_phase: Option<String>,
-    /// How far up the tiers it asks to be verified.
+    /// The highest tier that the task asks for.
     pub tier: Option<u32>,
-    /// The positions of later tasks with which a phase begins, where the plan is known.
+    /// The positions of later tasks that start a phase, if the plan is known.
     pub boundaries: Vec<u32>,
-    /// Whether a task that comes before this one has no pass in the ledger. Then nothing is skipped.
+    /// Whether a task before this one has no pass in the ledger. Then nothing is skipped.
     pub predecessor_unpassed: bool,
-    /// Whether the caller vouches for these facts, and not only the author of the change.
+    /// Whether the caller vouches for these facts, not only the author of the change.
     pub is_vouched_for: bool,
 }
 
@@ -43,25 +43,25 @@ impl From<&Task> for TaskFacts {
     }
 }
 
-/// Under which circumstances a gate runs.
+/// The circumstances of a run that decide which members run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Circumstances {
-    /// What is known of the task.
+    /// What is known about the task.
     pub facts: TaskFacts,
-    /// The paths that changed, if that is known.
+    /// The changed paths, if they are known.
     pub changed: Option<Vec<String>>,
     /// Whether the members of `all` run one after the other, and none after the first that fails.
     pub fail_fast: bool,
-    /// The checks that the caller left out, by name.
+    /// The checks that the caller excluded, by name.
     pub left_out: BTreeSet<String>,
-    /// Whether the caller knows that nothing was done. Then there is no pass, unless the gate lets that pass.
+    /// Whether the caller knows that nothing was done. Then the gate does not pass, unless `on_nothing` allows it.
     pub nothing_done: bool,
-    /// Whether there is an evaluator's answer that nobody but the author of the change vouches for.
+    /// Whether there is an evaluator's answer that only the author of the change vouches for.
     pub evaluator_by_author: bool,
 }
 
 impl Circumstances {
-    /// The circumstances of a submission. One that names no change does not say what changed.
+    /// Returns the circumstances of a submission. If it names no change, the changed paths are unknown.
     pub fn of(submission: &Submission) -> Self {
         let changes = submission.changes.iter();
         let paths = changes.flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten().cloned();
@@ -79,11 +79,11 @@ impl Circumstances {
 /// Why a member is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkipCause {
-    /// As a word; none for a member that an earlier one made superfluous.
+    /// The reason as a word; `None` if an earlier member made this one superfluous.
     pub word: Option<SkipReason>,
-    /// In words.
+    /// The reason in words.
     pub reason: String,
-    /// The index of the next task for which it is known to run.
+    /// The index of the next task for which the member will run, if it is known.
     pub next_due: Option<u32>,
 }
 
@@ -92,22 +92,22 @@ impl SkipCause {
         Self { word: Some(word), reason: reason.into(), next_due: None }
     }
 
-    /// Of a member whose turn does not come.
+    /// Returns the cause for a member that was not reached.
     pub(super) fn unreached() -> Self {
         Self { word: None, reason: String::new(), next_due: None }
     }
 }
 
-/// Whether something of this tier is above what the task asks for.
+/// Returns a cause if this tier is above the tier that the task asks for.
 pub fn above_tier(tier: Option<u32>, facts: &TaskFacts) -> Option<SkipCause> {
     let (tier, asked) = tier.zip(facts.tier)?;
     let word = if facts.is_vouched_for { SkipReason::AboveTier } else { SkipReason::AboveTierByAuthor };
     (asked < tier).then(|| SkipCause::new(word, format!("tier {tier}; the task asks for tier {asked} only")))
 }
 
-/// Whether something that runs for these tasks is not due for this one.
+/// Returns a cause if none of these conditions holds for the task.
 pub fn not_due(when: &[When], facts: &TaskFacts) -> Option<SkipCause> {
-    // All that could make it run are known, and none does.
+    // All conditions can be evaluated, and none holds.
     let holds = |when: &When| match when {
         When::PhaseBoundary => facts.phase.as_ref().zip(facts.previous_phase.as_ref()).map(|(now, then)| now != then),
         When::Every(n) => facts.index.map(|index| index.checked_rem(*n).is_none_or(|rest| rest == 0)),
@@ -122,7 +122,7 @@ pub fn not_due(when: &[When], facts: &TaskFacts) -> Option<SkipCause> {
     Some(SkipCause { word: Some(word), reason, next_due })
 }
 
-/// The first task after `index` for which this is known to hold.
+/// Returns the index of the first task after `index` for which the condition is known to hold.
 fn next(when: When, index: u32, facts: &TaskFacts) -> Option<u32> {
     let total = facts.total;
     let later = match when {
@@ -133,10 +133,10 @@ fn next(when: When, index: u32, facts: &TaskFacts) -> Option<u32> {
     later.filter(|later| total.is_none_or(|total| *later < total))
 }
 
-/// Whether no file changed that matches.
+/// Returns a cause if no changed file matches.
 pub fn not_touched(files: &[String], exclude: &[String], changed: Option<&[String]>) -> Option<SkipCause> {
     let changed = changed.filter(|_| !(files.is_empty() && exclude.is_empty()))?;
-    // Patterns that cannot be read match everything; the configuration has refused them.
+    // Invalid patterns match everything; the configuration has refused them already.
     let set = FileSet::new(files, exclude).ok()?;
     (!changed.iter().any(|path| set.contains(path)))
         .then(|| SkipCause::new(SkipReason::NoChangedFile, "no changed file matches"))

@@ -1,4 +1,4 @@
-//! The class, severity and confidence of an outcome.
+//! Computes the class, severity and confidence of an outcome.
 
 use crate::outcome::{Node, NodeKind, Outcome, Severity};
 use crate::verdict::{Class, ErrorKind, Status};
@@ -112,7 +112,7 @@ pub(crate) fn worst(classes: impl Iterator<Item = Class>) -> Option<Class> {
     })
 }
 
-/// Returns how sure a pass or a failure is.
+/// Returns the confidence of a pass or a failure.
 fn confidence(node: &Node) -> Option<f64> {
     if !matches!(node.outcome, Outcome::Pass | Outcome::Fail) {
         return None;

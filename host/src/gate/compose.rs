@@ -1,4 +1,4 @@
-//! What a member's outcome counts as, and what a gate's outcome rests on.
+//! Combines the outcomes of members into the outcome of a gate.
 
 use super::algebra;
 use super::vote::{Ballot, Electorate, VoteResult};
@@ -8,30 +8,30 @@ use crate::plan::{self, Gate, GateRule};
 use crate::submission::Evidence;
 use crate::verdict::Status;
 
-/// A member that is done, in one way or another.
+/// A member that ran or was skipped.
 #[derive(Clone, Debug)]
 pub(super) struct DoneMember {
-    /// What became of it.
+    /// The result.
     pub(super) node: Node,
-    /// For a member of a vote, that its silence is let through.
+    /// In a vote: the relaxation by which the error or abstention of this member was ignored.
     pub(super) waved: Option<Relaxation>,
-    /// What it established for later tiers.
+    /// The evidence for later tiers.
     pub(super) evidence: Vec<Evidence>,
 }
 
 impl DoneMember {
-    /// What it counts as.
+    /// Returns the status that counts for the gate.
     pub(super) fn status(&self) -> Option<Status> {
         self.status_if(false)
     }
 
-    /// What it counts as, or would count as if shadows did.
+    /// Returns the status that counts for the gate, optionally also for a member in shadow mode.
     fn status_if(&self, shadows: bool) -> Option<Status> {
         if self.node.shadow && !shadows { None } else { self.node.outcome.status() }
     }
 
-    /// Its ballot, in a vote; none if it was not needed.
-    /// An error that the author of the work may have made by what a command prints is no way out of a vote.
+    /// Returns the ballot of the member; `None` if it was not needed. An error that may come from the output of a command is
+    /// a vote against, because the author of the work may have written that output.
     pub(super) fn ballot(&self) -> Option<Ballot> {
         self.ballot_if(false)
     }
@@ -48,16 +48,16 @@ impl DoneMember {
     }
 }
 
-/// Whether an error rests on what the author of the work may have chosen.
+/// Returns whether the author of the work may have caused the error.
 pub(super) fn is_by_output(node: &Node) -> bool {
     let error = node.verdict.as_ref().and_then(|verdict| verdict.error.as_ref());
     node.outcome == Outcome::Error && error.is_some_and(|error| error.kind.is_by_output())
 }
 
-/// Apply what the configuration says about silence.
+/// Applies `on_error` and `on_abstain`.
 ///
-/// What is let through is a pass from here on, and marked. A vote has no use for such a pass: it would be a ballot that
-/// nobody cast. There the member keeps its outcome and is no voter, and what was let through is returned.
+/// An ignored error counts as a pass from here on, and is marked. In a vote, such a pass would be a ballot that nobody cast.
+/// There the member keeps its outcome and does not vote, and the relaxation is returned.
 pub(super) fn relax(member: &plan::PlanNode, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
     let (was, key, leniency) = match node.outcome {
         Outcome::Error if member.on_error == Leniency::Warn && is_by_output(node) => {
@@ -95,23 +95,23 @@ pub(super) fn relax(member: &plan::PlanNode, node: &mut Node, in_vote: bool) -> 
     None
 }
 
-/// The voters of a gate: those that are enabled and decide, or would if shadows did.
+/// Returns the voters of a gate: the members that are enabled and count, optionally also those in shadow mode.
 pub(super) fn electorate(vote: &plan::Vote, members: &[plan::PlanNode], shadows: bool) -> Electorate {
     let decides = |member: &plan::PlanNode| member.enabled && (shadows || member.mode == Enforcement::Enforce);
     let weight = |member: &plan::PlanNode| decides(member).then_some(member.weight);
     let electorate = Electorate::new(vote, &members.iter().map(weight).collect::<Vec<_>>());
-    // A quorum that is named stays what it is when there are more voters.
+    // A quorum that the configuration sets does not change with the number of voters.
     let more = members.iter().filter(|member| member.enabled && member.mode == Enforcement::Shadow).count();
     if shadows && vote.gone_are_missing { electorate.with_more_absences(more) } else { electorate }
 }
 
-/// Whether this is a vote that is held even if no voter applies, since so many must vote.
+/// Returns whether the vote is held even if no voter applies, because the configuration sets a quorum.
 fn must_vote(gate: &Gate) -> bool {
     let decides = |member: &plan::PlanNode| member.enabled && member.mode == Enforcement::Enforce;
     matches!(&gate.rule, GateRule::Vote(vote) if vote.gone_are_missing) && gate.members.iter().any(decides)
 }
 
-/// What a decision is as an outcome, and whether a person is asked.
+/// Returns the outcome of a vote, and whether human review is needed.
 pub(super) fn outcome_of(decision: VoteResult, on_divergence: Divergence) -> (Status, bool) {
     match (decision, on_divergence) {
         (VoteResult::Pass, _) => (Status::Pass, false),
@@ -121,7 +121,7 @@ pub(super) fn outcome_of(decision: VoteResult, on_divergence: Divergence) -> (St
     }
 }
 
-/// What a gate's members come to, if shadows count or if they do not.
+/// The combined result of the members, with or without shadows.
 struct Ruling {
     status: Status,
     escalated: bool,
@@ -137,7 +137,7 @@ fn ruling(gate: &Gate, members: &[DoneMember], shadows: bool) -> Option<Ruling> 
         GateRule::All => algebra::all(statuses()).map(plain)?,
         GateRule::Any => algebra::any(statuses()).map(plain)?,
         GateRule::Not => algebra::not(statuses().next().flatten()).map(plain)?,
-        // Which voters come to ask for a person depends on when the vote is over, so only its own division does.
+        // Which voters ask for human review depends on when the vote is over. So only a divided vote asks for it.
         GateRule::Vote(vote) => {
             if !must_vote(gate) {
                 statuses().flatten().next()?;
@@ -159,9 +159,9 @@ fn ruling(gate: &Gate, members: &[DoneMember], shadows: bool) -> Option<Ruling> 
     Some(ruling)
 }
 
-/// Lets a gate's members decide, and notes in `node` what that rests on.
+/// Combines the results of the members, and marks in `node` what the result depends on.
 ///
-/// A gate that nobody but shadows decides is in shadow itself: it tells what they would have decided, and is neutral.
+/// A gate that only shadows decide is in shadow mode itself: it reports their result, and is neutral.
 pub(super) fn decide(gate: &Gate, members: Vec<DoneMember>, node: &mut Node) -> Vec<Evidence> {
     let shadows = members.iter().all(|member| member.status().is_none()) && !must_vote(gate);
     match ruling(gate, &members, shadows) {
@@ -185,13 +185,13 @@ pub(super) fn decide(gate: &Gate, members: Vec<DoneMember>, node: &mut Node) -> 
     evidence.into_iter().flatten().collect()
 }
 
-/// The relaxations that a gate's status rests on: those of the members that it rests on; and its shadows, if it could
-/// have another status with them.
+/// Returns the relaxations that the status of a gate depends on: those of the members that decide it, and its shadows, if
+/// they would change it.
 ///
-/// Not only of a pass: `not` makes one of a fail, and a vote may pass because a member abstains.
+/// Not only for a pass: `not` turns a fail into one, and a vote may pass because a member abstains.
 fn relaxations(gate: &Gate, members: &[DoneMember], status: Status, shadows: bool) -> Vec<Relaxation> {
     let matter = match &gate.rule {
-        // With more voters, the ballots that were not needed might have been.
+        // With more voters, votes that were not needed might have been.
         GateRule::Vote(vote) => {
             let ballots: Vec<_> = members.iter().map(|member| member.ballot_if(true)).collect();
             let possible = electorate(vote, &gate.members, true).possible(&ballots);

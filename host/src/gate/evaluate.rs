@@ -1,4 +1,4 @@
-//! Walking a plan: who runs, in which order, until when; and a place in the tree for whoever does not.
+//! Walks a plan: which members run, in which order, until when. Members that do not run get a place in the tree too.
 
 use super::cadence::{self, Circumstances, SkipCause};
 use super::compose::{self, DoneMember};
@@ -21,14 +21,14 @@ pub(super) struct Evaluation<'r, J> {
     pub(super) judge: &'r J,
 }
 
-/// Until when a gate and everything in it may take.
+/// The deadline of a gate and everything in it.
 ///
-/// Only checks take time, so a gate's time is kept by its checks: each stops at the earliest of its own and of those
-/// of the gates around it, and the gate then has an outcome for every member.
+/// Only checks take time, so the checks enforce the deadline of their gate: each stops at the earliest deadline around it.
+/// The gate then has an outcome for every member.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline<'r> {
     pub(super) at: Instant,
-    /// The gate whose time it is.
+    /// The gate that has this deadline.
     pub(super) of: &'r str,
     pub(super) limit: Duration,
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Deadline<'_> {
 }
 
 impl<R: RunCheck> Evaluation<'_, R> {
-    /// Runs a member, if it is due.
+    /// Runs a member if it is due.
     pub(super) fn member<'f>(
         &'f self,
         member: &'f plan::PlanNode,
@@ -71,7 +71,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             done.waved = compose::relax(member, &mut done.node, in_vote);
             done.node.duration = start.elapsed();
             if done.node.shadow {
-                // What does not decide must not sway those who do.
+                // A member in shadow mode must not influence the others.
                 done.evidence.clear();
             }
             self.judge.observe(GateEvent::Finished { path: &path, node: &done.node });
@@ -98,7 +98,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             .or_else(not_touched)
     }
 
-    /// A member that does not run, and everything below it.
+    /// Returns the result of a member that does not run, and of everything below it.
     fn idle(&self, member: &plan::PlanNode, path: &str, outcome: Outcome, skip: &SkipCause) -> DoneMember {
         let mut node = blank(member, outcome);
         node.reason = skip.reason.clone();
@@ -137,7 +137,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         DoneMember { node, waved: None, evidence }
     }
 
-    /// One after the other, until the rest no longer matters.
+    /// Runs members one after the other, until the rest cannot change the result.
     async fn in_order(&self, gate: &Gate, path: &str, deadline: Deadline<'_>, known: &[Evidence]) -> Vec<DoneMember> {
         let mut known = known.to_vec();
         let mut members: Vec<DoneMember> = Vec::new();
@@ -162,7 +162,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
         members
     }
 
-    /// All at the same time, until the rest of the ballots cannot change the result. Who is in shadow runs to the end.
+    /// Runs all members at the same time, until the remaining votes cannot change the result. Members in shadow mode run to
+    /// the end.
     async fn vote(
         &self,
         vote: &Vote,
@@ -172,7 +173,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         known: &[Evidence],
     ) -> Vec<DoneMember> {
         let electorate = compose::electorate(vote, members, false);
-        // Whether the first so many ballots settle it, whatever the others are.
+        // Whether the first votes settle the result, whatever the others are.
         let settled_by = |results: &[Option<DoneMember>], counted: usize| {
             let ballot =
                 |(index, done): (usize, &Option<DoneMember>)| done.as_ref().filter(|_| index < counted)?.ballot();
@@ -182,8 +183,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
             let first = outcomes.next();
             outcomes.all(|outcome| Some(outcome) == first)
         };
-        // Who waits for a command or a model may take minutes, so whoever answers first is counted first. The others
-        // are fast and always answer alike: they are counted in order, so that two runs report the same.
+        // Members that wait for a command or a model may take minutes, so the first to answer is counted first. The others
+        // are fast and deterministic: they are counted in order, so that two runs report the same.
         let any_order = members.iter().flat_map(plan::PlanNode::walk).any(waits);
         let settled_at = |results: &[Option<DoneMember>]| {
             let there = results.iter().take_while(|done| done.is_some()).count();
@@ -206,7 +207,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
     }
 }
 
-/// Whether a member's answer comes from outside, and so in its own time.
+/// Returns whether a member waits for a command or a model.
 fn waits(member: &plan::PlanNode) -> bool {
     matches!(&member.what, PlanNodeKind::Check(check) if check.grants.iter().any(|grant| *grant != Grant::Workspace))
 }
@@ -215,7 +216,7 @@ fn below(path: &str, member: &plan::PlanNode) -> String {
     format!("{path}/{}", member.name)
 }
 
-/// A member of which nothing is known yet.
+/// Returns a member with nothing but its name and outcome.
 fn blank(member: &plan::PlanNode, outcome: Outcome) -> Node {
     let mut node = Node::new(&member.name, member.kind(), outcome);
     node.shadow = member.mode == Enforcement::Shadow;

@@ -1,7 +1,7 @@
-//! What failed before runs first: if it fails again, the rest of the gate is not run.
+//! Runs the checks that failed before first. If one fails again, the rest of the gate does not run.
 //!
-//! Only a gate that is run whole passes. The members that passed in the first part are not asked again in the second: both
-//! look at the same work, and a pass is confirmed for everything that was judged or read in either.
+//! Only a complete run passes. Members that passed in the first part do not run again in the second, because both parts see
+//! the same work, and before a pass everything that was read in either part is confirmed.
 
 use super::{CheckAnswer, Checked, Circumstances, GateEvent, RunCheck, run};
 use crate::outcome::{Node, NodeKind, Outcome, SkipReason};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs a gate, beginning with the checks that failed before, by the names of their members.
+/// Runs a gate, starting with the checks that failed before. `failed` has the names of their members.
 pub async fn run_failed_first(
     plan: &Plan,
     circumstances: &Circumstances,
@@ -33,10 +33,10 @@ pub async fn run_failed_first(
     run(plan, circumstances, &parts).await
 }
 
-/// The members that can wait; `None` where none can, or where nothing that failed is in the gate any more.
+/// Returns the members that can wait. `None` if none can, or if no failed check is in the gate any more.
 ///
-/// What is below `any`, `not` or a vote is run whole, since there a member that fails alone decides nothing. Tiers before
-/// one that failed run too: later tiers build on what they established.
+/// Members below `any`, `not` or a vote run together, because one failing member decides nothing there. Tiers before a
+/// failed one run too, because later tiers use their evidence.
 fn later(plan: &Plan, failed: &BTreeSet<String>) -> Option<BTreeSet<String>> {
     let mut kept = BTreeSet::new();
     keep(&plan.root, failed, &mut kept);
@@ -46,7 +46,7 @@ fn later(plan: &Plan, failed: &BTreeSet<String>) -> Option<BTreeSet<String>> {
     (!kept.is_empty() && !later.is_empty()).then_some(later)
 }
 
-/// Keep what is needed of a node, and tell whether something in it failed before.
+/// Collects the members that can wait, and returns whether a failed check is below this node.
 fn keep<'p>(node: &'p plan::PlanNode, failed: &BTreeSet<String>, kept: &mut BTreeSet<&'p str>) -> bool {
     let keep_all = |node: &'p plan::PlanNode, kept: &mut BTreeSet<&'p str>| {
         kept.extend(
@@ -75,14 +75,14 @@ fn keep<'p>(node: &'p plan::PlanNode, failed: &BTreeSet<String>, kept: &mut BTre
     }
 }
 
-/// Whether the first part settles it: a check in it did not pass, and so the gate does not.
+/// Returns whether the first part settles the result: a check did not pass, and so the gate does not.
 fn decides(first: &Node) -> bool {
     let is_failure = |outcome| matches!(outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
     is_failure(first.outcome)
         && first.walk().any(|node| node.kind == NodeKind::Check && !node.shadow && is_failure(node.outcome))
 }
 
-/// Note which members were not run.
+/// Marks the members that did not run.
 fn unreached(node: &mut Node, later: &BTreeSet<String>) {
     node.children.iter_mut().for_each(|child| unreached(child, later));
     let left_out =
@@ -97,7 +97,7 @@ fn unreached(node: &mut Node, later: &BTreeSet<String>) {
     }
 }
 
-/// Tell what became of the members that nobody was told of.
+/// Reports the results that were not reported yet.
 fn tell<J: RunCheck>(node: &Node, path: &str, parts: &Parts<'_, J>) {
     for child in &node.children {
         tell(child, &format!("{path}/{}", child.name), parts);
@@ -107,13 +107,13 @@ fn tell<J: RunCheck>(node: &Node, path: &str, parts: &Parts<'_, J>) {
     }
 }
 
-/// A judge for both parts.
+/// Runs the checks of both parts.
 struct Parts<'j, J> {
     judge: &'j J,
     is_second: AtomicBool,
-    /// What passed in the first part, by the address of the check in the plan.
+    /// The passes of the first part, by the address of the check in the plan.
     passed: Mutex<BTreeMap<usize, (Vec<Evidence>, CheckAnswer)>>,
-    /// The paths of the checks that were told to have ended in the first part.
+    /// The paths of the checks whose end was reported in the first part.
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -137,7 +137,7 @@ impl<J: RunCheck> RunCheck for Parts<'_, J> {
     }
 
     fn confirm(&self) -> Result<(), Failure> {
-        // The second part confirms what both looked at.
+        // The second part confirms what both parts read.
         if self.is_second.load(Ordering::SeqCst) { self.judge.confirm() } else { Ok(()) }
     }
 

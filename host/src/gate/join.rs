@@ -11,7 +11,8 @@ use std::task::Poll;
 /// A future of a known type.
 pub(super) type Boxed<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
-/// Waits for all; or, once what is there is enough, for those that are kept. The rest is dropped, and `None`.
+/// Waits for all futures; or, once the results are enough, only for those that are kept. The others are dropped and return
+/// `None`.
 pub(super) async fn join<T>(
     futures: Vec<Boxed<'_, T>>,
     enough: impl Fn(&[Option<T>]) -> bool + Sync,
@@ -40,11 +41,11 @@ pub(super) async fn join<T>(
     results
 }
 
-/// The result of a future, or what it panicked with.
+/// Returns the result of a future, or what it panicked with.
 pub(super) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let mut future = std::pin::pin!(future);
     poll_fn(|context| {
-        // The future is not polled again after a panic, so nobody sees what it left behind.
+        // The future is not polled again after a panic, so its broken state is never seen.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(panic) => {

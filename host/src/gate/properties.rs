@@ -135,7 +135,7 @@ fn count_plainly(vote: &Vote, voters: &[((&plan::PlanNode, &Plain), &usize)], on
     }
 }
 
-/// A failing check beside the members of the root.
+/// Returns a failing check beside the members of the root.
 fn with_failing_member(case: &TreeCase, voice: usize) -> TreeCase {
     let mut more = case.clone();
     let gate = more.root.gate_mut();

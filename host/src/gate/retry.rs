@@ -1,4 +1,4 @@
-//! Asking one check: in time, again if there is no answer, and as often as it takes to know a flaky one.
+//! Runs one check: within its time limit, again if it errors, and several times if it is flaky.
 
 use super::compose::DoneMember;
 use super::evaluate::{Deadline, Evaluation};
@@ -11,7 +11,7 @@ use crate::submission::Evidence;
 use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 use tokio::time::{Instant, timeout_at};
 
-/// One run of a check: its answer, what it counts as, and why if that differs.
+/// One run of a check: its answer, the status that counts, and the reason if that differs.
 struct CheckRun {
     answer: CheckAnswer,
     status: Status,
@@ -19,7 +19,7 @@ struct CheckRun {
 }
 
 impl<R: RunCheck> Evaluation<'_, R> {
-    /// Asks a check until it is known what it says.
+    /// Runs a check until its result is known.
     pub(super) async fn check(
         &self,
         check: &Check,
@@ -48,7 +48,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             None | Some(PassIf::All) => algebra::all(statuses()),
             Some(PassIf::Any) => algebra::any(statuses()),
         };
-        // Of runs that count neither way, all say that the input is not for it.
+        // If no run counts, all of them returned not-applicable.
         let neutral = runs.iter().any(|run| run.status == Status::NotApplicable);
         let status = status.unwrap_or(if neutral { Status::NotApplicable } else { Status::Error });
         node.outcome = status.into();
@@ -57,7 +57,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
             node.runs = runs.iter().map(|run| run.status).collect();
         }
         let words: Vec<&str> = runs.iter().map(|run| run.status.as_str()).collect();
-        // The verdict is that of the run that decided, and so is what later tiers are told.
+        // The verdict is that of the deciding run, and so is the evidence for later tiers.
         if let Some(run) = runs.iter().position(|run| run.status == status).map(|index| runs.swap_remove(index)) {
             node.reason = if node.flaky { format!("runs disagree: {}", words.join(", ")) } else { run.reason };
             let CheckAnswer { verdict, files, commands, models } = run.answer;
@@ -85,8 +85,8 @@ impl<R: RunCheck> Evaluation<'_, R> {
         DoneMember { node, waved: None, evidence: Vec::new() }
     }
 
-    /// Asks until there is an answer, as often as the check allows. What was done for it is noted each time, whatever
-    /// becomes of the answer.
+    /// Runs a check until there is an answer, as often as the configuration allows. Commands and models are recorded for
+    /// every run.
     async fn attempts(&self, check: &Check, deadline: Deadline<'_>, known: &[Evidence], node: &mut Node) -> Checked {
         let mut left = check.attempts;
         loop {
@@ -128,7 +128,7 @@ fn failure(kind: ErrorKind, message: impl Into<String>) -> CheckAnswer {
     Verdict::from(Failure::new(kind, message)).into()
 }
 
-/// What a verdict counts as, and why if that differs.
+/// Returns the status that counts, and the reason if it differs from the verdict.
 fn counted(verdict: &Verdict, check: &Check) -> (Status, String) {
     match (verdict.status, check.on_not_applicable) {
         (Status::NotApplicable, Inapplicable::Block) => {
@@ -143,16 +143,16 @@ fn counted(verdict: &Verdict, check: &Check) -> (Status, String) {
     }
 }
 
-/// Whether a pass says itself that it is less sure than is wanted. One that says nothing about it is sure.
+/// Returns whether a pass states less confidence than is required. A pass without a confidence is sure.
 fn is_unsure(verdict: &Verdict, least: Option<f64>) -> bool {
     let unsure = |(confidence, least): (f64, f64)| confidence.is_nan() || confidence < least;
     verdict.status == Status::Pass && verdict.confidence.zip(least).is_some_and(unsure)
 }
 
-/// A pass that is not sure enough is no judgement.
+/// Turns a pass with too little confidence into an abstention.
 fn confident(verdict: &Verdict, least: Option<f64>) -> (Status, String) {
     match (verdict.status, least, verdict.confidence) {
-        // What is no number is not enough either, since it compares with nothing.
+        // NaN compares false, so it is not enough either.
         (Status::Pass, Some(least), Some(confidence)) if confidence >= least => (Status::Pass, String::new()),
         (Status::Pass, Some(least), Some(confidence)) => {
             (Status::Abstain, format!("passed with confidence {confidence}; expected at least {least}"))
@@ -174,7 +174,7 @@ mod tests {
     use crate::submission::CommandEvidence;
     use crate::verdict::{ErrorKind, Failure, Status, Verdict};
 
-    /// An answer for which this command was run, and this model asked.
+    /// Returns an answer for which this command was run, and this model asked.
     fn having(status: Status, name: &str) -> Step {
         let command = CommandEvidence { name: name.to_owned(), ..CommandEvidence::default() };
         let model = ModelUse { name: name.to_owned(), ended: "end".to_owned(), requests: 1, ..ModelUse::default() };

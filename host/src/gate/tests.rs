@@ -17,7 +17,7 @@ fn run_gate(root: plan::PlanNode, script: &Script) -> Node {
     run_plan(&plan(root), &Circumstances::default(), script)
 }
 
-/// The outcome of the gate, and of its members.
+/// Returns the outcome of the gate, and of its members.
 fn outcomes(node: &Node) -> (&'static str, String) {
     let members: Vec<&str> = node.children.iter().map(|child| child.outcome.as_str()).collect();
     (node.outcome.as_str(), members.join(", "))
@@ -433,7 +433,7 @@ fn a_member_that_was_not_needed_still_lends_its_weight() {
     assert_eq!(node.outcome, Outcome::Fail, "{}", node.reason);
 }
 
-/// Run a gate, beginning with what failed before.
+/// Runs a gate, beginning with what failed before.
 fn run_first(root: plan::PlanNode, script: &Script, failed: &[&str]) -> Node {
     run_plan_first(&plan(root), script, &failed.iter().map(|name| (*name).to_owned()).collect())
 }

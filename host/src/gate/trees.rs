@@ -77,7 +77,7 @@ fn any_threshold() -> impl Strategy<Value = Threshold> {
     ]
 }
 
-/// A rule for this many members.
+/// Returns a rule for this many members.
 fn any_rule(members: usize) -> impl Strategy<Value = GateRule> {
     let voices = prop_oneof![Just((0..members).collect::<Vec<_>>()), prop::collection::vec(0..members, members)];
     let divergence = prop_oneof![Just(Divergence::Escalate), Just(Divergence::Fail)];
@@ -89,7 +89,7 @@ fn any_rule(members: usize) -> impl Strategy<Value = GateRule> {
     prop_oneof![1 => Just(GateRule::Tiers), 1 => Just(GateRule::All), 1 => Just(GateRule::Any), 2 => vote]
 }
 
-/// A tree whose checks are all named `?`, and what they say in order.
+/// Returns a tree whose checks are all named `?`, and what they say in order.
 pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Value = TreeCase> {
     let leaf = prop::sample::select(letters.chars().collect::<Vec<_>>()).prop_map(|letter| (check("?"), vec![letter]));
     let tree = leaf.prop_recursive(3, 16, 4, |inner| {
@@ -136,7 +136,7 @@ pub(super) fn any_tree(letters: &'static str, lenient: bool) -> impl Strategy<Va
     )
 }
 
-/// A tree with a gate at its root.
+/// Returns a tree with a gate at its root.
 pub(super) fn any_gate(letters: &'static str, lenient: bool) -> impl Strategy<Value = TreeCase> {
     any_tree(letters, lenient).prop_map(|mut case| {
         if matches!(case.root.what, PlanNodeKind::Check(_)) {
@@ -155,7 +155,7 @@ fn name_all(node: &mut plan::PlanNode, next: &mut usize, each: &mut impl FnMut(&
     }
 }
 
-/// How many more voters there are when shadows vote too.
+/// Returns how many more voters there are when shadows vote too.
 pub(super) fn in_shadow(members: &[plan::PlanNode]) -> u32 {
     let count = members.iter().filter(|member| member.enabled && member.mode == Enforcement::Shadow).count();
     u32::try_from(count).expect("few members")

@@ -1,30 +1,30 @@
-//! Counting votes, and knowing when the rest no longer matters.
+//! Counts votes, and finds out when the remaining votes no longer matter.
 //!
-//! Only pass and fail are ballots. Voices, and not members, are counted: members of one voice have one ballot, which
-//! is for it only if all that they cast are. A voice weighs as much as its heaviest member that is not gone, and is
-//! missing if one of its members is: if another one's ballot made up for that, a member that fails could bring about
-//! the quorum. Who is gone is not missing, unless the configuration names a quorum: that many must vote, whoever
-//! applies.
+//! Only pass and fail are ballots. Voices are counted, not members: the members of one voice have one ballot, which is in
+//! favour only if all ballots that they cast are. A voice weighs as much as its heaviest member that has not dropped out. It
+//! is absent if one of its members is absent: otherwise the ballot of another member could complete the quorum, and a
+//! failing member could open the gate. Members that dropped out are not absent, unless the configuration sets a quorum: that
+//! many must vote.
 
 use crate::config::Threshold;
 use crate::outcome::VoteCount;
 use crate::plan::Vote;
 use std::collections::BTreeMap;
 
-/// What became of a member of a vote.
+/// The ballot of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ballot {
     /// It passed.
     For,
     /// It failed.
     Against,
-    /// It gave no answer or no judgement.
+    /// It errored or abstained.
     Absent,
-    /// It is no longer a voter: it did not apply, or its silence is let through.
+    /// It dropped out: it did not apply, or its error is ignored.
     Gone,
 }
 
-/// Who votes, and what it takes.
+/// The voters, and what is needed to pass.
 #[derive(Clone, Debug)]
 pub struct Electorate {
     voices: Vec<Voice>,
@@ -33,25 +33,25 @@ pub struct Electorate {
     gone_are_missing: bool,
 }
 
-/// Members that have one ballot together, and their weights.
+/// Members that share one ballot, with their weights.
 type Voice = Vec<(usize, u64)>;
 
-/// How a vote stands.
+/// The count of a vote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// The weight of the voices for it.
+    /// The weight of the voices in favour.
     pub in_favour: u64,
-    /// The weight of the voices against it.
+    /// The weight of the voices against.
     pub against: u64,
-    /// How many voices were cast.
+    /// How many voices voted.
     pub cast: u64,
-    /// How many voices are missing.
+    /// How many voices are absent.
     pub absent: u64,
-    /// How many of those because they did not apply.
+    /// How many of the absent voices did not apply.
     pub gone: u64,
-    /// How many may be missing.
+    /// How many may be absent.
     pub absences: u64,
-    /// How many voices there are, but for those that are gone.
+    /// How many voices there are, without those that dropped out.
     pub voices: u64,
     met: bool,
 }
@@ -59,18 +59,18 @@ pub struct Tally {
 /// The result of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VoteResult {
-    /// Enough are for it.
+    /// Enough voices are in favour.
     Pass,
-    /// Nobody is for it.
+    /// No voice is in favour.
     Fail,
-    /// Some are for it, and too few.
+    /// Some voices are in favour, but too few.
     Divided,
-    /// Too few voted, or nobody.
+    /// Too few voted.
     NoQuorum,
 }
 
 impl Electorate {
-    /// The voters of a vote: for each member, its weight if it takes part.
+    /// Returns the voters of a vote. `weights` has the weight of each member that takes part.
     pub fn new(vote: &Vote, weights: &[Option<u32>]) -> Self {
         let mut voices: BTreeMap<usize, Voice> = BTreeMap::new();
         for (member, weight) in weights.iter().enumerate() {
@@ -87,12 +87,12 @@ impl Electorate {
         }
     }
 
-    /// The same where so many more voices may be missing.
+    /// Returns the same voters, with so many more absences allowed.
     pub(super) fn with_more_absences(self, more: usize) -> Self {
         Self { absences: self.absences + more as u64, ..self }
     }
 
-    /// Counts these ballots, one for each member; none where it is not known and does not matter.
+    /// Counts these ballots, one for each member; `None` if a ballot is unknown and does not matter.
     pub fn count(&self, ballots: &[Option<Ballot>]) -> Tally {
         let mut count = Tally { absences: self.absences, ..Tally::default() };
         for voice in &self.voices {
@@ -123,17 +123,18 @@ impl Electorate {
         count
     }
 
-    /// The decisions that are still possible while some ballots are not known.
+    /// Returns the results that are still possible while some ballots are unknown.
     ///
-    /// A decision is possible exactly if one of a few extreme endings leads to it, because whatever else the rest
-    /// does can be pushed to one of them without changing the decision:
+    /// A result is possible exactly if one of a few extreme endings leads to it, because every other ending can be changed
+    /// to one of them without changing the result:
     ///
-    /// - to pass, all the rest is for it, but for voices that are against it already, which stay as light as they are;
-    /// - to fail, all the rest is against it;
-    /// - to have no quorum, all the rest is absent;
-    /// - to be divided, all the rest is against it, perhaps but for one voice, as light as it can be.
+    /// - pass: all remaining members vote in favour, except in voices that are against already, which stay as light as they
+    /// are;
+    /// - fail: all remaining members vote against;
+    /// - no quorum: all remaining members are absent;
+    /// - divided: all remaining members vote against, except perhaps one voice, as light as possible.
     ///
-    /// Where who is gone is missing, nobody can make a voice lighter, and so casting a ballot is never worse.
+    /// If dropping out counts as absent, no member can make its voice lighter, so casting a ballot is never worse.
     pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<VoteResult> {
         let known = |voice: &Voice, ballot| voice.iter().any(|(member, _)| ballots.get(*member) == Some(&Some(ballot)));
         let open = |voice: &Voice| -> Voice {
@@ -166,7 +167,7 @@ impl Electorate {
 }
 
 impl VoteResult {
-    /// The word used in every report.
+    /// Returns the word used in every report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -178,10 +179,10 @@ impl VoteResult {
 }
 
 impl Electorate {
-    /// What these ballots come to. Where some are not known, since the rest was not needed, all endings that are still
-    /// possible come to the same; should they ever not, the one that does not pass counts.
+    /// Returns the result of these ballots. If some are unknown because they were not needed, all endings have the same
+    /// result. Should they ever differ, the result is not a pass.
     ///
-    /// Counting the known ballots alone would be wrong: a member that was not needed still lends its weight to its voice.
+    /// Counting only the known ballots would be wrong: a member that was not needed still adds its weight to its voice.
     pub fn decision(&self, ballots: &[Option<Ballot>]) -> VoteResult {
         let possible = self.possible(ballots);
         let blocking = possible.iter().find(|decision| **decision != VoteResult::Pass);
@@ -190,13 +191,13 @@ impl Electorate {
 }
 
 impl Tally {
-    /// The count as a record keeps it, of a vote with this result.
+    /// Returns the count for the record.
     pub fn record(&self, decision: VoteResult) -> VoteCount {
         let Self { in_favour, against, absent, .. } = *self;
         VoteCount { in_favour, against, absent, decision: decision.as_str().to_owned() }
     }
 
-    /// What these ballots come to.
+    /// Returns the result of the count.
     pub fn decision(&self) -> VoteResult {
         match self {
             Self { cast: 0, .. } => VoteResult::NoQuorum,
@@ -207,7 +208,7 @@ impl Tally {
         }
     }
 
-    /// How this decision came about, where that is not plain.
+    /// Returns how the result came about, if it is not obvious.
     pub fn reason(&self, decision: VoteResult) -> String {
         let Self { in_favour, against, absent, gone, absences, voices, .. } = self;
         match decision {
@@ -362,7 +363,7 @@ mod tests {
         prop_oneof![Just(Ballot::For), Just(Ballot::Against), Just(Ballot::Absent), Just(Ballot::Gone)]
     }
 
-    /// A vote of up to six members, some of whose ballots are known.
+    /// Returns a vote of up to six members, some of whose ballots are known.
     fn any_vote() -> impl Strategy<Value = (Electorate, Vec<Option<Ballot>>)> {
         let members = prop::collection::vec((0..4usize, 1..4u32, prop::option::of(any_ballot())), 1..=6);
         let terms = (any_threshold(), 0..4u32, any::<bool>(), any::<bool>());
@@ -375,7 +376,7 @@ mod tests {
         })
     }
 
-    /// The decisions of all endings, one by one.
+    /// Returns the decisions of all endings, one by one.
     fn exhaustive(electorate: &Electorate, known: &[Option<Ballot>]) -> Vec<VoteResult> {
         let mut endings = vec![Vec::new()];
         for ballot in known {

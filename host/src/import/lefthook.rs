@@ -82,7 +82,7 @@ pub(super) fn read(text: &str, draft: &mut ImportDraft) -> Result<(), Error> {
     Ok(())
 }
 
-/// Take over jobs, and those of their groups.
+/// Takes over jobs, and those of their groups.
 fn take_all(stage: &'static str, above: &str, jobs: &[LefthookJob], draft: &mut ImportDraft) {
     for (number, job) in jobs.iter().enumerate() {
         let name = job.name.clone().unwrap_or_else(|| format!("{above}-job-{}", number + 1));
@@ -93,7 +93,7 @@ fn take_all(stage: &'static str, above: &str, jobs: &[LefthookJob], draft: &mut 
     }
 }
 
-/// The files of a job. What no pattern can say is left out, and named.
+/// Returns the files of a job. What no pattern can say is left out, and named.
 fn scope(name: &str, job: &LefthookJob, draft: &mut ImportDraft) -> Scope {
     let files = job.glob.iter().flat_map(OneOrMore::list).map(|pattern| patterns::of_lefthook(pattern)).collect();
     let exclude = match &job.exclude {

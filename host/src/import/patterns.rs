@@ -1,6 +1,6 @@
 //! Regular expressions over paths, as pre-commit has them, written as the file patterns of gate.toml, where that is possible.
 
-/// The patterns that match the same paths as a regular expression; `None` where there are none that certainly do.
+/// Returns the patterns that match the same paths as a regular expression; `None` where there are none that certainly do.
 ///
 /// Understood are alternatives of literal text, with `^`, `$`, `.*`, escaped characters and one group around all of it, also
 /// in verbose form (`(?x)`). pre-commit searches: without anchors, anything may stand before and after.
@@ -70,7 +70,7 @@ fn alternative_patterns(text: &str, from_start: bool, to_end: bool) -> Option<Ve
     })
 }
 
-/// A literal text without the escapes of regular expressions; `None` where it is more than that.
+/// Returns a literal text without the escapes of regular expressions; `None` where it is more than that.
 fn literal(text: &str) -> Option<String> {
     let mut plain = String::new();
     let mut chars = text.chars();
@@ -88,7 +88,7 @@ fn literal(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// A pattern of lefthook, whose `*` also crosses folders, as gate.toml has it.
+/// Returns a pattern of lefthook, whose `*` also crosses folders, as gate.toml has it.
 pub(super) fn of_lefthook(pattern: &str) -> String {
     match pattern.rsplit_once('/') {
         _ if pattern.contains("**") => pattern.to_owned(),

@@ -64,7 +64,7 @@ pub(super) fn read(text: &str, draft: &mut ImportDraft) -> Result<(), Error> {
     Ok(())
 }
 
-/// The patterns of a hook and of the whole file. What no pattern can say is left out, and named.
+/// Returns the patterns of a hook and of the whole file. What no pattern can say is left out, and named.
 fn scope(draft: &mut ImportDraft, hook: &str, key: &str, regexes: [&Option<String>; 2]) -> Vec<String> {
     let given: Vec<&String> = regexes.into_iter().flatten().collect();
     // Paths must match both, which a list of patterns cannot say.

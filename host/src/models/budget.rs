@@ -67,7 +67,7 @@ pub(super) struct Spending<'b> {
 }
 
 impl Spending<'_> {
-    /// How long the question may take at most.
+    /// Returns how long the question may take at most.
     pub(super) fn time_left(&self) -> Duration {
         self.time
     }
@@ -85,7 +85,7 @@ impl Spending<'_> {
         left.bytes = left.bytes.saturating_sub(bytes);
     }
 
-    /// How many bytes may still come in.
+    /// Returns how many bytes may still come in.
     pub(super) fn bytes_left(&self) -> u64 {
         self.budget.left().bytes
     }

@@ -7,18 +7,19 @@
 use crate::config::ModelConfig;
 use crate::submission::Executor;
 
-/// Whether the model of this name must not be asked about the work of this executor.
+/// Returns whether the model of this name must not be asked about the work of this executor.
 pub(super) fn refused(model: &ModelConfig, name: Option<&str>, executor: &Executor) -> bool {
     model.distinct && name.zip(executor.model.as_deref()).is_some_and(|(name, other)| is_same(name, other))
 }
 
-/// Whether two names stand for the same model.
+/// Returns whether two names stand for the same model.
 pub(super) fn is_same(name: &str, other: &str) -> bool {
     let (name, other) = (bare(name), bare(other));
     !name.is_empty() && name == other
 }
 
-/// A name without who serves it (`anthropic/…`), which copy (`:tag`, `@date`) and of what day (`-20260101`, `-latest`).
+/// Returns a name without who serves it (`anthropic/…`), which copy (`:tag`, `@date`) and of what day (`-20260101`,
+/// `-latest`).
 fn bare(name: &str) -> String {
     let name = name.trim().to_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();

@@ -46,7 +46,7 @@ pub(super) enum Trouble {
 }
 
 impl Client {
-    /// The client, as one that a thread can take along.
+    /// Returns the client, as one that a thread can take along.
     pub(super) fn agent(&self) -> Agent {
         self.0.get_or_init(make).clone()
     }

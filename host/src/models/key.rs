@@ -17,7 +17,7 @@ const SHORTEST: usize = 8;
 pub(super) struct ApiKey(String);
 
 impl ApiKey {
-    /// The key of a model, if it has one.
+    /// Returns the key of a model, if it has one.
     pub(super) fn of(model: &ModelConfig, environment: &Environment) -> Result<Option<Self>, NoAnswer> {
         let Some(variable) = &model.key_env else { return Ok(None) };
         let unreachable = |why: String| Err(NoAnswer::Unreachable(why));

@@ -26,7 +26,7 @@ pub(super) fn request(model: &ModelConfig, question: &Rendered) -> Value {
     request
 }
 
-/// The API takes a schema as binding only if every property is required and there are no others.
+/// Returns the API takes a schema as binding only if every property is required and there are no others.
 fn can_be_strict(schema: &Value) -> bool {
     let required = |name: &String| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
     schema["additionalProperties"] == json!(false)

@@ -16,13 +16,13 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
-    /// How much of it the model has to read, in bytes.
+    /// Returns how much of it the model has to read, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let schema = self.schema.as_ref().map_or(0, |schema| schema.to_string().len());
         (self.system.len() + self.prompt.len() + schema) as u64
     }
 
-    /// All of it as one text, for a model that takes nothing else.
+    /// Returns all of it as one text, for a model that takes nothing else.
     pub(super) fn as_text(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.system, self.prompt);
         if let Some(schema) = &self.schema {

@@ -64,7 +64,7 @@ pub enum BadModelTape {
 }
 
 impl ModelTape {
-    /// A new file to record on. One that exists is never overwritten.
+    /// Returns a new file to record on. One that exists is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadModelTape> {
         Ok(Self::Record(ModelRecorder(vec![create(path)?])))
     }
@@ -82,7 +82,7 @@ impl ModelTape {
         })
     }
 
-    /// A file to replay, read whole.
+    /// Returns a file to replay, read whole.
     pub fn replay(path: &Path) -> Result<Self, BadModelTape> {
         let unusable = |source| BadModelTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();
@@ -100,7 +100,7 @@ impl ModelTape {
         Ok(Self::Replay(ModelPlayer { answers: Arc::new(Mutex::new(answers)), copy: ModelRecorder::default() }))
     }
 
-    /// Whether answers come from it.
+    /// Returns whether answers come from it.
     pub fn is_replayed(&self) -> bool {
         matches!(self, Self::Replay(_))
     }
@@ -235,7 +235,7 @@ pub struct ModelPlayer {
 }
 
 impl ModelPlayer {
-    /// The recorded answer. Each is given once: a question that was asked three times has three.
+    /// Returns the recorded answer. Each is given once: a question that was asked three times has three.
     pub(super) fn play(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
         self.copy.record(name, model, question, self.answer(name, model, question))
     }

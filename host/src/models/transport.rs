@@ -72,7 +72,7 @@ pub(super) async fn ask(
     ModelExchange { came, attempts }
 }
 
-/// Send an empty question, which no server answers and which costs nothing, to learn whether there is a server that takes
+/// Sends an empty question, which no server answers and which costs nothing, to learn whether there is a server that takes
 /// the key. Blocks.
 pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Duration) -> Result<(), NoAnswer> {
     let key = ApiKey::of(model, environment)?;

@@ -1,24 +1,24 @@
-//! JSON that is the same wherever it is written, to be digested.
+//! Canonical JSON, for digests.
 //!
-//! RFC 8785 (the crate `serde_json_canonicalizer`) writes every number as a double, so that two settings beyond 2^53 would
-//! have the same digest. Here numbers stay as they are.
+//! RFC 8785 (the crate `serde_json_canonicalizer`) writes every number as a double, so two settings above 2^53 could have
+//! the same digest. Here such numbers keep all digits.
 
 use serde_json::Value;
 
-/// The largest whole number that every reader of JSON understands alike: RFC 8785 writes numbers as doubles.
+/// The largest integer that all JSON parsers read exactly. RFC 8785 writes numbers as doubles.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// Writes a value as canonical JSON (RFC 8785). A value with a whole number that a double cannot hold has no such form: it is
-/// written with all digits, so that no two values are written alike.
+/// Writes a value as canonical JSON (RFC 8785). If the value contains an integer that a double cannot represent, all digits
+/// are written, so that no two values have the same text.
 pub fn canonical(value: &Value) -> String {
     if !is_exact(value) {
         return value.to_string();
     }
-    // It fails for keys that are not text and numbers that are not finite. A value has neither.
+    // Serialising fails only for keys that are not text and for numbers that are not finite. A `Value` contains neither.
     serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
-/// Whether every whole number of a value is one that canonical JSON can write.
+/// Returns whether a double can represent every integer of a value.
 fn is_exact(value: &Value) -> bool {
     match value {
         Value::Number(number) if number.is_f64() => true,

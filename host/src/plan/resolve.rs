@@ -1,4 +1,4 @@
-//! From the configuration to the plan: which gate, whose terms, which verifier.
+//! Resolves a configuration to a plan: the gate, its terms and its verifiers.
 
 use super::{
     Check, FORMAT, Gate, GateRule, Plan, PlanNode, PlanNodeKind, ResolvedVerifier, Resolver, Shape, SubmissionParts,
@@ -11,8 +11,8 @@ use crate::config::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Resolves a gate: the one of this name; or the only one, the one named `default`, or the only one that is not part
-/// of another.
+/// Resolves the gate of this name. Without a name: the only gate, the gate named `default`, or the only gate that no other
+/// gate uses.
 pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> Result<Plan, ConfigProblems> {
     let (name, gate) = choose(config, gate)?;
     let place = format!("gate.{name}");
@@ -25,7 +25,7 @@ pub fn resolve(config: &Config, gate: Option<&str>, resolver: &dyn Resolver) -> 
     }
     let root = resolving.gate(name, &place, &gate.rule, &gate.terms, 1, Inherited::default());
     ConfigProblems::none_of(resolving.problems)?;
-    // Without a problem there is a root.
+    // If there is no problem, there is a root.
     let root = root.ok_or_else(|| ConfigProblem::new(place, "the gate cannot be resolved"))?;
     let mut plan = Plan {
         format: FORMAT,
@@ -81,7 +81,7 @@ fn choose<'c>(config: &'c Config, name: Option<&str>) -> Result<(&'c str, &'c co
     })
 }
 
-/// What a gate says of verifiers, for every check in it that says nothing else.
+/// Terms of a gate that its checks inherit.
 #[derive(Clone, Copy, Default)]
 struct Inherited {
     attempts: Option<u32>,
@@ -106,7 +106,7 @@ impl Inherited {
 struct Resolving<'c> {
     config: &'c Config,
     resolver: &'c dyn Resolver,
-    /// What the resolver answered; none where it refused.
+    /// The answers of the resolver; `None` if it refused a check.
     verifiers: BTreeMap<String, Option<ResolvedVerifier>>,
     problems: Vec<ConfigProblem>,
 }
@@ -209,7 +209,7 @@ impl Resolving<'_> {
         if shape == Shape::Submission && !runs_commands {
             self.refuse_files(member, check);
         }
-        // On the base, everything is run once more.
+        // With `red_green`, every command runs a second time, on the base commit.
         let times = if check.red_green { 2 } else { 1 };
         let timeout = terms.timeout.unwrap_or(self.config.timeouts(check).0 * times);
         let mut limits = check.limits.clone();
@@ -240,7 +240,7 @@ impl Resolving<'_> {
         })
     }
 
-    /// Notes every word about files where none is judged: it would have no effect.
+    /// Reports file patterns on a check that judges no files, where they would have no effect.
     fn refuse_files(&mut self, member: &config::MemberConfig, check: &config::CheckConfig) {
         let of_check = format!("check.{}", check.name);
         for (place, terms) in [(&member.place, &member.terms), (&of_check, &check.terms)] {
@@ -260,7 +260,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// Asks the resolver once for each check.
+    /// Asks the resolver, once for each check.
     fn verifier(&mut self, check: &config::CheckConfig) -> Option<ResolvedVerifier> {
         if let Some(known) = self.verifiers.get(&check.name) {
             return known.clone();
@@ -302,7 +302,7 @@ fn node(name: &str, terms: &MemberTerms, weight: u32, what: PlanNodeKind) -> Pla
     }
 }
 
-/// The verifier's name without what only this machine has.
+/// Returns the name of the verifier without the parts that depend on this machine.
 fn portable(verifier: &str) -> String {
     let path = Path::new(verifier);
     match path.file_name().and_then(|name| name.to_str()) {

@@ -1,16 +1,16 @@
-//! Which voters are one voice, and whether a vote can come to anything.
+//! Counts the independent voices of a vote, and checks whether the vote can be decided.
 
 use super::{PlanNode, PlanNodeKind, Vote};
 use crate::config::{self, Api, Enforcement, Grant, ModelConfig, Threshold};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What makes a voice: the component, and the models that it may ask, by what they are and not by what the
-/// configuration calls them.
+/// A voice: the component and the models that it may ask. Models are compared by what they are, not by their names in the
+/// configuration.
 type Voice<'p> = (&'p str, BTreeSet<(Api, &'p Option<String>, &'p Option<String>, &'p Option<String>)>);
 
-/// Counts a vote's voices, or says at which key and why it can never be decided.
+/// Counts the voices of a vote, or returns the key that makes the vote undecidable, and why.
 ///
-/// Voters that never decide, being disabled or in shadow, do not count.
+/// Disabled voters and voters in shadow mode do not count.
 pub(super) fn count(
     vote: &config::VoteConfig,
     members: &[PlanNode],
@@ -56,7 +56,7 @@ pub(super) fn count(
     Ok(Vote { threshold: vote.threshold, absences, gone_are_missing, on_divergence: vote.on_divergence, voices })
 }
 
-/// The voices of a member: its own, or those of all checks in it.
+/// Returns the voices of a member: its own, or those of all checks in it.
 fn voices_of<'p>(member: &'p PlanNode, models: &'p BTreeMap<String, ModelConfig>) -> BTreeSet<Voice<'p>> {
     match &member.what {
         PlanNodeKind::Check(check) => {

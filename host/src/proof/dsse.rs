@@ -76,17 +76,17 @@ impl std::fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// The key of this seed.
+    /// Returns the key of this seed.
     pub fn from_seed(seed: &[u8; 32]) -> Option<Self> {
         Ed25519KeyPair::from_seed_unchecked(seed).ok().map(Self)
     }
 
-    /// The key of a file: the 64 hexadecimal digits of its seed.
+    /// Returns the key of a file: the 64 hexadecimal digits of its seed.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::from_seed(&text.trim().parse::<crate::ledger::Hash>().ok()?.0)
     }
 
-    /// The public key.
+    /// Returns the public key.
     pub fn public(&self) -> Vec<u8> {
         self.0.public_key().as_ref().to_vec()
     }
@@ -102,7 +102,7 @@ impl SigningKey {
         Signature { keyid: Some(self.id()), sig: STANDARD.encode(sig.as_ref()) }
     }
 
-    /// The envelope of a payload that this key signed.
+    /// Returns the envelope of a payload that this key signed.
     pub fn envelope(&self, payload_type: &str, body: &[u8]) -> Envelope {
         Envelope {
             payload: STANDARD.encode(body),
@@ -117,7 +117,7 @@ fn key_id(public: &[u8]) -> String {
 }
 
 impl Envelope {
-    /// The payload, if it has this type and enough of these keys signed it. Each key counts once.
+    /// Returns the payload, if it has this type and enough of these keys signed it. Each key counts once.
     pub fn verify(&self, payload_type: &str, keys: &[Vec<u8>], needed: usize) -> Result<Vec<u8>, BadEnvelope> {
         if self.payload_type.is_empty() {
             return Err(BadEnvelope::NoType);

@@ -83,7 +83,7 @@ pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verif
     })
 }
 
-/// Why a run is no proof, and whether earlier runs no longer count.
+/// Returns why a run is no proof, and whether earlier runs no longer count.
 fn fault(record: &Record, question: &VerificationRequest) -> Option<(String, bool)> {
     let run = &record.run;
     if record.plan != question.plan {

@@ -11,8 +11,8 @@ pub const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
 /// Where the names of fields that only gate writes begin.
 const OWN: &str = "urn:gatehost:attestation:v1";
 
-/// The statement of a run, or nothing where what was judged is not known. The predicate knows no error: whatever is not a
-/// pass is `FAILED`, and the status says the rest.
+/// Returns the statement of a run, or nothing where what was judged is not known. The predicate knows no error: whatever is
+/// not a pass is `FAILED`, and the status says the rest.
 pub fn of_run(record: &Record, entry: &Entry) -> Option<Value> {
     let tree = record.tree.as_ref()?.strip_prefix("sha256:")?;
     let result = match record.status {

@@ -88,7 +88,7 @@ impl Contents {
         }
     }
 
-    /// The bytes of a file. None for a folder.
+    /// Returns the bytes of a file. None for a folder.
     pub(super) fn content(&self, place: usize, path: &str, max: u64) -> Result<Option<Arc<FileInput>>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;

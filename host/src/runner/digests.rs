@@ -28,8 +28,8 @@ pub(super) struct Digests {
 }
 
 impl Digests {
-    /// Those of the files with these paths, in order, that look as they did. None where there are few, or where the file
-    /// system does not tell when a file changes.
+    /// Returns those of the files with these paths, in order, that look as they did. None where there are few, or where the
+    /// file system does not tell when a file changes.
     pub(super) fn open(
         store: &Arc<CacheStore>,
         root: &Path,
@@ -53,7 +53,7 @@ impl Digests {
         Some(Self { store: Arc::clone(store), key, kept, known })
     }
 
-    /// The mark, the digest and whether it may be executed, of the file at a place.
+    /// Returns the mark, the digest and whether it may be executed, of the file at a place.
     pub(super) fn of(&self, place: usize) -> Option<(FileStamp, Digest, bool)> {
         self.known[place]
     }

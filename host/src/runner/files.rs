@@ -128,7 +128,7 @@ impl FileCheck {
 }
 
 impl FileCheck {
-    /// Tell of progress, about a hundred times for each check.
+    /// Tells of progress, about a hundred times for each check.
     fn tell(&self) {
         let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());
         if done == total || done.is_multiple_of((total / 100).max(1)) {
@@ -136,7 +136,7 @@ impl FileCheck {
         }
     }
 
-    /// The answer, and the run that established it where it was cached.
+    /// Returns the answer, and the run that established it where it was cached.
     async fn judge(
         &self,
         place: usize,
@@ -172,7 +172,7 @@ impl FileCheck {
     }
 }
 
-/// A line of a text, from 1.
+/// Returns a line of a text, from 1.
 pub(super) fn line_of(content: &[u8], line: u32) -> Option<String> {
     let index = usize::try_from(line).ok()?.checked_sub(1)?;
     let line = content.split(|byte| *byte == b'\n').nth(index)?;
@@ -321,7 +321,7 @@ fn summarise(
     FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
 }
 
-/// The words about the first file without a judgement, and the names of the others.
+/// Returns the words about the first file without a judgement, and the names of the others.
 fn about_unjudged(words: &str, paths: &[String]) -> String {
     // The words begin with the path of the file that they are about.
     let others = paths.iter().filter(|path| !words.starts_with(&format!("{path}: ")));

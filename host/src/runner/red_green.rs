@@ -28,7 +28,7 @@ pub(crate) struct Base {
     pub environment: Environment,
 }
 
-/// Run on the base what passed on the work. Returns what was run there, and the verdict of the check.
+/// Runs on the base what passed on the work. Returns what was run there, and the verdict of the check.
 pub(super) async fn confirm(
     commands: &Arc<Commands>,
     base: Option<&Base>,
@@ -60,7 +60,7 @@ pub(super) async fn confirm(
     (on_base, verdict)
 }
 
-/// Why a command on the base shows nothing about the change, if it does not.
+/// Returns why a command on the base shows nothing about the change, if it does not.
 fn not_red(check: &plan::Check, ran: &CommandResult) -> Option<Verdict> {
     let line = ran.argv.join(" ");
     match ran.ending {
@@ -123,7 +123,7 @@ fn first(path: &str) -> Option<String> {
     path.split('/').next().map(str::to_owned)
 }
 
-/// The files of the base in a folder, and the command as it is to be run there.
+/// Returns the files of the base in a folder, and the command as it is to be run there.
 fn prepare(
     base: &Base,
     mut command: CommandConfig,

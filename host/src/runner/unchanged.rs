@@ -82,9 +82,9 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         .hint("run again; put a command that changes files in a tier before the checks of these files")
 }
 
-/// A file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a folder,
-/// and a link to one. With it the mark of a regular file, taken before it was read: a later look that finds the same mark
-/// then vouches for the bytes.
+/// Returns a file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a
+/// folder, and a link to one. With it the mark of a regular file, taken before it was read: a later look that finds the same
+/// mark then vouches for the bytes.
 pub(super) fn input(
     work: &Workspace,
     path: &str,

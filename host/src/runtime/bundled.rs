@@ -34,8 +34,8 @@ impl Packed {
         Self { packed, unpacked: OnceLock::new() }
     }
 
-    /// The bytes. What this program carries is what its build packed: were it not, there would be no bytes, and so no
-    /// verifier.
+    /// Returns the bytes. What this program carries is what its build packed: were it not, there would be no bytes, and so
+    /// no verifier.
     #[cfg(feature = "bundled")]
     fn unpack(&self) -> Vec<u8> {
         let Some((length, stream)) = self.packed.split_first_chunk() else { return Vec::new() };
@@ -61,7 +61,7 @@ struct Text {
 }
 
 impl Bundled {
-    /// The component.
+    /// Returns the component.
     pub fn wasm(&self) -> &[u8] {
         self.wasm.unpacked.get_or_init(|| self.wasm.unpack())
     }
@@ -71,12 +71,13 @@ impl Bundled {
         self.code.unpack()
     }
 
-    /// Its imports and exports.
+    /// Returns its imports and exports.
     pub fn component_type(&self) -> ComponentType {
         ComponentType::new(self.imports, self.exports)
     }
 
-    /// Whether it is about what is not committed, whatever is judged: of two commits, or of named files, it would see nothing.
+    /// Returns whether it is about what is not committed, whatever is judged: of two commits, or of named files, it would
+    /// see nothing.
     pub(crate) fn is_about_the_working_tree(&self) -> bool {
         self.name == "clean-tree"
     }
@@ -95,7 +96,7 @@ impl Bundled {
     }
 }
 
-/// A rule as `bundled/` stores it: code, level, summary, help, address.
+/// Returns a rule as `bundled/` stores it: code, level, summary, help, address.
 fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> Rule {
     let level = match level {
         "warning" => Level::Warning,
@@ -106,7 +107,7 @@ fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> 
     Rule { code: code.to_owned(), level, summary: summary.to_owned(), help: help.to_owned(), url }
 }
 
-/// The bundled verifier of this name.
+/// Returns the bundled verifier of this name.
 pub(super) fn find(name: &str) -> Option<&'static Bundled> {
     ALL.iter().find(|bundled| bundled.name == name)
 }

@@ -13,7 +13,7 @@ use wasmtime::component::Component;
 pub(super) struct Cache(pub(super) Arc<CacheStore>);
 
 impl Cache {
-    /// The component with this digest, if it is here and authentic.
+    /// Returns the component with this digest, if it is here and authentic.
     pub(super) fn get(&self, engine: &Engine, digest: &str) -> Option<Component> {
         let key = key(engine, digest);
         let code = self.0.get(CacheKind::Compiled, &key)?;

@@ -57,7 +57,7 @@ pub struct FileInput {
 }
 
 impl FileInput {
-    /// An ordinary file.
+    /// Returns an ordinary file.
     pub fn new(path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), content: content.into(), executable: false, link_target: None, missing: false }
     }

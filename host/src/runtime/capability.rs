@@ -26,22 +26,22 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Every capability that there is: for a component that is only asked what it is.
+    /// Returns every capability that there is: for a component that is only asked what it is.
     pub(super) fn everything() -> Self {
         Self { granted: BTreeSet::new(), everything: true }
     }
 
-    /// Whether the files of the workspace may be read.
+    /// Returns whether the files of the workspace may be read.
     pub fn workspace(&self) -> bool {
         Capability::Workspace.is_granted(self)
     }
 
-    /// The names of the commands that may be run, in order.
+    /// Returns the names of the commands that may be run, in order.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         self.granted.iter().filter_map(|grant| if let Grant::Command(name) = grant { Some(&**name) } else { None })
     }
 
-    /// The names of the models that may be asked, in order.
+    /// Returns the names of the models that may be asked, in order.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         self.granted.iter().filter_map(|grant| if let Grant::Model(name) = grant { Some(&**name) } else { None })
     }
@@ -76,7 +76,7 @@ pub trait RunCommands: fmt::Debug + Send + Sync {
 
 /// Asks models by name: the `models` interface.
 pub trait AskModels: fmt::Debug + Send + Sync {
-    /// An unguessable word for one call of a verifier. `None` where there is no randomness.
+    /// Returns an unguessable word for one call of a verifier. `None` where there is no randomness.
     fn nonce(&self) -> Option<String>;
     /// Asks a model, and says what that took.
     fn ask<'a>(
@@ -186,7 +186,7 @@ impl Capability {
         }
     }
 
-    /// Whether these grants cover it.
+    /// Returns whether these grants cover it.
     pub fn is_granted(self, grants: &Grants) -> bool {
         grants.everything
             || grants.granted.iter().any(|grant| match (self, grant) {
@@ -210,7 +210,7 @@ impl Capability {
         Ok(())
     }
 
-    /// How a check is given it. What `--grant` cannot give is declared in a gate.toml.
+    /// Returns how a check is given it. What `--grant` cannot give is declared in a gate.toml.
     fn how_to_grant(self) -> &'static str {
         match self {
             Self::Workspace => "add `workspace` to the grants of its check; with `--verifier`, add `--grant workspace`",
@@ -221,7 +221,7 @@ impl Capability {
         }
     }
 
-    /// The grant that it needs, as one writes it.
+    /// Returns the grant that it needs, as one writes it.
     pub fn needs(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",

@@ -84,25 +84,25 @@ impl ComponentType {
         Some(Self::new(&imports, &exports))
     }
 
-    /// Whether this import brings types and no function.
+    /// Returns whether this import brings types and no function.
     pub fn is_types_only(import: &str) -> bool {
         let name = Name::new(import);
         name.package == PACKAGE && matches!(name.interface, "types" | "submission")
     }
 
-    /// Whether it is a program: it has a `main`, and is no verifier of this contract.
+    /// Returns whether it is a program: it has a `main`, and is no verifier of this contract.
     pub fn is_program(&self) -> bool {
         self.exports.iter().any(|name| name.starts_with("wasi:cli/run@0.2."))
             && !self.exports.iter().any(|name| Name::new(name).package == PACKAGE)
     }
 
-    /// The interface of this contract that a name stands for, if it is one and of a version that fits.
+    /// Returns the interface of this contract that a name stands for, if it is one and of a version that fits.
     pub(super) fn interface(name: &str) -> Option<&str> {
         let name = Name::new(name);
         name.fits().then_some(name.interface)
     }
 
-    /// The shape, if the component exports a verifier of this contract.
+    /// Returns the shape, if the component exports a verifier of this contract.
     pub fn shape(&self) -> Result<Shape, Failure> {
         let ours = || self.exports.iter().map(|name| Name::new(name)).filter(|name| name.package == PACKAGE);
         if let Some(other) = ours().find(|name| !name.fits()) {
@@ -150,29 +150,29 @@ impl ComponentType {
         )
     }
 
-    /// The version of the contract that the component was built for.
+    /// Returns the version of the contract that the component was built for.
     pub fn contract(&self) -> Option<&str> {
         let names = self.exports.iter().chain(&self.imports).map(|name| Name::new(name));
         names.filter(|name| name.package == PACKAGE).find_map(|name| name.version)
     }
 
-    /// The capabilities that it imports.
+    /// Returns the capabilities that it imports.
     pub fn capabilities(&self) -> BTreeSet<Capability> {
         self.imports.iter().filter_map(|import| Self::capability(import)).collect()
     }
 
-    /// The capability that an import is, if it is one.
+    /// Returns the capability that an import is, if it is one.
     pub(super) fn capability(import: &str) -> Option<Capability> {
         let name = Name::new(import);
         Capability::of_interface(name.interface).filter(|_| name.package == PACKAGE)
     }
 
-    /// Whether it imports anything of WASI.
+    /// Returns whether it imports anything of WASI.
     pub fn uses_wasi(&self) -> bool {
         self.imports.iter().any(|name| name.starts_with("wasi:"))
     }
 
-    /// Whether it imports any source of randomness.
+    /// Returns whether it imports any source of randomness.
     pub(super) fn uses_random(&self) -> bool {
         self.imports.iter().any(|name| name.starts_with("wasi:random/"))
     }
@@ -182,14 +182,14 @@ impl ComponentType {
         self.imports.iter().try_for_each(|import| permit(import, grants))
     }
 
-    /// Whether it could use a grant at all.
+    /// Returns whether it could use a grant at all.
     pub fn uses(&self, grant: &Grant) -> bool {
         let only = Grants::from_iter([grant.clone()]);
         let wanted = self.imports.iter().map(|import| Name::new(import)).filter(|name| name.package == PACKAGE);
         wanted.filter_map(|name| Capability::of_interface(name.interface)).any(|wanted| wanted.is_granted(&only))
     }
 
-    /// Every import for which it would be refused.
+    /// Returns every import for which it would be refused.
     pub(super) fn refusals(&self, grants: &Grants) -> Vec<Failure> {
         self.imports.iter().filter_map(|import| permit(import, grants).err()).collect()
     }

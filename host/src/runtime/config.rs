@@ -13,7 +13,7 @@ pub(crate) const SLOTS: u32 = 16;
 const MEMORIES_PER_COMPONENT: u32 = 4;
 const TABLES_PER_COMPONENT: u32 = 8;
 
-/// The settings of every engine.
+/// Returns the settings of every engine.
 ///
 /// - Nothing is on that a verifier does not need: no 64-bit memories, relaxed SIMD, tail calls or stack switching, and
 ///   no component-model async. Threads, GC and exceptions are not even compiled into this program (see wasmtime's
@@ -49,7 +49,7 @@ pub(crate) const TARGET: &str = match triple(env::consts::ARCH, env::consts::OS)
     None => panic!("this architecture or operating system is not supported"),
 };
 
-/// The targets that verifiers can be compiled for, by the names of the architecture and of the operating system.
+/// Returns the targets that verifiers can be compiled for, by the names of the architecture and of the operating system.
 pub(crate) const fn triple(arch: &str, os: &str) -> Option<&'static str> {
     match (arch.as_bytes(), os.as_bytes()) {
         (b"x86_64", b"linux") => Some("x86_64-unknown-linux-gnu"),

@@ -72,17 +72,17 @@ impl Contract {
         Some(contract)
     }
 
-    /// The names of the functions of an interface.
+    /// Returns the names of the functions of an interface.
     pub(super) fn functions(&self, interface: &str) -> Vec<&str> {
         self.interfaces.get(interface).into_iter().flatten().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The function as one writes it in WIT.
+    /// Returns the function as one writes it in WIT.
     pub(super) fn signature(&self, interface: &str, function: &str) -> Option<String> {
         Some(self.show(function, self.interfaces.get(interface)?.get(function)?))
     }
 
-    /// How a function of this name differs from the contract's.
+    /// Returns how a function of this name differs from the contract's.
     pub(super) fn differs(&self, interface: &str, function: &str, found: &Func) -> Option<Differs> {
         let expected = self.interfaces.get(interface)?.get(function)?;
         let what = difference::of_functions(expected, found, &|ty| self.type_text(ty, 1))?;
@@ -96,7 +96,7 @@ impl Contract {
         format!("{name}: func({}){result}", params.join(", "))
     }
 
-    /// A type, by the contract's name where it is one of its types; otherwise written out so many levels deep.
+    /// Returns a type, by the contract's name where it is one of its types; otherwise written out so many levels deep.
     fn type_text(&self, ty: &Ty, depth: usize) -> String {
         match self.named.iter().find(|(_, named)| named == ty) {
             Some((name, _)) => name.clone(),

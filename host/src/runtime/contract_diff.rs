@@ -28,7 +28,7 @@ impl Runtime {
     }
 }
 
-/// The export of a function has another type.
+/// Returns the export of a function has another type.
 pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc, why: &wasmtime::Error) -> Failure {
     let contract = Contract::read();
     let name = ComponentType::interface(interface).unwrap_or(interface);
@@ -42,7 +42,7 @@ pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc,
     }
 }
 
-/// The export of an interface lacks a function.
+/// Returns the export of an interface lacks a function.
 pub(super) fn no_function(interface: &str, function: &str) -> Failure {
     let failure = Failure::new(
         ErrorKind::LinkWorldMismatch,
@@ -55,7 +55,7 @@ pub(super) fn no_function(interface: &str, function: &str) -> Failure {
     }
 }
 
-/// The first import that the contract does not have, or has with another type.
+/// Returns the first import that the contract does not have, or has with another type.
 pub(super) fn import(engine: &Engine, component: &Component) -> Option<Failure> {
     imports(&Contract::read(), engine, component).into_iter().next()
 }
@@ -68,7 +68,7 @@ fn mismatch(interface: &str, function: &str, Differs { what, expected, found }: 
     .hint(format!("expected `{expected}`, found `{found}`"))
 }
 
-/// The functions of an imported or exported interface of the contract, by name.
+/// Returns the functions of an imported or exported interface of the contract, by name.
 fn functions(engine: &Engine, item: ComponentItem) -> Vec<(String, Func)> {
     let ComponentItem::ComponentInstance(instance) = item else { return Vec::new() };
     let function = |item: ComponentItem| match item {

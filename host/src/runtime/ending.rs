@@ -39,7 +39,7 @@ impl fmt::Display for GuestEnded {
 
 impl std::error::Error for GuestEnded {}
 
-/// The code that a program exited with, if that is how it ended.
+/// Returns the code that a program exited with, if that is how it ended.
 pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
     match error.downcast_ref() {
         Some(I32Exit(code)) => Ok(*code),
@@ -170,8 +170,8 @@ fn kind_of(message: &str, texts: &[(&str, ErrorKind)]) -> Option<ErrorKind> {
     texts.iter().find(|(text, _)| begins(text)).map(|(_, kind)| *kind)
 }
 
-/// The functions that the guest was in, the innermost first, where it names them. Read off wasmtime's own print, which
-/// demangles the names.
+/// Returns the functions that the guest was in, the innermost first, where it names them. Read off wasmtime's own print,
+/// which demangles the names.
 fn frames(backtrace: &WasmBacktrace) -> Option<String> {
     let printed = backtrace.to_string();
     let frames = printed.lines().filter_map(|line| line.split_once('!'));

@@ -35,12 +35,12 @@ pub(super) enum CheckExport {
 }
 
 impl Verifier {
-    /// The component's digest.
+    /// Returns the component's digest.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Its shape; none where it can have either.
+    /// Returns its shape; none where it can have either.
     pub fn shape(&self) -> Option<Shape> {
         match self.check {
             CheckExport::File(_) => Some(Shape::File),
@@ -49,7 +49,7 @@ impl Verifier {
         }
     }
 
-    /// Its imports and exports.
+    /// Returns its imports and exports.
     pub fn component_type(&self) -> &ComponentType {
         &self.component_type
     }
@@ -75,7 +75,7 @@ pub enum Code {
 }
 
 impl Runtime {
-    /// Whether a run would have to compile this component first.
+    /// Returns whether a run would have to compile this component first.
     pub fn needs_compiling(&self, source: &ComponentSource) -> bool {
         if source.as_bundled().is_some() {
             return false;
@@ -91,7 +91,7 @@ impl Runtime {
         }
     }
 
-    /// The imports and exports of a component that may be a verifier.
+    /// Returns the imports and exports of a component that may be a verifier.
     pub fn anatomy_of(&self, source: &ComponentSource) -> Result<ComponentType, Failure> {
         match source.as_bundled() {
             Some(bundled) => Ok(bundled.component_type()),

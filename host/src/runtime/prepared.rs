@@ -25,7 +25,7 @@ impl std::fmt::Debug for PreparedSubmission {
 }
 
 impl PreparedSubmission {
-    /// The submission with what earlier checks established besides.
+    /// Returns the submission with what earlier checks established besides.
     pub fn new(mut submission: Submission, evidence: &[Evidence]) -> Result<Self, Failure> {
         submission.evidence.extend_from_slice(evidence);
         let mut measure = Measure { size: 0, digest: blake3::Hasher::new() };

@@ -118,7 +118,7 @@ pub(super) fn description() -> Description {
     }
 }
 
-/// The document for a file.
+/// Returns the document for a file.
 pub(super) fn about_file(settings: &str, file: &FileInput) -> Result<Vec<u8>, Failure> {
     let text = simdutf8::basic::from_utf8(&file.content).ok().filter(|_| !file.missing);
     let base64 = if text.is_none() && !file.missing { Some(STANDARD.encode(&file.content)) } else { None };
@@ -126,7 +126,7 @@ pub(super) fn about_file(settings: &str, file: &FileInput) -> Result<Vec<u8>, Fa
     document(settings, Some(ProgramFile { path: &file.path, text, base64, executable, link_target }), None)
 }
 
-/// The document for a submission.
+/// Returns the document for a submission.
 pub(super) fn about_submission(settings: &str, submission: &Submission) -> Result<Vec<u8>, Failure> {
     document(settings, None, Some(submission))
 }
@@ -180,7 +180,7 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
     })
 }
 
-/// The bytes as a component: a core module that is a program is made one.
+/// Returns the bytes as a component: a core module that is a program is made one.
 pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
     if !Parser::is_core_wasm(bytes) || !exports(bytes).iter().any(|name| name == "_start") {
         return Ok(Cow::Borrowed(bytes));
@@ -214,7 +214,7 @@ fn has_metadata(module: &[u8]) -> bool {
     parts.any(|part| matches!(part, Payload::CustomSection(section) if section.name().starts_with("component-type")))
 }
 
-/// The names of the functions that a core module exports.
+/// Returns the names of the functions that a core module exports.
 pub(super) fn exports(module: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     for payload in Parser::new(0).parse_all(module) {

@@ -84,7 +84,7 @@ impl ComponentSource {
         }
     }
 
-    /// Whether it is part of this program.
+    /// Returns whether it is part of this program.
     pub fn is_bundled(&self) -> bool {
         self.as_bundled().is_some()
     }
@@ -102,12 +102,12 @@ impl ComponentSource {
         .hint("find out why it changed before you use it"))
     }
 
-    /// The digest: `sha256:` and hexadecimal digits.
+    /// Returns the digest: `sha256:` and hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// The bytes of the component.
+    /// Returns the bytes of the component.
     pub fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Bundled(bundled) => bundled.wasm(),
@@ -115,7 +115,7 @@ impl ComponentSource {
         }
     }
 
-    /// The bundled verifier, if it is one: also by its bytes, wherever they came from.
+    /// Returns the bundled verifier, if it is one: also by its bytes, wherever they came from.
     pub fn as_bundled(&self) -> Option<&'static Bundled> {
         match &self.bytes {
             Bytes::Bundled(bundled) => Some(bundled),

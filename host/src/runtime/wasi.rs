@@ -49,7 +49,7 @@ const OFFERED: &[&str] = &[
     "wasi:random/random",
 ];
 
-/// Whether this interface, named without its version, is offered.
+/// Returns whether this interface, named without its version, is offered.
 pub(super) fn is_offered(interface: &str) -> bool {
     OFFERED.contains(&interface)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The most differences that are told.
 const MOST: usize = 5;
 
-/// The fields of a document that are not as the schema has them, each with the shape that was expected.
+/// Returns the fields of a document that are not as the schema has them, each with the shape that was expected.
 pub fn differences(schema: &Value, document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     SchemaWalk { root: schema, found: &mut found }.value(schema, document, "");

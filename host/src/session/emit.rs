@@ -1,4 +1,4 @@
-//! Turns what happens inside a run into numbered events.
+//! Numbers the events of a run and passes them to the observer.
 
 use crate::event::{Event, EventKind, Observer};
 use crate::gate;
@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Numbers events, and hands them to the observer.
+/// Numbers events and passes them to the observer.
 pub(super) struct RunEvents {
     run: String,
     start: Instant,
-    /// The number of the last event. Held while the observer is told, so that events arrive in their order.
+    /// The number of the last event. Locked while the observer is called, so that events arrive in order.
     seq: Mutex<u64>,
     observer: Arc<dyn Observer>,
 }

@@ -1,4 +1,5 @@
-//! The host keeps the history, not the executor: what the ledger knows about a task outranks what a submission says.
+//! Applies the history of a task to a submission. The ledger outranks what the submission says, because the executor may
+//! have written it.
 
 use crate::error::Error;
 use crate::ledger::history::{self, TaskHistory};
@@ -6,10 +7,10 @@ use crate::ledger::{Ledger, Project};
 use crate::record::TaskRecord;
 use crate::submission::{ReviewRound, Submission, Task, TaskSource};
 
-/// The number of reviews that a task may take if nobody says otherwise.
+/// How many reviews a task may take by default.
 const REVIEWS: u32 = 3;
 
-/// Refuses to run while a person is waited for.
+/// Refuses to run while the project is halted and waits for a person.
 pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Result<(), Error> {
     let Some(halted) = history::halted(ledger, project)? else { return Ok(()) };
     let why = format!("the project has been halted since entry {}: {}", halted.entry.seq, halted.escalation.why);
@@ -17,10 +18,11 @@ pub(super) fn refuse_while_halted(ledger: &dyn Ledger, project: &Project) -> Res
     Err(Error::host(why).hint(hint.to_owned()))
 }
 
-/// Fills in what the ledger knows about the task: its place in the plan, the attempt, the review, and earlier findings.
+/// Fills in what the ledger knows about the task: its place in the plan, the attempt number, the review number and earlier
+/// findings.
 ///
-/// A submission may say all of that itself, and is refused where it contradicts the ledger. The number of an attempt or of a
-/// review must be that of the next one, or of the last one, which may be judged again.
+/// A submission may contain these fields, but `gate` refuses one that contradicts the ledger. The number of an attempt or a
+/// review must be that of the next one, or of the last one, which may be checked again.
 pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submission) -> Result<(), Error> {
     let Some(task) = said.task.as_mut().filter(|task| !task.id.is_empty()) else { return Ok(()) };
     let history = TaskHistory::read(ledger, project, &task.id)?;
@@ -57,7 +59,7 @@ pub(super) fn apply(ledger: &dyn Ledger, project: &Project, said: &mut Submissio
     Ok(())
 }
 
-/// A task does not move within its plan between attempts. What the submission leaves out is filled in.
+/// Checks that a task keeps its place in the plan between attempts. Fields that the submission leaves out are filled in.
 fn place(before: &[&TaskRecord], task: &mut Task) -> Result<(), Error> {
     let last = |part: fn(&TaskRecord) -> Option<String>| before.iter().rev().find_map(|task| part(task));
     for (what, known, now) in [
@@ -86,8 +88,8 @@ fn agree(what: &str, known: Option<String>, now: &mut Option<String>) -> Result<
     }
 }
 
-/// Whether a task that comes before this one has no pass: the one before it in the plan, or one that it depends on. The
-/// phase of the former is filled in, or held against what was said.
+/// Returns whether a predecessor of this task has no pass: the task before it in the plan, or a task that it depends on.
+/// Fills in the phase of the former, or compares it with the submission.
 pub(super) fn predecessor_unpassed(
     ledger: &dyn Ledger,
     project: &Project,
@@ -98,7 +100,7 @@ pub(super) fn predecessor_unpassed(
     if let Some(before) = task.index.and_then(|index| index.checked_sub(1)) {
         match history::passed_at(ledger, project, before)? {
             None => unpassed = true,
-            // What the caller's plan says needs no second opinion.
+            // A plan that the caller vouches for needs no check against the ledger.
             Some(before) if task.source == TaskSource::Author => {
                 agree("the previous phase", before.phase, &mut task.previous_phase)?;
             }
@@ -108,7 +110,7 @@ pub(super) fn predecessor_unpassed(
     Ok(unpassed)
 }
 
-/// Those of these tasks that have no pass.
+/// Returns those of these tasks that have no pass.
 pub(super) fn unpassed(ledger: &dyn Ledger, project: &Project, tasks: &[String]) -> Result<Vec<String>, Error> {
     let mut unpassed = Vec::new();
     for task in tasks {

@@ -1,5 +1,5 @@
-//! What a run was given, and what commands and models told it: kept beside the ledger, so that the run can be repeated by
-//! `gate bundle` and `gate replay`.
+//! Stores the inputs of a run and the answers of its commands and models next to the ledger, so that `gate bundle` and `gate
+//! replay` can repeat the run.
 
 use super::WorkState;
 use crate::submission::Submission;
@@ -10,28 +10,28 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The folder of all runs, in the state folder.
+/// The folder of all runs, below the state folder.
 const RUNS: &str = "runs";
 
-/// What decided a run besides the files and the policy.
+/// The inputs that decided a run, besides the files and the policy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunInputs {
-    /// The submission, as it was judged.
+    /// The submission that was checked.
     pub(crate) submission: Value,
-    /// The files that were there to be judged.
+    /// The paths of the files that were checked.
     pub(crate) paths: Vec<String>,
-    /// Whether the changes are those of a repository.
+    /// Whether the changes were found by git.
     pub(crate) from_git: bool,
     /// The commit that they are relative to.
     pub(crate) base: Option<String>,
-    /// What the caller knew of the work: `unknown`, `asked` or `not-done`.
+    /// The [`WorkState`] of the request: `unknown`, `asked` or `not-done`.
     pub(crate) work: String,
-    /// Whether it ended with the first failure.
+    /// Whether the run stopped at the first failure.
     pub(crate) fail_fast: bool,
-    /// The checks that the caller left out.
+    /// The checks that the caller excluded.
     pub(crate) left_out: Vec<String>,
-    /// Whether a task that comes before this one had no pass.
+    /// Whether a task before this one had no pass.
     pub(crate) predecessor_unpassed: bool,
 }
 
@@ -55,12 +55,12 @@ impl RunInputs {
 pub(crate) struct Kept(PathBuf);
 
 impl Kept {
-    /// The folder of a run in a state folder, whether it is there or not.
+    /// Returns the folder of a run below a state folder, whether it exists or not.
     pub(crate) fn of(state: &Path, run: &str) -> Self {
         Self(state.join(RUNS).join(run))
     }
 
-    /// Make the folder, and write down what the run is given.
+    /// Creates the folder and stores the inputs of the run.
     pub(crate) fn begin(&self, given: &RunInputs) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.given_file())?;
@@ -71,23 +71,23 @@ impl Kept {
         self.0.join("given.json")
     }
 
-    /// What the run was given.
+    /// Returns the inputs of the run.
     pub(crate) fn given(&self) -> io::Result<RunInputs> {
         serde_json::from_slice(&fs::read(self.given_file())?).map_err(io::Error::from)
     }
 
-    /// Where what commands came to is written down.
+    /// Returns the path of the recorded results of commands.
     pub(crate) fn commands(&self) -> PathBuf {
         self.0.join("commands.jsonl")
     }
 
-    /// Where what models answered is written down.
+    /// Returns the path of the recorded answers of models.
     pub(crate) fn models(&self) -> PathBuf {
         self.0.join("models.jsonl")
     }
 }
 
-/// Remove what was kept of runs that `is_known` does not know. What cannot be removed stays.
+/// Deletes what was stored for runs that `is_known` rejects. Ignores files that cannot be deleted.
 pub fn forget(state: &Path, is_known: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(state.join(RUNS)).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(|run| !is_known(run)) {

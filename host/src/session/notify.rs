@@ -1,7 +1,7 @@
-//! Telling a person that one is needed: by a command of the configuration, confined as all are.
+//! Runs the command of `[escalation] notify`, in the sandbox, when human review is needed.
 //!
-//! The command finds what it is about on its standard input, as one JSON document. Whatever becomes of it changes nothing
-//! about the run; that it was run, and how it ended, is an entry of the ledger.
+//! The command gets one JSON document on stdin. Its result does not change the run; a ledger entry records that it ran and
+//! how it ended.
 
 use crate::commands::{CommandEnding, Commands};
 use crate::config::Config;
@@ -14,7 +14,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Run the command of `[escalation] notify`, if there is one, about an escalation.
+/// Runs the command of `[escalation] notify`, if the configuration has one, for an escalation.
 pub(crate) async fn notify(
     config: &Config,
     environment: &Environment,

@@ -1,5 +1,5 @@
-//! Which configuration counts: the one that was named, the nearest gate.toml, the verifiers of the caller, or the default
-//! gate.
+//! Finds the configuration of a request: a named file, the nearest gate.toml, verifiers that the caller named, or the
+//! default gate.
 
 use super::Request;
 use super::trusted::{self, Trusted};
@@ -23,26 +23,27 @@ pub(crate) const FILE: &str = "gate.toml";
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The gate.toml in the folder, or else above it in its repository; without one, the default gate. In a repository, as the
-    /// commit has it that the work is relative to, where that has one.
+    /// The gate.toml in the folder, or the nearest one above it in its repository. If there is none, the default gate. In a
+    /// repository, the version in the base commit of the change is used, if that commit has one.
     #[default]
     Nearest,
-    /// The same, but always that of the work: for somebody who edits it.
+    /// The nearest gate.toml, always as it is in the working tree. For a person who edits it.
     Work,
     /// This file, relative to the folder of the request.
     File(PathBuf),
-    /// The gate.toml in the folder or above it, with everything that it names, as this commit has it. A change that touches
-    /// any of it is judged by it all the same, and needs a person.
+    /// The gate.toml in the folder or above it, and every file that it names, as this commit has them. A change that touches
+    /// one of these files is checked by the old version, and needs human review.
     Commit(String),
-    /// No file: this command, which must end with exit code 0. It may write to the work, and has no network.
+    /// No file: run this command, which must exit with code 0. It may write to the workspace and has no network.
     Command(Vec<String>),
-    /// No file: these verifiers, all of which must pass.
+    /// No file: run these verifiers, all of which must pass.
     Verifiers {
         /// Bundled names or paths of components, with `@sha256:HEX` to pin one.
         verifiers: Vec<String>,
-        /// Their settings: a JSON object.
+        /// The settings of the verifiers: a JSON object.
         settings: serde_json::Value,
-        /// What they may do. Only `workspace` can be granted so: anything else is declared in a file.
+        /// The grants of the verifiers. Only `workspace` can be granted without a file; commands and models must be declared
+        /// in one.
         grants: Vec<Grant>,
     },
 }
@@ -53,18 +54,18 @@ pub enum Policy {
 pub enum PolicyOrigin {
     /// The caller named it, or it is in the folder itself.
     File,
-    /// It is above the folder, in the same repository.
+    /// The file is above the folder, in the same repository.
     Above,
-    /// Nobody wrote one.
+    /// There is no file: the default gate.
     Default,
     /// The caller named verifiers instead.
     Flags,
-    /// It is that of a commit that the caller trusts.
+    /// The file was read from a commit that the caller trusts.
     Commit,
 }
 
 impl PolicyOrigin {
-    /// The word used in records.
+    /// Returns the word used in records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -80,20 +81,20 @@ impl PolicyOrigin {
 #[derive(Debug)]
 pub(super) struct FoundPolicy {
     pub(super) config: Config,
-    /// Its name in messages.
+    /// The name of the configuration in messages.
     pub(super) name: String,
-    /// The file, if it was read from one.
+    /// The file that the configuration was read from, if any.
     pub(super) path: Option<PathBuf>,
-    /// What its paths are relative to.
+    /// The folder that paths of the configuration are relative to.
     pub(super) folder: PathBuf,
     origin: PolicyOrigin,
     digest: Option<String>,
-    /// The commit that it was read from, if it was.
+    /// The commit that the configuration was read from, if any.
     pub(super) trusted: Option<Trusted>,
 }
 
 impl FoundPolicy {
-    /// The file of `[progress]`, beside the gate.toml of the work.
+    /// Returns the file of `[progress]`, next to the gate.toml of the working tree.
     pub(super) fn progress_file(&self) -> Option<PathBuf> {
         Some(self.path.as_ref()?.parent()?.join(self.config.progress.as_ref()?))
     }
@@ -172,7 +173,7 @@ fn open(path: &Path, name: &str) -> Result<File, Error> {
 }
 
 fn read(file: File, name: &str) -> Result<Vec<u8>, Error> {
-    // One byte more than is accepted, so that what is too long is seen to be.
+    // Read one byte more than is accepted, to notice files that are too long.
     let mut bytes = Vec::new();
     let read = file.take(config::MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(name).because(error))?;
@@ -197,17 +198,18 @@ pub(super) fn written(
     Ok(FoundPolicy { config, name, path, folder, origin, digest, trusted: None })
 }
 
-/// A gate.toml that nobody named.
+/// A gate.toml that was found by its name, and that the caller did not choose.
 struct PolicyFile {
     path: PathBuf,
-    /// How many folders above.
+    /// How many folders above the requested one.
     above: usize,
-    /// Whose entry it is in its folder: of a link, whose link.
+    /// The owner of the directory entry: for a symlink, the owner of the link.
     owner: u32,
 }
 
-/// `gate.toml` in the folder, or else above it in its repository. Outside of one, what is above may be anybody's. Whatever
-/// has the name is the one, so that none is passed over for a weaker gate because it cannot be read.
+/// Finds `gate.toml` in the folder or above it in its repository. Outside a repository, a file above the folder may be
+/// anybody's, so it is not used. An entry that cannot be read is still chosen, so that an unreadable file never leads to a
+/// weaker gate.
 fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<PolicyFile>, Error> {
     let real = folder
         .canonicalize()
@@ -225,7 +227,7 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Poli
             }
         }
     }
-    // A repository inside another may have been made by the author of the change, to be judged by the default gate.
+    // The author of the change may have created a nested repository to be checked by the default gate.
     if let Some(project) = changes::enclosing(&root) {
         let above = real.ancestors().take_while(|folder| folder.starts_with(&project)).enumerate();
         let mut above = above.filter(|(_, folder)| folder.join(FILE).symlink_metadata().is_ok());
@@ -240,7 +242,7 @@ fn nearest_entry(folder: &Path, environment: &Environment) -> Result<Option<Poli
     Ok(None)
 }
 
-/// What a gate.toml says can run commands, so that of another user counts only if it is named.
+/// Refuses a gate.toml of another user, because gate.toml can run commands. A caller who trusts it names it.
 fn must_be_ours(owner: u32, name: &str, environment: &Environment) -> Result<(), Error> {
     let user = rustix::process::geteuid().as_raw();
     let sudo = environment.text("SUDO_UID").and_then(|user| user.parse().ok());
@@ -252,18 +254,19 @@ fn must_be_ours(owner: u32, name: &str, environment: &Environment) -> Result<(),
     Err(Error::new(ErrorCategory::Configuration, foreign).hint(hint))
 }
 
-/// The user's own, the system's, and for root that of whoever became root: as git does it with repositories.
+/// Returns whether the file belongs to the user, to root, or, under sudo, to the user who called sudo. Git uses the same
+/// rule for repositories.
 fn is_trusted(owner: u32, user: u32, sudo: Option<u32>) -> bool {
     owner == user || owner == 0 || (user == 0 && sudo == Some(owner))
 }
 
-/// Every bundled syntax verifier, over the files that it is for.
+/// Returns every bundled syntax verifier.
 fn default_verifiers() -> Vec<String> {
     let names = BUNDLED.iter().map(|bundled| bundled.name.to_owned());
     names.filter(|name| name.ends_with("-syntax")).collect()
 }
 
-/// A gate of the verifiers that the caller named.
+/// Returns a gate of the verifiers that the caller named.
 fn of_verifiers(
     request: &Request,
     verifiers: &[String],

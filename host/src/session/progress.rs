@@ -1,5 +1,5 @@
-//! `[progress] file`: a log of reviews that people and planning agents read, in the form that they know. Appended to, and never
-//! read back: the ledger alone decides.
+//! Appends a log of reviews to the file of `[progress]`, in the format that people and planning agents know. The file is
+//! never read back: only the ledger decides.
 
 use crate::outcome::{Node, Outcome, SkipReason};
 use crate::plan::Plan;
@@ -12,23 +12,24 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The most findings that are told.
+/// The most findings in one log entry.
 const MOST: usize = 3;
 
-/// Append what a run has to say about reviews, if it has anything to say.
+/// Appends what a run says about reviews, if it ran or skipped any.
 pub(super) fn append(file: &Path, plan: &Plan, record: &Record, reviews: u32) -> io::Result<()> {
     let text = text(plan, record, reviews);
     if text.is_empty() {
         return Ok(());
     }
     let mut options = std::fs::OpenOptions::new();
-    // The work is its author's, and so are the links in it. A pipe is not waited for.
+    // The working tree belongs to the author of the change, so symlinks are not followed. A pipe without a reader must not
+    // block.
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let mut file = options.append(true).create(true).custom_flags(flags.cast_signed()).open(file)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
-    // At once, so that two gates do not write into each other's lines.
+    // One write, so that two gates do not mix their lines.
     file.write_all(text.as_bytes())
 }
 

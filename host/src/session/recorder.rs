@@ -1,4 +1,4 @@
-//! What a run leaves in the ledger: that it began, before anything is judged, and its record, before anybody is told.
+//! Records a run in the ledger: a start entry before anything is checked, and the record before anybody is told.
 
 use super::steps::StepRecorder;
 use super::{commits, history};
@@ -17,14 +17,14 @@ use crate::verdict::{Class, Status};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The step that a run of a gate is.
+/// The name of this step in the ledger.
 const STEP: &str = "gate";
 
 /// Where runs are recorded.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum LedgerUse {
-    /// Nowhere: the record is the caller's alone.
+    /// Nowhere: only the caller gets the record.
     #[default]
     Off,
     /// In the state folder of the environment of the request.
@@ -36,7 +36,7 @@ pub enum LedgerUse {
 }
 
 impl LedgerUse {
-    /// Opens the ledger, if there is to be one.
+    /// Opens the ledger, if the run is recorded.
     pub fn open(&self, environment: &Environment) -> Result<Option<Arc<dyn Ledger>>, LedgerError> {
         let folder = match self {
             Self::Off => return Ok(None),
@@ -48,14 +48,14 @@ impl LedgerUse {
     }
 }
 
-/// Writes the entries of one run. A run that is dropped before its end leaves an entry that says so.
+/// Writes the entries of one run. If it is dropped before the run ends, it appends an entry that says so.
 pub(super) struct LedgerRecorder {
     ledger: Arc<dyn Ledger>,
     project: Project,
     session: String,
-    /// The tasks that the judged one depends on.
+    /// The tasks that the checked task depends on.
     depends_on: Vec<String>,
-    /// What the entries of the run that has begun, and not ended, are found by.
+    /// The labels of the run, between its start and its end.
     open: Option<Labels>,
     steps: Option<StepRecorder>,
     interrupted: Option<WhenInterrupted>,
@@ -74,8 +74,8 @@ impl LedgerRecorder {
         Ok(Some(Self { ledger, project, session, depends_on, open: None, steps: None, interrupted: None }))
     }
 
-    /// Fills in what the ledger knows about the task, unless the project waits for a person. Returns whether a task that comes
-    /// before it has no pass, which is looked up only where something may be skipped (`has_cadence`).
+    /// Fills in what the ledger knows about the task, unless the project waits for a person. Returns whether a predecessor
+    /// of the task has no pass; this is looked up only if the gate has a cadence (`has_cadence`).
     pub(super) fn know(&mut self, said: &mut Submission, has_cadence: bool) -> Result<bool, Error> {
         history::refuse_while_halted(&*self.ledger, &self.project)?;
         history::apply(&*self.ledger, &self.project, said)?;
@@ -83,18 +83,17 @@ impl LedgerRecorder {
         if has_cadence { history::predecessor_unpassed(&*self.ledger, &self.project, said) } else { Ok(false) }
     }
 
-    /// Where it writes.
+    /// Returns the ledger.
     pub(super) fn ledger(&self) -> Arc<dyn Ledger> {
         Arc::clone(&self.ledger)
     }
 
-    /// Note the last commit where it holds what the last pass judged.
+    /// Notes the last commit if it contains the work that the last pass checked.
     pub(super) fn note_commit(&self, folder: &Path, head: &str, environment: &Environment) -> Result<(), Error> {
         commits::note_last(&*self.ledger, &self.project, folder, head, environment)
     }
 
-    /// Note that the run begins. From here on it counts as an attempt, whatever becomes of it. Where it `takes_time`, its steps
-    /// are noted too.
+    /// Appends the start entry. From here on the run counts as an attempt. If it `takes_time`, its steps are recorded too.
     pub(super) fn begin(&mut self, labels: Labels, attempt: u32, takes_time: bool) -> Result<(), Error> {
         let labels = Labels { session: self.session.clone(), ..labels };
         let started =
@@ -110,15 +109,15 @@ impl LedgerRecorder {
         Ok(())
     }
 
-    /// Takes note of progress.
+    /// Records the progress of steps.
     pub(super) fn observe(&self, event: GateEvent<'_>) {
         if let Some(steps) = &self.steps {
             steps.observe(event);
         }
     }
 
-    /// Stores the record, and with it that a person is needed, where that is so: that entry is returned. Only when this returns
-    /// may anybody be told what the run came to.
+    /// Stores the record, and an escalation entry if human review is needed, which is returned. The result may be shown only
+    /// after this returns.
     pub(super) fn end(&mut self, record: &mut Record, config: &Config) -> Result<Option<Entry>, Error> {
         if let Some(steps) = self.steps.take() {
             steps.finish()?;
@@ -136,7 +135,7 @@ impl LedgerRecorder {
         Ok(appended.into_iter().nth(1))
     }
 
-    /// An entry that says that human review is needed, if one is and nobody was told yet.
+    /// Returns an escalation entry if human review is needed and nobody has been asked yet.
     fn escalation(&self, record: &Record, labels: Labels, config: &Config) -> Result<Option<NewEntry>, Error> {
         if record.status == Status::Pass && !record.gate.escalated {
             return Ok(None);
@@ -155,8 +154,8 @@ impl LedgerRecorder {
         Ok(Some(NewEntry::new(EntryKind::Escalation, labels, &escalation)?))
     }
 
-    /// Appends an entry that says that the run did not end. Where that fails, the start without an end says the same once
-    /// this process has ended.
+    /// Appends an entry that says that the run did not end. If that fails, the start entry without an end says the same once
+    /// this process has exited.
     fn cut_off(&self, labels: Labels, why: &str) -> impl FnOnce() + Send + 'static {
         let (ledger, project) = (Arc::clone(&self.ledger), self.project.clone());
         let cut_off = CutOff { step: STEP.to_owned(), why: why.to_owned() };
@@ -172,7 +171,7 @@ impl Drop for LedgerRecorder {
         let Some(labels) = self.open.take() else { return };
         let steps = self.steps.take();
         let cut_off = self.cut_off(labels, "the run was cancelled, or its record not stored");
-        // On a thread of its own: a caller's executor is not to be blocked.
+        // On its own thread, so that the caller's executor is not blocked.
         std::thread::spawn(move || {
             let _ = steps.map(StepRecorder::finish);
             cut_off();

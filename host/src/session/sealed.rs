@@ -1,7 +1,7 @@
-//! What a pinned gate rests on, as it was when it was pinned: work that changes any of it needs a person.
+//! Detects changes of the policy of a pinned gate. A change that touches the policy needs human review.
 //!
-//! The gate itself is not read again, so nothing of this changes what decides. But whoever lets the work through lets the new
-//! policy through with it.
+//! The pinned gate is not read again, so such a change does not affect the running loop. But whoever accepts the work also
+//! accepts the new policy.
 
 use super::policy::FoundPolicy;
 use crate::changes::{self, Changes, Needs, Selection};
@@ -14,10 +14,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file that are looked at.
+/// The most bytes of a file that are hashed.
 const MAX_READ: u64 = 256 << 20;
 
-/// The digest of a file; `None` where it cannot be read as a file.
+/// The digest of a file; `None` if it cannot be read as a file.
 type Content = Option<blake3::Hash>;
 
 /// Digests of the policy and of the protected files that differ from the base.
@@ -28,7 +28,8 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    /// Seals the files of this configuration. That of a commit is held against the commit instead.
+    /// Records the files of this configuration. A configuration that was read from a commit is compared with that commit
+    /// instead.
     pub(super) fn of(
         found: &FoundPolicy,
         folder: &Path,
@@ -43,7 +44,7 @@ impl Sealed {
         let verifiers = verifiers.filter(|name| name.contains(['/', '.']));
         let verifiers = verifiers.map(|name| name.split("@sha256:").next().unwrap_or(name));
         let named = texts.map(String::as_str).chain(verifiers).map(|path| found.folder.join(path));
-        // Also where there is none: the next loop would go by a new one.
+        // Also if there is no gate.toml: the next loop would use a new one.
         let real = folder.canonicalize().ok();
         let root = real.as_deref().map(|real| changes::repository(real, environment)).transpose()?.flatten();
         let nearest = root.iter().chain(&real).map(|folder| folder.join("gate.toml"));
@@ -52,7 +53,7 @@ impl Sealed {
         Ok(Self { policy, protected: protected(found, folder, selection, environment)? })
     }
 
-    /// The paths that are different now.
+    /// Returns the paths that have changed since.
     pub(super) fn touched(
         &self,
         found: &FoundPolicy,
@@ -75,7 +76,7 @@ impl Sealed {
     }
 }
 
-/// The protected files that differ from the base, with what is in them.
+/// Returns the protected files that differ from the base, with their digests.
 fn protected(
     found: &FoundPolicy,
     folder: &Path,
@@ -105,7 +106,7 @@ fn protected(
 }
 
 fn content(path: &Path) -> Content {
-    // Not through a link, and nothing that never ends.
+    // Symlinks are not followed, and endless files are not read.
     let about = path.symlink_metadata().ok()?;
     if about.is_symlink() {
         return Some(blake3::hash(std::fs::read_link(path).ok()?.as_os_str().as_encoded_bytes()));

@@ -1,8 +1,8 @@
-//! The steps of a run that take their time, in the ledger: checks that run commands (`verify`) and that ask models
-//! (`review`). So it can be seen where a run is, and where it was when it was killed.
+//! Records the slow steps of a run in the ledger: checks that run commands (`verify`) and checks that ask models (`review`).
+//! They show where a run is, and where it was when it was killed.
 //!
-//! Entries are appended by a thread of their own, since whoever tells of progress must not wait. The run's own entry comes
-//! after all of them. Where one cannot be written, neither can that, and the run is no pass.
+//! A thread appends the entries, so that the run does not wait for the disk. The entry of the run itself comes after all of
+//! them. If a step cannot be recorded, neither can the run, and it does not pass.
 
 use crate::config::Grant;
 use crate::gate::GateEvent;
@@ -33,14 +33,14 @@ impl StepRecorder {
         Self { labels, send, writer }
     }
 
-    /// Take note of progress.
+    /// Records the start or the end of a step.
     pub(super) fn observe(&self, event: GateEvent<'_>) {
         let entry = match event {
             GateEvent::Started { path, node } => self.started(path, node),
             GateEvent::Finished { path, node } => self.ended(path, node),
         };
         if let Some(Ok(entry)) = entry {
-            // A writer that has ended early says why at the end.
+            // A writer that ended early reports its error at the end.
             let _ = self.send.send(entry);
         }
     }
@@ -54,7 +54,7 @@ impl StepRecorder {
     }
 
     fn ended(&self, path: &str, node: &Node) -> Option<Result<NewEntry, LedgerError>> {
-        // One that was skipped never began.
+        // A skipped member never started.
         let verifier = node.verifier.as_ref().filter(|_| node.kind == NodeKind::Check && node.started.is_some())?;
         let step = step(verifier.grants.iter().cloned())?;
         let outcome = node.outcome.as_str().to_owned();
@@ -64,14 +64,14 @@ impl StepRecorder {
         Some(NewEntry::new(EntryKind::StepEnded, labels, &ended))
     }
 
-    /// Wait until everything is appended.
+    /// Waits until all entries are appended.
     pub(super) fn finish(self) -> Result<(), LedgerError> {
         drop(self.send);
         self.writer.join().unwrap_or_else(|_| Err(LedgerError::Unwritable("the writer of steps panicked".to_owned())))
     }
 }
 
-/// Which step a check with these grants is.
+/// Returns the name of the step of a check with these grants.
 fn step(grants: impl Iterator<Item = String>) -> Option<&'static str> {
     let grants: Vec<Grant> = grants.filter_map(|grant| grant.parse().ok()).collect();
     if grants.iter().any(|grant| matches!(grant, Grant::Model(_))) {

@@ -1,9 +1,10 @@
-//! What is judged: what was said of the work, of what changed in it.
+//! The subject of a run: the submission and the files that are checked.
 
-use crate::changes::{self, Changes};
+use crate::changes::{self, Changes, Needs, Selection};
 use crate::config::FileSet;
+use crate::environment::Environment;
 use crate::error::{Error, ErrorCategory};
-use crate::outcome::{Node, NodeKind};
+use crate::outcome::{Node, NodeKind, Outcome};
 use crate::plan::Plan;
 use crate::record::Unjudged;
 use crate::runner::Subject;
@@ -14,16 +15,16 @@ use crate::workspace::Workspace;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::path::Path;
 use std::sync::Arc;
 
-/// The most bytes that are hashed of a file which no check judged.
+/// The most bytes of a file without a check that are hashed.
 const MAX_HASHED: u64 = 256 << 20;
 
-/// The subject of a run.
+/// Makes the subject of a run from the changes and the submission.
 ///
-/// A document is mostly written by the author of the change, who must not choose which files are judged: in a repository,
-/// git alone says what changed, and the files that a document names are judged besides. Elsewhere nobody knows what changed,
-/// and a document that says so is believed.
+/// The author of a change cannot choose which files are checked: in a repository, git alone says what changed, and files
+/// that a submission names are checked in addition. Outside a repository, the changes of the submission are used.
 pub(super) fn of(found: &Changes, mut said: Submission) -> Subject {
     let besides = if found.from_git { mem::take(&mut said.changes) } else { Vec::new() };
     if said.changes.is_empty() {
@@ -40,15 +41,15 @@ pub(super) fn of(found: &Changes, mut said: Submission) -> Subject {
     Subject { paths, submission: said, workspace, uncommitted: None, looks, is_copy }
 }
 
-/// The paths that changed, if that is known: git knows it even where nothing changed.
+/// Returns the changed paths, if they are known. Git knows them even if nothing changed.
 pub(super) fn changed(found: &Changes, submission: &Submission) -> Option<Vec<String>> {
     let paths = submission.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
     let paths: Vec<String> = paths.flatten().cloned().collect();
     (found.from_git || !paths.is_empty()).then_some(paths)
 }
 
-/// The digest of what was judged: over the path, mode and SHA-256 of every file that changed, ordered by path. What was
-/// deleted counts as such. `None` where a file cannot be read.
+/// Returns the digest of the checked files: over the path, mode and SHA-256 of every changed file, ordered by path. Deleted
+/// files are marked as deleted. `None` if a file cannot be read.
 pub(super) fn tree_digest(gate: &Node, submission: &Submission, workspace: &Workspace) -> Option<String> {
     let judged = gate.walk().flat_map(|node| node.files.iter().flatten());
     let judged: BTreeMap<&str, &str> =
@@ -65,7 +66,7 @@ pub(super) fn tree_digest(gate: &Node, submission: &Submission, workspace: &Work
                         Ok((bytes, executable)) => {
                             (mode(executable), format!("sha256:{}", hex(&Sha256::digest(bytes))))
                         }
-                        // A submodule is a commit, and not a file.
+                        // A submodule is a commit, not a file.
                         Err(crate::workspace::WorkspaceError::WrongKind(crate::workspace::FileKind::Directory)) => {
                             ("160000", String::new())
                         }
@@ -90,7 +91,7 @@ fn mode_of(workspace: &Workspace, path: &str) -> &'static str {
     mode(workspace.is_executable(path).unwrap_or(false))
 }
 
-/// The files that no check judged, and those that a check had and did not judge, each with the reason.
+/// Returns the files that no check judged, and those that a check matched but did not judge, each with the reason.
 pub(super) fn unjudged(gate: &Node, paths: &[String], left_out: &[String]) -> Vec<Unjudged> {
     let mut seen: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for check in gate.walk().filter(|node| node.kind == NodeKind::Check) {
@@ -116,7 +117,7 @@ pub(super) fn unjudged(gate: &Node, paths: &[String], left_out: &[String]) -> Ve
     all
 }
 
-/// Take out of a subject the files that the configuration leaves out as a whole, and return them.
+/// Removes the files that the configuration excludes as a whole from a subject, and returns them.
 pub(super) fn leave_out(subject: &mut Subject, plan: &Plan) -> Result<Vec<String>, Error> {
     if plan.files.is_empty() && plan.exclude.is_empty() {
         return Ok(Vec::new());
@@ -127,9 +128,32 @@ pub(super) fn leave_out(subject: &mut Subject, plan: &Plan) -> Result<Vec<String
     Ok(left_out)
 }
 
-/// The files that checks of files look at, whatever they are for.
+/// Returns the set of files that the checks of a plan match.
 pub(super) fn looked_at(plan: &Plan) -> Result<FileSet, Error> {
     FileSet::new(&plan.files, &plan.exclude).map_err(|error| Error::new(ErrorCategory::Configuration, &error))
+}
+
+/// Returns the digest of a selection and its base commit, as the record of a run has them.
+pub fn digest_of(
+    folder: &Path,
+    selection: &Selection,
+    environment: &Environment,
+) -> Result<(Option<String>, Option<String>), Error> {
+    let changes = changes::collect(folder, selection, Needs::default(), environment)?;
+    let subject = of(&changes, Submission::default());
+    let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+    Ok((tree_digest(&nothing, &subject.submission, &subject.workspace), changes.base.clone()))
+}
+
+/// Returns the digest of the files of a submission, in a folder that contains them.
+pub(crate) fn submission_digest(submission: &Submission, workspace: &Workspace) -> Option<String> {
+    tree_digest(&Node::new("", NodeKind::All, Outcome::NotReached), submission, workspace)
+}
+
+/// Returns whether a folder is in a repository and does not differ from the last commit.
+pub fn is_unchanged(folder: &Path, environment: &Environment) -> Result<bool, Error> {
+    let changes = changes::collect(folder, &Selection::Changed, Needs::default(), environment)?;
+    Ok(changes.from_git && changes.base.is_some() && changes.changes.is_empty())
 }
 
 #[cfg(test)]

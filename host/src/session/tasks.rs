@@ -1,6 +1,7 @@
-//! The tasks of a plan, as the base commit has them: whoever does the work can change the file, and not the tasks.
+//! Reads the tasks of a plan from the base commit, so that the author of a change cannot edit the tasks that apply to it.
 
-use super::{Request, settled};
+use super::Request;
+use super::configured::settled;
 use crate::changes;
 use crate::error::Error;
 use crate::taskplan::{self, PlannedTask};

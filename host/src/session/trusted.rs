@@ -1,11 +1,12 @@
-//! The configuration of a commit that the author of the change had no part in, instead of that of the work.
+//! Uses the configuration of the base commit instead of that of the working tree, so that the author of a change cannot
+//! weaken it.
 //!
-//! In a repository, gate.toml, the texts and documents that it names and the components that it names by path are those of
-//! the commit that the work is relative to. Work that touches any of them, or a path that the configuration protects, is
-//! judged by the old configuration and never passes by itself: a person is needed (`policy.touched`).
+//! In a repository, gate.toml, the files that it names and the components that it names by path are read from the base
+//! commit of the change. A change that touches one of them, or a protected path, is checked by the old configuration and
+//! never passes by itself: it needs human review (`policy.touched`).
 //!
-//! If that commit has no gate.toml for the folder, or there is no commit or no repository, there is no old configuration,
-//! and that of the work counts. For the first commit of a repository, that is the configuration in the commit.
+//! If the base commit has no gate.toml for the folder, or if there is no base commit or no repository, the configuration of
+//! the working tree is used. For the first commit of a repository, that is the configuration in the commit.
 
 use super::Request;
 use super::policy::{FoundPolicy, Policy, PolicyOrigin, written};
@@ -23,34 +24,34 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 const FILE: &str = "gate.toml";
-/// The check under which touching the policy is reported.
+/// The name of the check that reports changes of the policy.
 const CHECK: &str = "policy";
 /// The most paths that are listed.
 const MOST: usize = 100;
 
-/// What a configuration of a commit rests on.
+/// A configuration that was read from a commit.
 #[derive(Debug)]
 pub(super) struct Trusted {
     /// The commit, in full.
     pub(super) commit: String,
-    /// Holds the files for as long as they are read. None where the working tree has the same ones.
+    /// The folder that holds the files while they are read. `None` if the working tree has the same files.
     stored: Option<StoredFiles>,
-    /// The files that the configuration consists of, relative to the root of the repository, and every path where a nearer
-    /// one could be.
+    /// The files of the configuration, and every path where a nearer gate.toml could be, relative to the root of the
+    /// repository.
     paths: BTreeSet<String>,
-    /// Where its patterns begin, relative to the root of the repository.
+    /// The folder that its patterns are relative to, relative to the root of the repository.
     folder: String,
 }
 
-/// Where a folder is in its repository, and where its configuration may be.
+/// The place of a folder in its repository, and the places where its configuration may be.
 struct PolicyPlaces {
     root: PathBuf,
-    /// The folder and those above it, the nearest first, relative to the root.
+    /// The folder and those above it, nearest first, relative to the root.
     folders: Vec<String>,
 }
 
 impl PolicyPlaces {
-    /// Nothing where the folder is in no repository.
+    /// Returns `None` if the folder is in no repository.
     fn of(folder: &Path, environment: &Environment) -> Result<Option<Self>, Error> {
         let real = folder.canonicalize().map_err(|error| {
             Error::input(format_args!("cannot open the folder `{}`", folder.display())).because(error)
@@ -68,31 +69,31 @@ impl PolicyPlaces {
     }
 }
 
-/// How the configuration that was found in the work stands to that of the commit which the work is relative to.
+/// How the configuration of the working tree compares with that of the base commit.
 #[derive(Debug)]
 pub(super) enum Standing {
-    /// It is the same, byte for byte.
+    /// They are the same, byte for byte.
     Same(Trusted),
-    /// The commit has another.
+    /// This commit has another configuration.
     Other(String),
-    /// There is no older one.
+    /// The base commit has no configuration.
     New,
 }
 
-/// What is needed to tell how a configuration stands, where that is to be told at all.
+/// The inputs for comparing a configuration with that of the base commit.
 #[derive(Debug)]
 pub(super) struct PolicyComparison {
     folder: PathBuf,
     selection: Selection,
-    /// The gate.toml of the work.
+    /// The gate.toml of the working tree.
     file: Option<PathBuf>,
-    /// The paths that the configuration of the work names, as it names them.
+    /// The paths that the configuration of the working tree names.
     names: Vec<String>,
     environment: Environment,
 }
 
 impl PolicyComparison {
-    /// Nothing for a configuration that the caller chose.
+    /// Returns `None` for a configuration that the caller chose.
     pub(super) fn new(request: &Request, found: &FoundPolicy) -> Option<Self> {
         (request.policy == Policy::Nearest).then(|| Self {
             folder: request.folder.clone(),
@@ -103,7 +104,7 @@ impl PolicyComparison {
         })
     }
 
-    /// Look at the commit. This blocks.
+    /// Compares the configuration with that of the base commit. This blocks.
     pub(super) fn standing(&self) -> Result<Standing, Error> {
         let Some(places) = PolicyPlaces::of(&self.folder, &self.environment)? else { return Ok(Standing::New) };
         let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
@@ -111,7 +112,7 @@ impl PolicyComparison {
         let mut paths = places.candidates();
         paths.extend(self.names.iter().filter_map(|name| normal(nearest?, name)));
         let known = match changes::same_files(&places.root, &self.selection, &paths, &self.environment) {
-            // Files that are named need no git, and so no base.
+            // Files that the caller names need no git, and so no base commit.
             Err(changes::ChangesError::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
             known => known?,
         };
@@ -127,7 +128,7 @@ impl PolicyComparison {
     }
 }
 
-/// The configuration that counts, where that of the work stands so to that of the base.
+/// Returns the configuration that applies after the comparison with the base commit.
 pub(super) fn settle(
     mut found: FoundPolicy,
     standing: Standing,
@@ -144,7 +145,7 @@ pub(super) fn settle(
     }
 }
 
-/// Find and read the configuration as a commit has it: that of the folder, or else the nearest above it.
+/// Finds and reads the configuration of a commit: that of the folder, or the nearest above it.
 pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Result<FoundPolicy, Error> {
     let no_repository = || Error::usage("`--policy-from` needs a git repository");
     let places = PolicyPlaces::of(folder, environment)?.ok_or_else(no_repository)?;
@@ -180,8 +181,8 @@ pub(super) fn find(folder: &Path, name: &str, environment: &Environment) -> Resu
     Ok(found)
 }
 
-/// A file that the configuration names and the commit does not have, such as a component that is built and never committed,
-/// is that of the work. A gate.toml is not among them: there it is a new configuration, which does not count.
+/// Copies files that the configuration names and the commit does not have from the working tree, such as a component that is
+/// built and never committed. A gate.toml is not copied: a new one does not apply.
 fn add_new(work: &Path, stored: &Path) -> std::io::Result<()> {
     if stored.symlink_metadata().is_ok() || stored.file_name().is_some_and(|name| name == FILE) {
         return Ok(());
@@ -192,7 +193,7 @@ fn add_new(work: &Path, stored: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The files that a configuration names: texts of settings, documents of reviewers, and components.
+/// Returns the files that a configuration names: texts of settings, documents for reviewers, and components.
 fn names(config: &Config) -> Vec<String> {
     let checks = || config.checks.values();
     let texts = checks().flat_map(|check| check.settings_files.values().cloned());
@@ -203,7 +204,7 @@ fn names(config: &Config) -> Vec<String> {
     texts.chain(documents).chain(verifiers).collect()
 }
 
-/// The bytes of gate.toml, and of every file that it names, each relative to it.
+/// Returns the bytes of gate.toml and of every file that it names, by their paths relative to it.
 pub(super) fn files(found: &FoundPolicy) -> Result<BTreeMap<String, Vec<u8>>, Error> {
     let name = found.path.as_ref().and_then(|path| path.file_name()).unwrap_or(FILE.as_ref());
     let mut files =
@@ -217,7 +218,7 @@ pub(super) fn files(found: &FoundPolicy) -> Result<BTreeMap<String, Vec<u8>>, Er
             let mut bytes = Vec::new();
             regular_file::open(path, Symlinks::Follow)?.read_to_end(&mut bytes).map(|_| bytes)
         };
-        // A document that is not there is for the verifier to miss.
+        // If a document is missing, the verifier reports it.
         if let Ok(bytes) = read(&found.folder.join(&name)) {
             files.insert(path, bytes);
         }
@@ -225,7 +226,7 @@ pub(super) fn files(found: &FoundPolicy) -> Result<BTreeMap<String, Vec<u8>>, Er
     Ok(files)
 }
 
-/// A path in a folder, without `.` and `..`; nothing where it leads out of the repository.
+/// Returns a path in a folder without `.` and `..`; `None` if it leaves the repository.
 fn normal(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in Path::new(path).components() {
@@ -246,7 +247,8 @@ fn join(folder: &str, name: &str) -> String {
 }
 
 impl FoundPolicy {
-    /// The paths of the policy that differ between the trusted commit and the work. `changes` are those of the selection.
+    /// Returns the paths of the policy that differ between the trusted commit and the work. `changes` are the changes of the
+    /// selection.
     pub(super) fn touched(
         &self,
         changes: &Changes,

@@ -128,7 +128,7 @@ fn too_deep() -> String {
     format!("with its references written out, it is more than {MOST_DEPTH} levels deep")
 }
 
-/// The regular expressions of a schema, and whatever looks like one.
+/// Returns the regular expressions of a schema, and whatever looks like one.
 fn patterns(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(patterns).sum(),

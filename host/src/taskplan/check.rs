@@ -117,7 +117,7 @@ fn shown(text: &str) -> String {
     clean_line(text, 120)
 }
 
-/// Whether the task says of a file that it is there already: `src/a.rs (modify)`.
+/// Returns whether the task says of a file that it is there already: `src/a.rs (modify)`.
 fn is_existing(task: &Task, file: &str) -> bool {
     let behind = task.description.match_indices(file).map(|(at, _)| &task.description[at + file.len()..]);
     behind
@@ -129,7 +129,7 @@ fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])
 }
 
-/// The words of a command that are paths of source files: relative, with a folder and an ending.
+/// Returns the words of a command that are paths of source files: relative, with a folder and an ending.
 fn paths(command: &str) -> impl Iterator<Item = &str> {
     let words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"', '`']));
     words.filter(|word| {
@@ -145,7 +145,7 @@ fn is_vague(criterion: &str) -> bool {
     VAGUE.contains(&plain.as_str())
 }
 
-/// Whether no part of a command could fail.
+/// Returns whether no part of a command could fail.
 fn is_vacuous(command: &str) -> bool {
     let parts = command.split("&&").flat_map(|part| part.split(';'));
     let mut parts = parts.map(str::trim).filter(|part| !part.is_empty()).peekable();

@@ -43,7 +43,7 @@ pub fn fix_task(task: &Task, number: u32, found: ReviewFinding<'_>) -> String {
     )
 }
 
-/// How many fix tasks of a task a plan has.
+/// Returns how many fix tasks of a task a plan has.
 pub fn fix_tasks(plan: &str, task: &str) -> u32 {
     let mark = format!("[FIX {task}]");
     let count = parse(plan).iter().filter(|planned| planned.task.title.starts_with(&mark)).count();
@@ -78,7 +78,7 @@ pub fn insert(plan: &str, task: &str, blocks: &str) -> Option<String> {
     Some(text)
 }
 
-/// The scope of the task's own commit message, such as `parse` in `feat(parse): add it`.
+/// Returns the scope of the task's own commit message, such as `parse` in `feat(parse): add it`.
 fn scope(task: &Task) -> String {
     let of_commit = task.commit.as_deref().and_then(|commit| commit.split_once('(')?.1.split_once(')'));
     of_commit.map_or_else(|| "review".to_owned(), |(scope, _)| line(scope, 60))

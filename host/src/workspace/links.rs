@@ -41,7 +41,7 @@ impl Workspace {
         target.into_string().map_err(|_| WorkspaceError::BadPath)
     }
 
-    /// The path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
+    /// Returns the path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
     ///
     /// An absolute link leads out of the workspace, wherever that is today.
     pub fn follow(&self, path: &str) -> Result<String, WorkspaceError> {

@@ -43,7 +43,7 @@ impl FileStat {
 pub(crate) const MARK_BYTES: usize = 7 * 8;
 
 impl FileStamp {
-    /// The mark that a look at a file gives, whether it proves something or not.
+    /// Returns the mark that a look at a file gives, whether it proves something or not.
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ from system to system")]
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
@@ -55,22 +55,22 @@ impl FileStamp {
         }
     }
 
-    /// The mark, where it proves something: the file did not change just now.
+    /// Returns the mark, where it proves something: the file did not change just now.
     pub(crate) fn proof(self) -> Option<Self> {
         self.is_older_than(COARSE).then_some(self)
     }
 
-    /// Whether a later run may take the same mark for the same bytes.
+    /// Returns whether a later run may take the same mark for the same bytes.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_older_than(SETTLED)
     }
 
-    /// The size of the file.
+    /// Returns the size of the file.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether the file has not changed for so long.
+    /// Returns whether the file has not changed for so long.
     fn is_older_than(&self, age: Duration) -> bool {
         let since = |(seconds, nanoseconds): (i64, i64)| {
             Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?))
@@ -92,7 +92,7 @@ impl FileStamp {
 }
 
 impl Workspace {
-    /// The mark of a file. None where it would prove nothing: there is no file, or it changed just now.
+    /// Returns the mark of a file. None where it would prove nothing: there is no file, or it changed just now.
     ///
     /// A file whose mark is the same before it is read and at a later time had the same bytes all along.
     pub fn mark(&self, path: &str) -> Option<FileStamp> {
@@ -105,7 +105,7 @@ impl Workspace {
     }
 }
 
-/// Whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
+/// Returns whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
 #[cfg(target_os = "linux")]
 pub(crate) fn keeps_time(root: &Path) -> bool {
     // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not those in memory, of a network or of a program.

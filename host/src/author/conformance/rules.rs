@@ -25,7 +25,7 @@ impl<'a> Undeclared<'a> {
         }
     }
 
-    /// Whether every code is declared.
+    /// Returns whether every code is declared.
     pub(super) fn promise(self) -> Promise {
         let name = "declares every code that it reports";
         let declared: Vec<&str> = self.about.rules.iter().map(|rule| &*rule.code).collect();
@@ -42,7 +42,7 @@ impl<'a> Undeclared<'a> {
     }
 }
 
-/// Whether people can use what is declared.
+/// Returns whether people can use what is declared.
 pub(super) fn well_formed(about: &Description) -> Promise {
     let mut codes = BTreeSet::new();
     let broken = about.rules.iter().find_map(|rule| {

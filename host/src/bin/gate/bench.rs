@@ -1,13 +1,37 @@
 //! `gate bench`: what a verifier costs for its own cases.
 
-use crate::args::{BenchArgs, Global, OutputFormat};
+use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
+use clap::Args;
 use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
 use gatehost::runtime::{ComponentSource, Runtime};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Times are medians with their 95 % confidence intervals. Each call uses a fresh instance with all limits on. The ratio \
+compares with a verifier that does nothing, measured alternately.
+
+Examples:
+  gate bench
+  gate bench ./mine.wasm --cases ./cases --format json")]
+pub(crate) struct BenchArgs {
+    /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
+    pub(crate) path: String,
+    /// Run only the cases with this text in their names
+    pub(crate) name: Option<String>,
+    /// The folder of the cases [default: `cases` in the project, or next to the component]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cases: Option<PathBuf>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
 
 pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;

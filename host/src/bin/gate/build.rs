@@ -1,17 +1,35 @@
 //! `gate build`: from a project to a component that was seen to fit the contract.
 
-use crate::args::{BuildArgs, Global};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::languages::{self, Language, Missing};
 use crate::project::RustProject;
 use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
+use clap::Args;
 use gatehost::component::ContractSource;
 use gatehost::runtime::{ComponentSource, ComponentType};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The project's gate-verifier.toml names the language and the component to build. The component is \
+checked as before every run.
+
+Examples:
+  gate build
+  gate build no-todo --release")]
+pub(crate) struct BuildArgs {
+    /// The project: a folder with a gate-verifier.toml
+    #[arg(default_value = ".", hide_default_value = true)]
+    pub(crate) path: PathBuf,
+    /// Optimise the component
+    #[arg(long)]
+    pub(crate) release: bool,
+}
 
 pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
     let project = RustProject::open(&global.directory.join(&command.path))?;

@@ -1,15 +1,33 @@
 //! `gate check-plan`: what is wrong with a plan before anybody works by it.
 
-use crate::args::{CheckPlanArgs, Global, OutputFormat};
+use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
+use clap::Args;
 use gatehost::taskplan::{self, PlannedTask};
 use gatehost::text::clean_line;
 use gatehost::verdict::Level;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A plan is a Markdown file of task blocks (`- [ ] 1.1 TITLE` with **Files**, **Done when**, **Verify**, **Commit** and \
+**Depends on** below it) or of tags (`<task id=\"1\">` with <name>, <files>, <verify>, <done>, <depends>). Vague \
+criteria, commands that cannot fail, duplicate ids and cyclic dependencies are errors: exit code 1.
+
+Example:
+  gate check-plan tasks.md")]
+pub(crate) struct CheckPlanArgs {
+    /// The plan
+    pub(crate) file: PathBuf,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
 
 pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Error> {
     let tasks = read(global, &command.file)?;
@@ -49,7 +67,7 @@ pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Erro
     Ok(if failed { Exit::Fail } else { Exit::Pass })
 }
 
-/// The tasks of a plan. One without any is a mistake: it would be in order whatever was meant to be in it.
+/// Returns the tasks of a plan. One without any is a mistake: it would be in order whatever was meant to be in it.
 pub(crate) fn read(global: &Global, path: &Path) -> Result<Vec<PlannedTask>, Error> {
     let name = path.display();
     let mut text = String::new();

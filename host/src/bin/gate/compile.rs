@@ -1,13 +1,26 @@
 //! `gate compile`: compile components ahead.
 
-use crate::args::{CompileArgs, Global};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use anyhow::anyhow;
+use clap::Args;
 use gatehost::runtime::{Code, ComponentSource, Runtime};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Instant;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The result is cached in $GATE_CACHE_DIR, else in `gatehost` under $XDG_CACHE_HOME or ~/.cache.
+
+Example:
+  gate compile checks/*.wasm")]
+pub(crate) struct CompileArgs {
+    /// The components
+    #[arg(required = true, value_name = "COMPONENT")]
+    pub(crate) components: Vec<String>,
+}
 
 /// Every component is tried, whatever became of those before it; the worst decides how it ends.
 pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error> {

@@ -1,10 +1,18 @@
 //! `gate completions`: what a shell needs to complete the words of this program.
 
 use crate::Exit;
-use crate::args::{Arguments, CompletionsArgs};
+use crate::args::Arguments;
 use crate::error::Error;
+use clap::Args;
 use clap::CommandFactory;
 use std::io::Write;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  gate completions bash > ~/.local/share/bash-completion/completions/gate")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
 
 pub(crate) fn run(command: &CompletionsArgs) -> Result<Exit, Error> {
     // Into memory first: where it cannot write, it panics.

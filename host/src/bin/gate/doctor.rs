@@ -5,11 +5,12 @@ mod git;
 mod hosts;
 mod models;
 
-use crate::args::{DoctorArgs, Global};
+use crate::args::Global;
 use crate::error::Error;
 use crate::install::{program, root};
 use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
+use clap::Args;
 use gatehost::environment::Environment;
 use gatehost::hook::Host;
 use gatehost::install::{self, Target};
@@ -20,6 +21,16 @@ use gatehost::text;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Sends a sample that must be blocked through each installed hook, with the same command line, in a shell with an empty \
+PATH. Exit code 0: everything works. Exit code 1: something does not.")]
+pub(crate) struct DoctorArgs {
+    /// Reinstall broken hooks
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
 
 /// What was found about one thing.
 struct DoctorLine {

@@ -10,7 +10,7 @@ use gatehost::text;
 pub(crate) trait Make {
     /// The caller must change something.
     fn mistake(error: impl Into<anyhow::Error>) -> Self;
-    /// The program could not do its work.
+    /// Returns the program could not do its work.
     fn broken(error: impl Into<anyhow::Error>) -> Self;
     /// Tells a person, on standard error.
     fn print(&self, color: bool);

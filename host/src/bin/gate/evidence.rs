@@ -6,7 +6,7 @@ use gatehost::environment::Environment;
 use gatehost::ledger::{Entry, EntryKind, Filter, Ledger, LedgerError, Project, SqliteLedger};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The ledger of this user, and the project of the folder. There must be one already.
+/// Returns the ledger of this user, and the project of the folder. There must be one already.
 pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
     let folder = Environment::of_process().state_folder().ok_or(LedgerError::NoFolder)?;
     let ledger = SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
@@ -40,7 +40,7 @@ pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -
     }
 }
 
-/// The time now, in seconds since 1970.
+/// Returns the time now, in seconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -139,7 +139,7 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
 /// The most files for which is told why they were judged.
 const MOST_FILES: usize = 20;
 
-/// Why no earlier verdict about a file was reused: what differs from the last run that judged it.
+/// Returns why no earlier verdict about a file was reused: what differs from the last run that judged it.
 fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Record]) -> String {
     let Some(verifier) = &node.verifier else { return "it has no verifier".to_owned() };
     if !verifier.grants.is_empty() {

@@ -1,10 +1,11 @@
 //! `gate fix`: what can be repaired, shown as a difference, and written once the caller agrees.
 
-use crate::args::{FixArgs, Global};
+use crate::args::Global;
 use crate::error::Error;
 use crate::run::Watcher;
 use crate::terminal::say;
 use crate::{Exit, person, setup, terminal};
+use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::fix::{self, FileFix};
@@ -12,6 +13,36 @@ use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
 use similar::TextDiff;
 use std::io::{self, Write};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Fixes are tried in a copy of the work. `gate` keeps them only if a finding is gone, no finding is new, and no check has a \
+worse result. It shows the diff and asks before it writes; without a terminal, use `--yes`. The exit code is that of the \
+gate on the resulting work.
+
+Examples:
+  gate fix
+  gate fix commit --yes")]
+pub(crate) struct FixArgs {
+    /// The gate [default: as for `gate run`]
+    pub(crate) gate: Option<String>,
+    /// Use this configuration file instead of the nearest gate.toml
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Fix these files or folders
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "since"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// Fix every file that git tracks or would track
+    #[arg(long, conflicts_with = "since")]
+    pub(crate) all_files: bool,
+    /// Fix what differs between this commit and the working tree
+    #[arg(long, value_name = "REF")]
+    pub(crate) since: Option<String>,
+    /// Write the fixes without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
 
 pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
@@ -57,7 +88,7 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     Ok(after.into())
 }
 
-/// The difference as `diff -u` shows it.
+/// Returns the difference as `diff -u` shows it.
 fn difference(file: &FileFix) -> String {
     let path = clean_line(&file.path, 1_000);
     let diff = TextDiff::from_lines(&file.before, &file.after);

@@ -1,9 +1,10 @@
 //! `gate git-hook`: what the scripts of `gate install git` call.
 
-use crate::args::{GitHookArgs, Global};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::{Exit, report as reports, setup};
 use anyhow::{Context, anyhow};
+use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::environment::Environment;
 use gatehost::report::Format;
@@ -13,6 +14,15 @@ use gatehost::submission::{Claim, Submission};
 use std::fs::File;
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
+
+#[derive(Debug, Args)]
+pub(crate) struct GitHookArgs {
+    /// The hook: pre-commit, commit-msg or pre-push
+    pub(crate) name: String,
+    /// The arguments from git
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+}
 
 /// The most bytes of a commit's message, and of the list of what is pushed.
 const MAX_BYTES: u64 = 4 << 20;
@@ -62,7 +72,7 @@ pub(crate) fn run(global: &Global, command: &GitHookArgs) -> Result<Exit, Error>
     Ok(worst)
 }
 
-/// The message of a commit, without the comments that git drops.
+/// Returns the message of a commit, without the comments that git drops.
 fn message(global: &Global, command: &GitHookArgs) -> Result<String, Error> {
     let path =
         command.arguments.first().ok_or_else(|| Error::mistake(anyhow!("expected the path of the commit message")))?;
@@ -84,7 +94,8 @@ fn of_runner(global: &Global, environment: &Environment) -> Option<Result<Select
     })
 }
 
-/// All files of a commit with its whole history, where they are those in the working tree: nothing else can be judged.
+/// Returns all files of a commit with its whole history, where they are those in the working tree: nothing else can be
+/// judged.
 fn whole(global: &Global, commit: &str) -> Result<Selection, Error> {
     let id = |name: &str| git(global, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]);
     let changed = git(global, &["status", "--porcelain", "--untracked-files=no"]);
@@ -124,7 +135,7 @@ fn pushed(global: &Global, remote: &str) -> Result<Vec<Selection>, Error> {
     Ok(selections)
 }
 
-/// The commits that no branch of the remote has, the newest first.
+/// Returns the commits that no branch of the remote has, the newest first.
 fn new_commits(global: &Global, remote: &str, local: &str) -> Result<Vec<String>, Error> {
     let remotes = format!("--remotes={remote}");
     let listed = git(global, &["rev-list", "--topo-order", local, "--not", &remotes]);
@@ -132,7 +143,7 @@ fn new_commits(global: &Global, remote: &str, local: &str) -> Result<Vec<String>
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
-/// The commit before the first that is new to the remote; `None` where that is the first of all, or nothing is new.
+/// Returns the commit before the first that is new to the remote; `None` where that is the first of all, or nothing is new.
 fn first_parent(global: &Global, remote: &str, local: &str) -> Result<Option<String>, Error> {
     let new = new_commits(global, remote, local)?;
     let Some(oldest) = new.last() else { return Ok(None) };

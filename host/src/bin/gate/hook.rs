@@ -3,9 +3,12 @@
 //! Nothing here returns an error: whatever happens, the host is answered in its dialect and in time, since every host takes
 //! silence or a crash for leave to stop. This process opens no file and no database: what could hang, hangs in the child.
 
-use crate::args::{Global, HookArgs};
+use crate::args::Global;
 use crate::{setup, terminal};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::environment::Environment;
+use gatehost::hook::Host;
 use gatehost::hook::budget::uncounted;
 use gatehost::hook::job::{Job, Prepared, Work, no_answer};
 use gatehost::hook::running::Running;
@@ -18,6 +21,29 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads the host's message from stdin and prints the answer in the host's format. The exit code is 0 for every verdict, \
+because the answer is in the output. For hosts that can only be blocked by an exit code, it is 2. `gate install HOST` writes \
+the configuration that calls this command.
+
+Example:
+  gate hook --host claude < message.json")]
+pub(crate) struct HookArgs {
+    /// The host [default: detected from the message]
+    #[arg(long, value_name = "HOST", value_parser = hosts())]
+    pub(crate) host: Option<Host>,
+    /// Answer within this many seconds; must be less than the timeout of the host
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) deadline: Option<u64>,
+}
+
+/// The names of the hosts.
+fn hosts() -> impl TypedValueParser<Value = Host> {
+    let parser = PossibleValuesParser::new(Host::ALL.iter().map(|host| host.as_str()));
+    parser.map(|name| Host::named(&name).unwrap_or(Host::Claude))
+}
 
 pub(crate) fn run(global: &Global, command: &HookArgs) -> ExitCode {
     let start = Instant::now();

@@ -1,6 +1,6 @@
 //! `gate init`: a gate.toml for the repository that this is.
 
-use crate::args::{Global, InitArgs};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::{Exit, terminal};
 use anyhow::{Context, anyhow};
@@ -16,9 +16,27 @@ mod places;
 mod tools;
 mod trial;
 
+use clap::Args;
 use draft::Draft;
+use std::path::PathBuf;
 use tools::Tests;
 use trial::TrialReport;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The gates are tried before they are written: files that are broken on purpose, vendored and generated folders are left out, \
+tests get what they need, and each decision is told. Tests run for three minutes at most. It never overwrites a file.")]
+pub(crate) struct InitArgs {
+    /// Convert the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Print the file instead of writing it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not try the gates: no check and no test is run
+    #[arg(long)]
+    pub(crate) no_run: bool,
+}
 
 const FILE: &str = "gate.toml";
 
@@ -80,7 +98,7 @@ fn create(path: &Path, text: &str) -> Result<(), Error> {
         .map_err(|error| Error::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
 }
 
-/// A gate.toml of the hooks that people have.
+/// Returns a gate.toml of the hooks that people have.
 fn taken_over(global: &Global, command: &InitArgs, from: &Path) -> Result<Exit, Error> {
     let read = std::fs::read_to_string(global.directory.join(from));
     let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Error::mistake)?;

@@ -1,13 +1,27 @@
 //! `gate inspect`: what a component is, and what it could ever do.
 
-use crate::args::{Global, InspectArgs, OutputFormat};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, setup};
+use clap::Args;
 use gatehost::runtime::{BUNDLED, CONTRACT, Code, ComponentSource, ComponentType, Description, Runtime};
 use gatehost::text::{clean_json, clean_line};
 use gatehost::verdict::Failure;
 use serde_json::json;
 use std::io::Write;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gate inspect json-syntax
+  gate inspect ./check.wasm --format json")]
+pub(crate) struct InspectArgs {
+    /// A bundled verifier, or the path of a component [default: list the bundled verifiers]
+    pub(crate) component: Option<String>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
 
 pub(crate) fn run(global: &Global, command: &InspectArgs) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();

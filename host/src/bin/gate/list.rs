@@ -1,17 +1,30 @@
 //! `gate list`: the gates and checks of the configuration.
 
 use crate::Exit;
-use crate::args::{Global, List, OutputFormat};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::run::announce;
+use clap::Args;
 use gatehost::config::{Config, MemberConfig, MemberTarget, RuleConfig};
 use gatehost::environment::Environment;
 use gatehost::session::{self, Policy, Request};
 use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::Write;
+use std::path::PathBuf;
 
-pub(crate) fn run(global: &Global, command: &List) -> Result<Exit, Error> {
+#[derive(Debug, Args)]
+#[command(after_help = "`gate plan` shows what they mean, `gate inspect` lists the bundled verifiers.")]
+pub(crate) struct ListArgs {
+    /// Use this configuration instead of the gate.toml that `gate run` would take
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
+
+pub(crate) fn run(global: &Global, command: &ListArgs) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
     request.policy = command.config.clone().map_or(Policy::Nearest, Policy::File);
     let (config, policy) = session::configuration(&request)?;
@@ -61,7 +74,7 @@ fn human(out: &mut impl Write, config: &Config) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The names of the members of a rule.
+/// Returns the names of the members of a rule.
 fn members(rule: &RuleConfig) -> Vec<String> {
     let name = |member: &MemberConfig| match (&member.name, &member.target) {
         (Some(name), _) | (None, MemberTarget::Named(name)) => name.clone(),

@@ -1,12 +1,13 @@
 //! `gate loop`: arguments in, the record of a loop out.
 
-use crate::args::{EventsTo, Global, LoopArgs, LoopFormat};
+use crate::args::{EventsTo, Global, OutputFormat, tier};
 use crate::error::{Error, Make as _};
 use crate::run::{self, Watcher};
 use crate::setup;
 use crate::tasks::{self, LoopJob};
 use crate::terminal::{self, say};
 use anyhow::anyhow;
+use clap::Args;
 use gatehost::changes::Selection;
 use gatehost::config;
 use gatehost::environment::Environment;
@@ -16,8 +17,116 @@ use gatehost::report::{self, Style};
 use gatehost::session::{LedgerUse, Policy, Request};
 use gatehost::text::clean_line;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The executor runs in this folder with your terminal, network and environment; it is not sandboxed. When it exits, `gate` \
+kills everything that it started and checks all changes since the loop began, with the gate.toml and the verifiers of that \
+moment. Until the gate passes, the executor runs again. It gets the feedback in $GATE_FEEDBACK and the file \
+$GATE_FEEDBACK_FILE (both empty at first), the attempt number in $GATE_ATTEMPT, and the task in $GATE_TASK and \
+$GATE_TASK_ID. The end of its stdout is its claim. An executor that fails or changes nothing does not pass.
+
+Exit codes:
+  0    completed: the gate passed
+  1    verification_failed: a budget was used up
+  2    usage, configuration or input error
+  3    blocked, escalated or halted: human review is needed
+  130, 143, 129  interrupted by SIGINT, SIGTERM or SIGHUP
+
+Examples:
+  gate loop -- ./fix.sh
+  gate loop commit --max-bounces 3 -- claude -p 'Fix the build. {feedback}'
+  gate loop --verify 'npm test' -- claude -p 'Make the tests pass. {feedback}'
+  gate loop --stdin -- codex exec -
+  gate loop --plan tasks.md --commit -- claude -p 'Do this task: {task} {feedback}'
+  gate loop --runs 3 --task 'Add a parser' -- claude -p '{task} {feedback}'
+  gate loop --format json -- sh -c 'make generate'")]
+pub(crate) struct LoopArgs {
+    /// The gate [default: as for `gate run`]
+    pub(crate) gate: Option<String>,
+    /// The executor and its arguments; `{feedback}` and `{task}` in an argument stand for the feedback and the task
+    #[arg(last = true, required = true, value_name = "EXECUTOR")]
+    pub(crate) executor: Vec<String>,
+    /// Use this configuration file instead of the nearest gate.toml
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Run this command instead of a gate; exit code 0 passes. The command is split into words without a shell
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["gate", "config"])]
+    pub(crate) verify: Option<String>,
+    /// Send the work back at most this many times [default: `max_bounces` of `[loop]`, or 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bounces: Option<u32>,
+    /// Time limit of one attempt, at most 15m [default: `executor_timeout` of `[loop]`, or 5m]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) executor_timeout: Option<String>,
+    /// Pass the feedback to the executor on stdin
+    #[arg(long)]
+    pub(crate) stdin: bool,
+    /// The task: an id of the plan, a file that contains a task, or a description
+    #[arg(long, value_name = "ID|FILE|TEXT", conflicts_with = "batch")]
+    pub(crate) task: Option<String>,
+    /// Follow this plan of tasks, as read from the last commit: the task of `--task`, the tasks of `--batch`, or every open
+    /// task in order, until one does not complete [default: `file` of `[plan]`]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) plan: Option<Option<PathBuf>>,
+    /// Treat these tasks of the plan as one task; without ids, the next tasks that may run in parallel
+    #[arg(long, value_name = "ID", num_args = 0.., value_delimiter = ',')]
+    pub(crate) batch: Option<Vec<String>>,
+    /// Run the loop this many times, each in its own copy of the work, and keep the result of the majority
+    #[arg(long, value_name = "N", conflicts_with_all = ["commit", "insert_fix_tasks"])]
+    pub(crate) runs: Option<u32>,
+    /// Stop after this many rejections by a reviewer [default: `review_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) review_iterations: Option<u32>,
+    /// Stop after this many evaluations [default: `max_iterations` of `[loop]`, or 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) max_iterations: Option<u32>,
+    /// Stop when all attempts together used this many tokens, as reported by transcripts and models
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// Stop when all attempts together cost this much, as reported by transcripts and configured prices
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) max_cost: Option<String>,
+    /// Apply the fixes that verifiers offer before sending the work back
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Commit work that passes without a mark, with the commit message of its task
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Insert a fix task into this plan for each reviewer finding that goes back to the executor
+    #[arg(long, value_name = "FILE")]
+    pub(crate) insert_fix_tasks: Option<PathBuf>,
+    /// Run checks up to this tier only
+    #[arg(long, value_name = "N", value_parser = tier)]
+    pub(crate) tier: Option<u32>,
+    /// Ignore cached results
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Do not record the loop in the ledger
+    #[arg(long)]
+    pub(crate) no_ledger: bool,
+    /// Record model requests and responses to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
+    pub(crate) record_models: Option<PathBuf>,
+    /// Answer model requests from a file that `--record-models` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_models: Option<PathBuf>,
+    /// Record the results of commands to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
+    pub(crate) record_commands: Option<PathBuf>,
+    /// Take the results of commands from a file that `--record-commands` wrote, instead of running them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_commands: Option<PathBuf>,
+    /// Write events to this file, one JSON document per line; - for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
 
 /// The exit code is that of the state in which the loop ended.
 pub(crate) fn run(global: &Global, command: &LoopArgs) -> Result<ExitCode, Error> {
@@ -31,7 +140,7 @@ pub(crate) fn resumed(
     resume: Option<&InterruptedLoop>,
 ) -> Result<ExitCode, Error> {
     let ran = run_loop(global, command, resume);
-    if let (Err(error), LoopFormat::Json) = (&ran, command.format) {
+    if let (Err(error), OutputFormat::Json) = (&ran, command.format) {
         report::mistake(&mut io::stdout().lock(), error)?;
     }
     ran
@@ -135,7 +244,7 @@ fn cost(text: &str) -> Result<u64, Error> {
 fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match command.format {
-        LoopFormat::Json => {
+        OutputFormat::Json => {
             // Of a plan, a document a line: one for each task.
             let written = match is_plan {
                 true => serde_json::to_writer(&mut out, record),
@@ -145,8 +254,8 @@ fn print(global: &Global, command: &LoopArgs, record: &LoopRecord, is_plan: bool
             writeln!(out)?;
         }
         // Where the events go, nothing else does.
-        LoopFormat::Human if command.events == Some(EventsTo::Stdout) => {}
-        LoopFormat::Human => {
+        OutputFormat::Human if command.events == Some(EventsTo::Stdout) => {}
+        OutputFormat::Human => {
             if let Some(last) = &record.record {
                 let color = terminal::color(global.color, &out);
                 report::human(&mut out, last, Style { color, verbose: global.verbose, quiet: global.quiet })?;

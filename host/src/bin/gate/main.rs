@@ -141,7 +141,7 @@ fn document(error: &Error) {
     }
 }
 
-/// Whether the arguments before `--` hold `--format json`. Those that could not be read have no other form.
+/// Returns whether the arguments before `--` hold `--format json`. Those that could not be read have no other form.
 fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
     let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
     let pairs = arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");

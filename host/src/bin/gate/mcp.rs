@@ -21,6 +21,11 @@ use std::io::{self, BufRead, Read, Write};
 use std::thread;
 use tokio::sync::oneshot;
 
+/// Printed below the flags of `gate mcp --help`.
+pub(crate) const HELP: &str = "\
+Tools: `verify` runs a gate, `explain` describes a finding code, `status` shows the last runs, `fix` lists the fixes that \
+verifiers offer. The tools advise; hooks enforce (`gate install`).";
+
 /// The versions of the protocol that are spoken, the newest first.
 const VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The most bytes of one message.
@@ -78,7 +83,7 @@ pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
     })
 }
 
-/// Print a message: a line, as a whole.
+/// Prints a message: a line, as a whole.
 fn say(message: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{message}")?;
@@ -150,14 +155,14 @@ impl McpServer<'_> {
         self.calls().len()
     }
 
-    /// Cancel a call. One that is over is none.
+    /// Cancels a call. One that is over is none.
     fn cancel(&self, id: &Value) {
         if let Some(cancel) = self.calls().remove(&id.to_string()) {
             let _ = cancel.send(());
         }
     }
 
-    /// Do what a call asks for; nothing is said about one that was cancelled.
+    /// Does what a call asks for; nothing is said about one that was cancelled.
     fn call(&self, id: &Value, parameters: &Value, cancelled: oneshot::Receiver<()>) -> Option<Value> {
         let name = parameters.get("name").and_then(Value::as_str).unwrap_or_default();
         let arguments = parameters.get("arguments").cloned().unwrap_or(json!({}));

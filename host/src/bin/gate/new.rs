@@ -1,16 +1,51 @@
 //! `gate new`: a complete little project for a verifier.
 
-use crate::args::{Global, NewArgs, ShapeOf};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::languages::Language;
 use crate::{Exit, templates, terminal};
 use anyhow::{Context, anyhow};
+use clap::Args;
 use clap::ValueEnum;
 use gatehost::component::{self, Bindings, ContractSource};
 use gatehost::plan::Shape;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The project has a sample verifier, cases for `gate test`, and the contract (`wit/`). If a tool of the \
+language is missing, `gate new` prints the command that installs it; it writes the project in any case.
+
+Examples:
+  gate new no-todo --lang rust
+  gate new mentions-all --lang python --shape submission
+  gate new --list")]
+pub(crate) struct NewArgs {
+    /// The name of the verifier and of its folder: lower-case words joined by `-`
+    #[arg(required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// The language
+    #[arg(long, value_enum, required_unless_present = "list")]
+    pub(crate) lang: Option<Language>,
+    /// What the verifier checks
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) shape: ShapeOf,
+    /// List the languages, and the missing tools of each
+    #[arg(long, conflicts_with_all = ["name", "lang"])]
+    pub(crate) list: bool,
+}
+
+/// What a verifier judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeOf {
+    /// One file at a time
+    #[default]
+    File,
+    /// The whole submission: task, claim, tool calls and changes
+    Submission,
+}
 
 pub(crate) fn run(global: &Global, command: &NewArgs) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();
@@ -35,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &NewArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// The languages, each with what it still needs here.
+/// Returns the languages, each with what it still needs here.
 fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
     for language in Language::value_variants() {
         let about = language.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
@@ -54,7 +89,7 @@ pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, 
     made.map_err(Error::broken)
 }
 
-/// The bindings of a language, where they belong in the project.
+/// Returns the bindings of a language, where they belong in the project.
 pub(crate) fn in_language(
     contract: &ContractSource,
     language: Language,

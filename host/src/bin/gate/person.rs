@@ -6,12 +6,12 @@ use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry, Project};
 use gatehost::text::clean_line;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Whether somebody can be asked: both what is asked and what is answered goes through a terminal.
+/// Returns whether somebody can be asked: both what is asked and what is answered goes through a terminal.
 pub(crate) fn is_here() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// The name of the user, with the number that the system knows it by.
+/// Returns the name of the user, with the number that the system knows it by.
 pub(crate) fn name() -> String {
     let name = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
     let user = rustix::process::getuid().as_raw();
@@ -28,7 +28,7 @@ pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
     Ok(line.trim_end_matches(['\r', '\n']) == word)
 }
 
-/// Note that something was refused: an attempt at it is worth knowing.
+/// Notes that something was refused: an attempt at it is worth knowing.
 pub(crate) fn note_refusal(ledger: &dyn Ledger, project: &Project, what: &str, why: &str) -> Result<(), Error> {
     let text = format!("`gate {what}` was refused: {why}");
     let labels = Labels { status: "refused".to_owned(), ..Labels::default() };

@@ -1,9 +1,10 @@
 //! `gate plan`: what the configuration means.
 
-use crate::args::{Global, OutputFormat, PlanArgs};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::run::{Watcher, announce, warn};
 use crate::{Exit, setup};
+use clap::Args;
 use gatehost::config::Threshold;
 use gatehost::environment::Environment;
 use gatehost::plan::{self, GateRule, PlanNode, PlanNodeKind};
@@ -11,6 +12,26 @@ use gatehost::session::{Policy, Request};
 use gatehost::text::clean_line;
 use serde_json::json;
 use std::io::{self, Write};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The digest covers the rules, the settings, the limits and the bytes of every verifier. Machines that print the same \
+digest make the same decisions.
+
+Examples:
+  gate plan
+  gate plan commit --format json")]
+pub(crate) struct PlanArgs {
+    /// The gate [default: as for `gate run`]
+    pub(crate) gate: Option<String>,
+    /// Use this configuration file instead of the nearest gate.toml
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
 
 pub(crate) fn run(global: &Global, command: &PlanArgs) -> Result<Exit, Error> {
     let mut request = Request::new(&global.directory, Environment::of_process());
@@ -29,7 +50,7 @@ const WIDTH: usize = 80;
 /// As much is shown of a digest.
 const SHORT: usize = "sha256:".len() + 12;
 
-/// Print a plan: within 80 columns, unless more is asked for.
+/// Prints a plan: within 80 columns, unless more is asked for.
 pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {
@@ -95,7 +116,7 @@ fn node(out: &mut impl Write, node: &PlanNode, depth: usize, verbose: bool) -> i
     node.members().iter().try_for_each(|member| self::node(out, member, depth + 1, verbose))
 }
 
-/// A verifier with as much of its digest as tells it apart.
+/// Returns a verifier with as much of its digest as tells it apart.
 fn short(verifier: &str, verbose: bool) -> String {
     match verifier.rsplit_once("@sha256:") {
         Some((name, hex)) if !verbose => format!("{name}@sha256:{}…", hex.get(..12).unwrap_or(hex)),

@@ -179,7 +179,7 @@ impl MemberProgress {
     }
 }
 
-/// The name of the member at a path.
+/// Returns the name of the member at a path.
 fn name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }

@@ -33,12 +33,12 @@ impl RustProject {
         Ok(Self { folder: folder.canonicalize().map_err(Error::mistake)?, language, manifest })
     }
 
-    /// Where the component is put.
+    /// Returns where the component is put.
     pub(crate) fn component(&self) -> PathBuf {
         self.folder.join(&self.manifest.component)
     }
 
-    /// The world that it is built for, for tools that must be told.
+    /// Returns the world that it is built for, for tools that must be told.
     pub(crate) fn world(&self) -> Result<String, Error> {
         self.manifest.world.clone().ok_or_else(|| {
             Error::mistake(anyhow!("`{MANIFEST}` has no `world`; expected one of `wit/worlds.wit`"))
@@ -46,12 +46,12 @@ impl RustProject {
         })
     }
 
-    /// The shape that its world has.
+    /// Returns the shape that its world has.
     pub(crate) fn shape(&self) -> Result<Shape, Error> {
         Ok(if self.world()? == "file" { Shape::File } else { Shape::Submission })
     }
 
-    /// The name of a Rust project's package.
+    /// Returns the name of a Rust project's package.
     pub(crate) fn cargo_package(&self) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Manifest {

@@ -1,18 +1,46 @@
 //! `gate report`: the record of an earlier run in another format; and how every command prints a record.
 
-use crate::args::{Global, OutputTo, ReportArgs};
+use crate::args::{Global, OutputTo, formats};
 use crate::error::{Error, Make as _};
 use crate::{Exit, evidence, terminal};
 use anyhow::Context;
+use clap::Args;
 use gatehost::environment::Environment;
 use gatehost::ledger::body::{Committed, Override};
 use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, Project, SqliteLedger, history};
 use gatehost::record::Record;
+use gatehost::report::Format as ReportFormat;
 use gatehost::report::{self, Format, Page, PageRun, Style};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gate report last --format markdown
+  gate run --format json > run.json
+  gate report run.json --format sarif --output junit=junit.xml
+  gate report --html > gate.html       the runs of this project, as one page")]
+pub(crate) struct ReportArgs {
+    /// The run: its identifier in the ledger, `last`, or a file that `gate run --format json` wrote; - for stdin
+    #[arg(required_unless_present = "html")]
+    pub(crate) run: Option<PathBuf>,
+    /// Print one self-contained page about the runs of this project: timeline, members, findings
+    #[arg(long, conflicts_with_all = ["run", "format", "output"])]
+    pub(crate) html: bool,
+    /// The number of runs, newest first
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50, requires = "html")]
+    pub(crate) last: u32,
+    /// The output format
+    #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
+    pub(crate) format: ReportFormat,
+    /// Also write a report to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) output: Vec<OutputTo>,
+}
 
 /// The most bytes of a record that are read.
 const MAX_BYTES: u64 = 256 << 20;

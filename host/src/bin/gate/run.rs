@@ -1,13 +1,15 @@
 //! `gate run`: arguments in, a record out.
 
-use crate::args::{EventsTo, Global, OutputFormat, RunArgs};
+use crate::args::{EventsTo, Global, OutputFormat, OutputTo, formats, tier};
 use crate::error::{Error, Make as _};
 use crate::progress::Progress;
 use crate::terminal::say;
 use crate::{Exit, plan, report as reports, setup, submission_args};
 use anyhow::{Context, anyhow};
+use clap::Args;
 use gatehost::commands::CommandTape;
 use gatehost::config;
+use gatehost::config::Grant;
 use gatehost::environment::Environment;
 use gatehost::event::{Event, EventKind, Observer};
 use gatehost::record::PolicyRecord;
@@ -16,7 +18,120 @@ use gatehost::session::{Checks, LedgerUse, Policy, Recording, Request, Unread};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a gate.toml, the default gate runs: every bundled syntax verifier. By default, `gate` checks all differences from \
+the last commit, untracked files included. Outside a repository it checks every file of the folder, ignored or not. Files \
+that a submission names are checked in addition; outside a repository, they replace the default. A submission that names \
+files cannot be combined with a flag that chooses files.
+
+Examples:
+  gate run                                   the changes since the last commit
+  gate run commit --staged                   the gate `commit`, on the staged files
+  gate run --from-ref main --to-ref HEAD     the commits of a branch
+  gate run --since main                      a branch, with uncommitted changes
+  gate run --all-files --format json         everything, as one JSON document
+  gate run --submission done.json            a task, a claim and tool calls
+  gate run --verifier ./mine.wasm --files a  one verifier, without a gate.toml")]
+pub(crate) struct RunArgs {
+    /// The gate to run [default: the only one, the one named `default`, or the only one that no other gate uses]
+    pub(crate) gate: Option<String>,
+    /// Use this configuration file instead of the nearest gate.toml
+    #[arg(short, long, value_name = "FILE", conflicts_with = "verifier")]
+    pub(crate) config: Option<PathBuf>,
+    /// Use the configuration of this commit; a change that touches the policy needs human review
+    #[arg(long, value_name = "REF", conflicts_with_all = ["config", "verifier"])]
+    pub(crate) policy_from: Option<String>,
+    /// Check these files or folders; in a repository, ignored files of a folder are left out
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["all_files", "staged", "since", "from_ref"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// Check every file that git does not ignore
+    #[arg(long, conflicts_with_all = ["staged", "since", "from_ref"])]
+    pub(crate) all_files: bool,
+    /// Check the staged content (the index)
+    #[arg(long, conflicts_with_all = ["since", "from_ref"])]
+    pub(crate) staged: bool,
+    /// Check all changes since this commit: later commits, staged, unstaged and untracked files; if the commit is not
+    /// an ancestor of HEAD, the merge base is used
+    #[arg(long, value_name = "REF", conflicts_with = "from_ref")]
+    pub(crate) since: Option<String>,
+    /// Check the changes since the merge base with `--to-ref`
+    #[arg(long, value_name = "REF")]
+    pub(crate) from_ref: Option<String>,
+    /// The commit whose files are checked [default: HEAD]
+    #[arg(long, value_name = "REF", default_value = "HEAD", requires = "from_ref", hide_default_value = true)]
+    pub(crate) to_ref: String,
+    /// Read the submission (task, claim, changes) from a JSON or YAML file; - for stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["claim", "task", "tier"])]
+    pub(crate) submission: Option<PathBuf>,
+    /// The task: an id of the plan that gate.toml names, a file that contains a task, or a description
+    #[arg(long, value_name = "ID|FILE|TEXT")]
+    pub(crate) task: Option<String>,
+    /// Read the claim of the executor, its summary of the work, from a file; - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) claim: Option<PathBuf>,
+    /// Read the transcript of a separate evaluator from a file; - for stdin. Formats: `claude -p --output-format
+    /// stream-json`, `codex exec --json`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) evaluator: Option<PathBuf>,
+    /// Run checks up to this tier only
+    #[arg(long, value_name = "N", value_parser = tier)]
+    pub(crate) tier: Option<u32>,
+    /// Run only these checks; the record notes the exclusion
+    #[arg(long, value_name = "CHECK", num_args = 1.., conflicts_with = "skip")]
+    pub(crate) only: Vec<String>,
+    /// Exclude these checks; the record notes the exclusion
+    #[arg(long, value_name = "CHECK", num_args = 1..)]
+    pub(crate) skip: Vec<String>,
+    /// Stop at the first check that fails
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Ignore cached results
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Do not record the run in the ledger
+    #[arg(long)]
+    pub(crate) no_ledger: bool,
+    /// Show the plan, as `gate plan` does, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Run this verifier instead of a gate: a bundled name, or the path of a component; `@sha256:HEX` pins it
+    #[arg(long, value_name = "VERIFIER", conflicts_with = "gate")]
+    pub(crate) verifier: Vec<String>,
+    /// Run this command instead of a gate; exit code 0 passes. The command is split into words without a shell
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["gate", "config", "verifier"])]
+    pub(crate) verify: Option<String>,
+    /// Settings for the verifier, as a JSON object
+    #[arg(long, value_name = "JSON", requires = "verifier")]
+    pub(crate) settings: Option<String>,
+    /// Grant the verifiers a capability: `workspace`
+    #[arg(long, value_name = "GRANT", requires = "verifier")]
+    pub(crate) grant: Vec<Grant>,
+    /// Record model requests and responses to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_models")]
+    pub(crate) record_models: Option<PathBuf>,
+    /// Answer model requests from a file that `--record-models` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_models: Option<PathBuf>,
+    /// Record the results of commands to this new file
+    #[arg(long, value_name = "FILE", conflicts_with = "replay_commands")]
+    pub(crate) record_commands: Option<PathBuf>,
+    /// Take the results of commands from a file that `--record-commands` wrote, instead of running them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) replay_commands: Option<PathBuf>,
+    /// Write events while the gate runs to this file, one JSON document per line; - for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<EventsTo>,
+    /// The report format
+    #[arg(long, default_value = "human", hide_default_value = true, value_parser = formats())]
+    pub(crate) format: ReportFormat,
+    /// Also write a report to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub(crate) output: Vec<OutputTo>,
+}
 
 pub(crate) fn run(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     let ran = run_gate(global, command).map_err(|error| named_file(global, command, error));
@@ -26,7 +141,7 @@ pub(crate) fn run(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     ran
 }
 
-/// Say how a file is named, where one was named as a gate.
+/// Says how a file is named, where one was named as a gate.
 fn named_file(global: &Global, command: &RunArgs, error: Error) -> Error {
     let named = command.gate.as_deref().filter(|name| global.directory.join(name).exists());
     match named.filter(|_| error.to_string().contains("expected the name of a gate")) {
@@ -35,7 +150,7 @@ fn named_file(global: &Global, command: &RunArgs, error: Error) -> Error {
     }
 }
 
-/// Tell what has no effect here, and would elsewhere.
+/// Tells what has no effect here, and would elsewhere.
 fn skip_variable(global: &Global) {
     if !global.quiet && std::env::var_os("SKIP").is_some_and(|value| !value.is_empty()) {
         say("note: the variable `SKIP` has no effect; `--skip CHECK` leaves a check out, and the record says so");
@@ -99,7 +214,7 @@ fn request(global: &Global, command: &RunArgs) -> Result<Request, Error> {
     Ok(request)
 }
 
-/// The policy of `--verify`.
+/// Returns the policy of `--verify`.
 pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Error> {
     let words = config::words(line.unwrap_or_default());
     words.map(Policy::Command).context("`--verify`").map_err(Error::mistake)
@@ -114,7 +229,7 @@ pub(crate) fn model_tape(record: Option<&Path>, replay: Option<&Path>) -> Record
     }
 }
 
-/// The tape of `--record-commands` or `--replay-commands`.
+/// Returns the tape of `--record-commands` or `--replay-commands`.
 pub(crate) fn command_tape(
     global: &Global,
     record: Option<&Path>,
@@ -139,14 +254,14 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     Ok(settings)
 }
 
-/// Tell what of the configuration has no effect.
+/// Tells what of the configuration has no effect.
 pub(crate) fn warn(global: &Global, warnings: &[String]) {
     if !global.quiet {
         warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
     }
 }
 
-/// Tell where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+/// Tells where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
 pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {

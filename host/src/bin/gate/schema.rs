@@ -1,11 +1,51 @@
 //! `gate schema`: the JSON Schemas.
 
 use crate::Exit;
-use crate::args::{SchemaArgs, SchemaOf};
 use crate::error::{Error, Make as _};
 use anyhow::anyhow;
+use clap::{Args, ValueEnum};
 use gatehost::schema;
 use std::io::Write;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gate schema gate > gate.schema.json
+  gate schema submission --example > done.json
+  gate schema review-prompt --example > review.md")]
+pub(crate) struct SchemaArgs {
+    /// The document
+    #[arg(value_enum)]
+    pub(crate) of: SchemaOf,
+    /// Print an example to start from instead
+    #[arg(long)]
+    pub(crate) example: bool,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// gate.toml
+    Gate,
+    /// The document of `gate run --submission`
+    Submission,
+    /// The document that `gate run --format json` prints
+    Record,
+    /// The document that it prints instead after a usage, configuration or input error
+    Mistake,
+    /// The document that `gate loop --format json` prints
+    Loop,
+    /// One line of `gate run --events`
+    Event,
+    /// The input of a program that is used as a verifier
+    ProgramInput,
+    /// The output of such a program
+    ProgramOutput,
+    /// The document of `gate run --evaluator`; only with `--example`
+    Transcript,
+    /// The prompt of a reviewer; only with `--example`
+    ReviewPrompt,
+}
 
 pub(crate) fn run(command: &SchemaArgs) -> Result<Exit, Error> {
     let mut out = std::io::stdout().lock();

@@ -17,13 +17,13 @@ pub(crate) fn store() -> anyhow::Result<CacheStore> {
     CacheStore::open(&folder).with_context(|| format!("cannot use the cache folder `{}`", folder.display()))
 }
 
-/// The runtime with the user's cache; without one where it cannot be used, which costs time and nothing else.
+/// Returns the runtime with the user's cache; without one where it cannot be used, which costs time and nothing else.
 pub(crate) fn runtime(global: &Global) -> Result<Runtime, Error> {
     let store = store().inspect_err(|error| uncached(global, &format!("{error:#}")));
     Ok(Runtime::new(store.ok().map(Arc::new))?)
 }
 
-/// The host with the cache of this environment.
+/// Returns the host with the cache of this environment.
 pub(crate) fn host(global: &Global, environment: &Environment) -> Result<Host, Error> {
     let host = Host::new(environment)?;
     if let Some(why) = host.uncached() {

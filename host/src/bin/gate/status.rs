@@ -96,7 +96,7 @@ fn name(task: &TaskStatus) -> String {
     clean_line(&name, 120)
 }
 
-/// The progress of a task, as the gate protocol draws it.
+/// Returns the progress of a task, as the gate protocol draws it.
 fn bar(task: &TaskStatus) -> String {
     let done = match task.gate_status {
         TaskState::Pending => 0,

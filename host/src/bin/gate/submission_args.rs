@@ -1,7 +1,8 @@
 //! What the flags of `gate run` say of the work, and which files they ask for.
 
-use crate::args::{Global, RunArgs};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
+use crate::run::RunArgs;
 use crate::tasks;
 use anyhow::{Context, anyhow};
 use gatehost::changes::Selection;
@@ -13,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The submission as far as the flags describe it. `request` has the policy and the selection already.
+/// Returns the submission that the flags describe. `request` has the policy and the selection already.
 pub(crate) fn submission(global: &Global, command: &RunArgs, request: &Request) -> Result<Submission, Error> {
     let mut said = match &command.submission {
         Some(path) => document(global, command, path)?,
@@ -92,7 +93,7 @@ fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The files that were asked for, and the flag that did.
+/// Returns the files that were asked for, and the flag that did.
 pub(crate) fn selection(command: &RunArgs) -> (Option<&'static str>, Selection) {
     if !command.files.is_empty() {
         (Some("--files"), Selection::Files(command.files.clone()))

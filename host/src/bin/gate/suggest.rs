@@ -30,7 +30,7 @@ const FLAGS: &[(&[&str], &str)] = &[
     (&["--hook-stage"], "the name of a gate, such as in `gate run push`"),
 ];
 
-/// A mistake in our own words, where a better name is known; otherwise clap's.
+/// Returns a mistake in our own words, where a better name is known; otherwise clap's.
 pub(crate) fn instead(error: &clap::Error, command: &clap::Command) -> Option<Error> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -65,7 +65,7 @@ fn known(table: &[(&[&str], &str)], typed: &str) -> Option<String> {
     table.iter().find(|(words, _)| words.contains(&typed)).map(|(_, hint)| (*hint).to_owned())
 }
 
-/// The flags of the command that was typed, which is the one that clap built last.
+/// Returns the flags of the command that was typed, which is the one that clap built last.
 fn flags(command: &clap::Command) -> Vec<String> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let mut here = command;

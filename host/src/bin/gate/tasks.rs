@@ -1,7 +1,8 @@
 //! The tasks of `gate run` and `gate loop`: one of a plan, several as a batch, all that are open, or a description.
 
-use crate::args::{Global, LoopArgs};
+use crate::args::Global;
 use crate::error::{Error, Make as _};
+use crate::loop_::LoopArgs;
 use anyhow::{Context, anyhow};
 use gatehost::ledger::Project;
 use gatehost::looping::{self, InterruptedLoop};
@@ -20,7 +21,7 @@ pub(crate) struct LoopJob {
     pub(crate) resume: Option<String>,
 }
 
-/// The loops to be run, one after the other, and whether they are those of a plan.
+/// Returns the loops to be run, one after the other, and whether they are those of a plan.
 pub(crate) fn jobs(
     global: &Global,
     command: &LoopArgs,
@@ -135,7 +136,7 @@ fn batch_of<'p>(ids: &[String], planned: &'p [PlannedTask], plan: &Path) -> Resu
     Ok(members)
 }
 
-/// A task in a file of its own, or as a description.
+/// Returns a task from a file of its own, or from a description.
 fn described(global: &Global, wanted: &str) -> Result<Task, Error> {
     let path = global.directory.join(wanted);
     let text = if wanted.len() < 1_000 && path.is_file() {

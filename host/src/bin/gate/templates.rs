@@ -102,7 +102,7 @@ const ASSEMBLYSCRIPT: &[Template] = templates![
     "tsconfig.json": "assemblyscript/tsconfig.json",
 ];
 
-/// The files of a language's project beside its verifier.
+/// Returns the files of a language's project beside its verifier.
 fn common(language: Language) -> &'static [Template] {
     match language {
         Language::Rust => RUST,
@@ -117,7 +117,7 @@ fn common(language: Language) -> &'static [Template] {
     }
 }
 
-/// The verifier itself.
+/// Returns the verifier itself.
 fn verifier(language: Language, shape: Shape) -> &'static [Template] {
     match (language, shape) {
         (Language::Rust, Shape::File) => templates!["src/lib.rs": "rust/file/lib.rs"],
@@ -151,7 +151,7 @@ fn verifier(language: Language, shape: Shape) -> &'static [Template] {
     }
 }
 
-/// All files of a new project, except those that are made from the contract.
+/// Returns all files of a new project, except those that are made from the contract.
 pub(crate) fn files(language: Language, shape: Shape, name: &str) -> Vec<(String, Vec<u8>)> {
     let cases = match shape {
         Shape::File => FILE_CASES,

@@ -18,7 +18,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Whether to colour what goes to this stream.
+/// Returns whether to colour what goes to this stream.
 pub(crate) fn color(when: Color, stream: &impl IsTerminal) -> bool {
     match when {
         Color::Always => true,
@@ -53,12 +53,12 @@ pub(crate) fn count(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A path in `directory` as it is seen from where the program was started.
+/// Returns a path in `directory` as it is seen from where the program was started.
 pub(crate) fn seen(directory: &Path, path: &Path) -> PathBuf {
     if directory == Path::new(".") { path.to_owned() } else { directory.join(path) }
 }
 
-/// A path as a person would write it: without the folders that stay where they are.
+/// Returns a path as a person would write it: without the folders that stay where they are.
 pub(crate) fn path(path: &Path) -> String {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     parts.collect::<PathBuf>().display().to_string()

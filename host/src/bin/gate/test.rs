@@ -1,16 +1,49 @@
 //! `gate test`: a verifier's own cases, and the promises that every verifier makes.
 
-use crate::args::{Global, OutputFormat, TestArgs};
+use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
+use clap::Args;
 use gatehost::author::{self, Case, CaseOutcome, Project, Promise, Trial};
 use gatehost::runtime::{ComponentSource, LogLine};
 use gatehost::text;
 use gatehost::verdict::Status;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A case is a folder below `cases/`. It has `input/` with files (a file verifier checks each; for a submission verifier they \
+are the workspace) or `submission.json`, and `expected.json` with the verdict. Optional are `settings.json`, `commands.json` \
+and `models.json` (the answers of commands and models). A verifier is granted what it imports.
+
+Examples:
+  gate test                               the project in this folder
+  gate test --bless                       write the current verdicts as expected
+  gate test . comma                       the cases with `comma` in their names
+  gate test ./mine.wasm --cases ./cases   a component that was built elsewhere")]
+pub(crate) struct TestArgs {
+    /// A folder with a gate-verifier.toml, or a component
+    #[arg(default_value = ".", hide_default_value = true)]
+    pub(crate) path: String,
+    /// Run only the cases with this text in their names
+    pub(crate) name: Option<String>,
+    /// The folder of the cases [default: `cases` in the project, or next to the component]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cases: Option<PathBuf>,
+    /// Write the current verdict into each expected.json
+    #[arg(long)]
+    pub(crate) bless: bool,
+    /// Run only the cases, not the rules for every verifier
+    #[arg(long)]
+    pub(crate) no_conformance: bool,
+    /// The output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: OutputFormat,
+}
 
 pub(crate) fn run(global: &Global, command: &TestArgs) -> Result<Exit, Error> {
     let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;

@@ -107,8 +107,8 @@ fn rules(text: &str) -> Vec<AttributeRule> {
     text.lines().filter_map(rule).collect()
 }
 
-/// A line: a pattern, and what it sets. Macros of the repository's own and quoted patterns are not understood; without
-/// them, a file counts as changed.
+/// Returns a line: a pattern, and what it sets. Macros of the repository's own and quoted patterns are not understood;
+/// without them, a file counts as changed.
 fn rule(line: &str) -> Option<AttributeRule> {
     let line = line.trim_start();
     let (pattern, states) = line.split_once(char::is_whitespace)?;

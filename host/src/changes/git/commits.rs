@@ -43,7 +43,7 @@ pub(super) fn read(objects: &mut Objects<'_>, id: &Id) -> Result<Commit, Changes
     parse(id, &bytes)
 }
 
-/// The last commit; `None` before the first.
+/// Returns the last commit; `None` before the first.
 pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, ChangesError> {
     if let Some(head) = objects.head().filter(|head| head.kind == ObjectKind::Commit) {
         return Ok(Some((head.id, parse(&head.id, &head.bytes)?)));
@@ -54,7 +54,7 @@ pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Ch
     }
 }
 
-/// The names of branches and tags, for whoever misspelt one.
+/// Returns the names of branches and tags, for whoever misspelt one.
 fn names(git: &Git) -> Vec<String> {
     const MOST: usize = 500;
     let refs = ["for-each-ref", "--count=500", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"];
@@ -63,7 +63,7 @@ fn names(git: &Git) -> Vec<String> {
     text.lines().take(MOST).map(shown_text).collect()
 }
 
-/// The commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
+/// Returns the commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
 ///
 /// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
 pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Id, ChangesError> {
@@ -133,7 +133,7 @@ fn steps(name: &str) -> (&str, Vec<usize>) {
     (&name[..end], groups.into_iter().rev().flat_map(|(_, steps)| steps).collect())
 }
 
-/// The merge base of two commits, each told as its name and its id.
+/// Returns the merge base of two commits, each told as its name and its id.
 ///
 /// Found here, and not by git: a list of shallow commits in `.git` is enough to make git name an older one, in which what
 /// was repaired since is still as the author of the change wants it.
@@ -198,7 +198,7 @@ impl AncestorWalk {
         }
     }
 
-    /// The common ancestors that no other one is known to follow.
+    /// Returns the common ancestors that no other one is known to follow.
     fn common(&mut self, objects: &mut Objects<'_>) -> Result<Vec<Id>, ChangesError> {
         let mut found = Vec::new();
         while self.interesting > 0 {
@@ -248,7 +248,7 @@ fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, Chang
     Ok(best.into_iter().max().map(|(_, id)| id))
 }
 
-/// Whether a commit is another, or comes before it. The newest are looked at first.
+/// Returns whether a commit is another, or comes before it. The newest are looked at first.
 fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool, ChangesError> {
     let mut ahead = BinaryHeap::from([(i64::MAX, *from)]);
     let mut seen = HashSet::from([*from]);

@@ -27,8 +27,8 @@ const MAX_CONVERTED: u64 = 64 << 20;
 /// Git LFS itself takes no larger file for a pointer.
 const MAX_POINTER: usize = 1 << 10;
 
-/// The digests of what is there, by the number of its path. Regular files that have changed since they were hashed are
-/// hashed, on all cores.
+/// Returns the digests of what is there, by the number of its path. Regular files that have changed since they were hashed
+/// are hashed, on all cores.
 pub(super) fn digests<'p>(
     work: &Workspace,
     format: ObjectFormat,
@@ -159,7 +159,7 @@ pub(super) struct ContentComparison<'a, 'p> {
 }
 
 impl<'p> ContentComparison<'_, 'p> {
-    /// Whether what is at `path` is `stored`, as far as a checkout would not write other bytes.
+    /// Returns whether what is at `path` is `stored`, as far as a checkout would not write other bytes.
     pub(super) fn is_stored(
         &mut self,
         objects: &mut Objects<'_>,
@@ -212,7 +212,7 @@ impl<'p> ContentComparison<'_, 'p> {
         })
     }
 
-    /// Whether a pointer of Git LFS is stored, and names the digest of the file that is there.
+    /// Returns whether a pointer of Git LFS is stored, and names the digest of the file that is there.
     fn is_named_by_pointer(
         &self,
         objects: &mut Objects<'_>,
@@ -234,7 +234,7 @@ impl<'p> ContentComparison<'_, 'p> {
         Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
     }
 
-    /// Whether the only other bytes are the id that git writes into `$Id$`.
+    /// Returns whether the only other bytes are the id that git writes into `$Id$`.
     fn is_with_its_id(&self, format: ObjectFormat, path: &[u8], stored: &TreeEntry) -> bool {
         let Ok((file, _)) = self.work.open_listed_file(path) else { return false };
         let mut bytes = Vec::new();
@@ -260,7 +260,7 @@ impl<'p> ContentComparison<'_, 'p> {
     }
 }
 
-/// The digest and the size that a pointer of Git LFS names.
+/// Returns the digest and the size that a pointer of Git LFS names.
 fn pointer_of(bytes: &[u8]) -> Option<(Id, u64)> {
     let text = str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_POINTER)?;
     let mut lines = text.lines();

@@ -23,7 +23,7 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Where its working tree begins.
+    /// Returns where its working tree begins.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

@@ -2,8 +2,8 @@
 
 use crate::workspace::{self, Astray, FileKind, Workspace};
 
-/// Whether a file, or where `or_folder` a folder, is at the path. Only "not found" says that it is not: what cannot be
-/// looked at is there, and reading it says why it cannot be judged.
+/// Returns whether a file, or where `or_folder` a folder, is at the path. Only "not found" says that it is not: what cannot
+/// be looked at is there, and reading it says why it cannot be judged.
 pub(super) fn is_there(work: &Workspace, path: &str, or_folder: bool) -> bool {
     match work.stat(path) {
         Ok(entry) => or_folder || entry.kind != FileKind::Directory,

@@ -11,12 +11,12 @@ pub(super) enum ObjectFormat {
 }
 
 impl ObjectFormat {
-    /// The hash function that an id was made with.
+    /// Returns the hash function that an id was made with.
     pub(super) fn of(id: &Id) -> Self {
         if id.as_bytes().len() == Self::Sha256.length() { Self::Sha256 } else { Self::Sha1 }
     }
 
-    /// The bytes of an id.
+    /// Returns the bytes of an id.
     pub(super) fn length(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -99,7 +99,7 @@ enum HasherState {
 }
 
 impl Hasher {
-    /// A hasher of an object of `size` bytes.
+    /// Returns a hasher of an object of `size` bytes.
     pub(super) fn new(format: ObjectFormat, kind: ObjectKind, size: u64) -> Self {
         let mut hasher = Self(match format {
             ObjectFormat::Sha1 => HasherState::Sha1(Box::default()),
@@ -130,7 +130,7 @@ impl Hasher {
     }
 }
 
-/// The id of an object.
+/// Returns the id of an object.
 pub(super) fn hash(format: ObjectFormat, kind: ObjectKind, bytes: &[u8]) -> Id {
     let mut hasher = Hasher::new(format, kind, bytes.len() as u64);
     hasher.update(bytes);

@@ -124,7 +124,7 @@ impl Index {
         Ok(Self { paths, sparse, left_out: Vec::new(), top, cached })
     }
 
-    /// Whether a path is in a folder that a sparse checkout leaves out.
+    /// Returns whether a path is in a folder that a sparse checkout leaves out.
     pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
         self.left_out
             .iter()
@@ -159,7 +159,7 @@ fn refuse_clashes(staged: &[(&[u8], TreeEntry)]) -> Result<(), ChangesError> {
     Ok(())
 }
 
-/// Whether a path can be split into names of folders and a file.
+/// Returns whether a path can be split into names of folders and a file.
 fn is_plausible(path: &[u8]) -> bool {
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let mut names = 0;
@@ -212,7 +212,7 @@ impl<'a> IndexReader<'a> {
         digits.ok_or_else(|| broken("a number is not one"))
     }
 
-    /// A number of a variable length, as packs have for offsets.
+    /// Returns a number of a variable length, as packs have for offsets.
     fn variable(&mut self) -> Result<usize, ChangesError> {
         let mut byte = self.take(1)?[0];
         let mut number = usize::from(byte & 0x7f);
@@ -405,7 +405,7 @@ mod tests {
     use crate::changes::git::id::{ObjectKind, hash};
     use proptest::prelude::*;
 
-    /// An entry of version 2 as git writes it.
+    /// Returns an entry of version 2 as git writes it.
     fn written(path: &str, mode: u32, flags: u16) -> Vec<u8> {
         let id = hash(ObjectFormat::Sha1, ObjectKind::Blob, path.as_bytes());
         let length = u16::try_from(path.len()).expect("a short path");

@@ -66,23 +66,23 @@ impl Layout {
         refuse_longer(&self.common.join(REFS), MAX_REFS_BYTES)
     }
 
-    /// The folder of this working tree.
+    /// Returns the folder of this working tree.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whether a part of the history is missing.
+    /// Returns whether a part of the history is missing.
     pub(super) fn is_shallow(&self) -> bool {
         self.common.join("shallow").symlink_metadata().is_ok()
     }
 
-    /// Whether it belongs to the caller.
+    /// Returns whether it belongs to the caller.
     pub(super) fn is_ours(&self) -> bool {
         let user = rustix::process::geteuid().as_raw();
         [&self.folder, &self.common].iter().all(|folder| folder.metadata().is_ok_and(|about| about.uid() == user))
     }
 
-    /// Whether there is a repository, as far as can be seen without git.
+    /// Returns whether there is a repository, as far as can be seen without git.
     pub(super) fn is_plausible(&self) -> bool {
         self.folder.join("HEAD").symlink_metadata().is_ok()
     }

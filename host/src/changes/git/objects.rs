@@ -66,12 +66,12 @@ impl<'g> Objects<'g> {
         Self { git, talk: git.reader.lock().take() }
     }
 
-    /// The process that reads, for whoever reads next. It has answered everything that it was asked.
+    /// Returns the process that reads, for whoever reads next. It has answered everything that it was asked.
     pub(super) fn into_talk(self) -> Option<CatFile> {
         self.talk
     }
 
-    /// The last commit, where it was read already.
+    /// Returns the last commit, where it was read already.
     pub(super) fn head(&self) -> Option<&'g Object> {
         self.git.head.as_ref()
     }
@@ -80,7 +80,7 @@ impl<'g> Objects<'g> {
         self.git.format
     }
 
-    /// The object that a name stands for; `None` if there is none. Git chooses it, and its bytes fit its id.
+    /// Returns the object that a name stands for; `None` if there is none. Git chooses it, and its bytes fit its id.
     pub(super) fn named(&mut self, name: &str) -> Result<Option<Object>, ChangesError> {
         self.ask(name)?;
         let Some((id, kind, size)) = self.header(name)? else { return Ok(None) };
@@ -89,7 +89,7 @@ impl<'g> Objects<'g> {
         Ok(Some(Object { id, kind, bytes }))
     }
 
-    /// The bytes of an object; `what` says in a message what it is for.
+    /// Returns the bytes of an object; `what` says in a message what it is for.
     pub(super) fn read(&mut self, id: &Id, kind: ObjectKind, what: &str) -> Result<Vec<u8>, ChangesError> {
         let mut found = Vec::new();
         self.read_all(&[(*id, what)], kind, &mut |_, bytes| {
@@ -242,7 +242,7 @@ impl CatFile {
         Ok(Self { child, stdin: Some(stdin), pieces, complaints: Some(complaints) })
     }
 
-    /// Why it ended before it answered.
+    /// Returns why it ended before it answered.
     fn last_words(&mut self) -> String {
         self.stdin = None;
         let status = self.child.wait();

@@ -97,7 +97,7 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// Where git, asked in `folder`, says that the working tree begins.
+    /// Returns where git, asked in `folder`, says that the working tree begins.
     pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, ChangesError> {
         let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
@@ -129,7 +129,7 @@ impl Git {
         }
     }
 
-    /// The environment that git sees.
+    /// Returns the environment that git sees.
     pub(super) fn environment(&self) -> &Environment {
         &self.environment
     }

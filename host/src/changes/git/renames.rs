@@ -29,7 +29,7 @@ impl LineCounts {
         Self { bytes, size: content.len() as u64 }
     }
 
-    /// How much of the larger file is in the other, in percent.
+    /// Returns how much of the larger file is in the other, in percent.
     fn similar(&self, other: &Self) -> u64 {
         let common: u64 =
             self.bytes.iter().filter_map(|(line, bytes)| Some((*bytes).min(*other.bytes.get(line)?))).sum();
@@ -37,7 +37,7 @@ impl LineCounts {
     }
 }
 
-/// The old path of each new one that is a rename. Each path is taken once, the most similar first.
+/// Returns the old path of each new one that is a rename. Each path is taken once, the most similar first.
 pub(super) fn similar<'a>(
     deleted: &BTreeMap<&'a str, LineCounts>,
     added: &BTreeMap<&'a str, LineCounts>,

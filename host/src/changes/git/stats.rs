@@ -40,7 +40,7 @@ pub(super) struct StatCache<'p> {
 }
 
 impl<'p> StatCache<'p> {
-    /// Those that were kept for the working tree `root`; without a store, none.
+    /// Returns those that were kept for the working tree `root`; without a store, none.
     pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: ObjectFormat) -> Self {
         let store = store.filter(|_| keeps_time(root)).map(|store| {
             let mut key = blake3::Hasher::new();
@@ -121,8 +121,8 @@ fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], ContentI
     Some((path, mark, ContentIds { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }))
 }
 
-/// Whether the file system may be one that says of every file that it may be run: one of Windows, of another machine, or
-/// of a program.
+/// Returns whether the file system may be one that says of every file that it may be run: one of Windows, of another
+/// machine, or of a program.
 #[cfg(target_os = "linux")]
 pub(super) fn may_lack_modes(root: &Path) -> bool {
     // FAT, exFAT, NTFS (two), FUSE, 9P, SMB (two), CIFS, the shared folders of VirtualBox and VMware.

@@ -19,7 +19,7 @@ pub(super) struct StoredChanges {
 }
 
 impl StoredChanges {
-    /// The changes from `old` to `new`, and the files of `new`, written down.
+    /// Returns the changes from `old` to `new`, and the files of `new`, written down.
     pub(super) fn compare(
         &self,
         objects: &mut Objects<'_>,
@@ -55,7 +55,7 @@ impl StoredChanges {
         Ok(FoundChanges { snapshot: Some(snapshot), ..found.into() })
     }
 
-    /// The old path of each rename.
+    /// Returns the old path of each rename.
     fn renames(
         &self,
         objects: &mut Objects<'_>,
@@ -105,7 +105,7 @@ impl StoredChanges {
         Ok(renames)
     }
 
-    /// The files that changed and, where somebody looks at others or a link could lead there, all of them.
+    /// Returns the files that changed and, where somebody looks at others or a link could lead there, all of them.
     fn snapshot(
         &self,
         objects: &mut Objects<'_>,
@@ -125,7 +125,7 @@ impl StoredChanges {
     }
 }
 
-/// The hunks between two stored files. A link or another repository has none.
+/// Returns the hunks between two stored files. A link or another repository has none.
 fn hunks(
     objects: &mut Objects<'_>,
     path: &str,

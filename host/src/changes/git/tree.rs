@@ -101,7 +101,7 @@ impl Folder {
         Self { id: hash(format, ObjectKind::Tree, &stored), count: entries.len(), children }
     }
 
-    /// The id of a folder inside this one, and how many entries of the index are in it; its own for an empty path.
+    /// Returns the id of a folder inside this one, and how many entries of the index are in it; its own for an empty path.
     pub(super) fn below(&self, path: &[u8]) -> Option<(Id, usize)> {
         let mut folder = self;
         let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
@@ -271,7 +271,7 @@ fn parse(format: ObjectFormat, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, TreeEnt
     Ok(entries)
 }
 
-/// Whether a tree has a folder at a path.
+/// Returns whether a tree has a folder at a path.
 pub(super) fn has_folder<'n>(
     objects: &mut Objects<'_>,
     tree: Id,

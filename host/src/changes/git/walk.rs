@@ -108,7 +108,8 @@ pub(super) fn walk(
     }
 }
 
-/// The repository of its own that a folder is, of which git looks at nothing else. A `.git` alone does not make it one.
+/// Returns the repository of its own that a folder is, of which git looks at nothing else. A `.git` alone does not make it
+/// one.
 fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesError> {
     use std::os::unix::ffi::OsStrExt;
     let folder = root.join(Path::new(std::ffi::OsStr::from_bytes(path)));

@@ -150,7 +150,7 @@ impl Live<'_> {
         Ok(FoundChanges { base: base.map(|id| id.to_string()), looks, ..changes.into() })
     }
 
-    /// Every file below `folder` that is tracked, or that is neither tracked nor ignored.
+    /// Returns every file below `folder` that is tracked, or that is neither tracked nor ignored.
     pub(super) fn files(&self, folder: &str) -> Result<FoundChanges, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
@@ -202,12 +202,12 @@ impl Live<'_> {
         Ok(inner)
     }
 
-    /// Whether a path leads to a file through a link in the place of one of its folders.
+    /// Returns whether a path leads to a file through a link in the place of one of its folders.
     fn is_behind_link(&self, name: &str, is_repository: bool) -> bool {
         self.work.stat(name).is_err() && is_there(self.work, name, is_repository)
     }
 
-    /// How the index differs from a tree. Folders that a sparse index leaves out are made out where they are there.
+    /// Returns how the index differs from a tree. Folders that a sparse index leaves out are made out where they are there.
     fn against_index(
         &self,
         objects: &mut Objects<'_>,
@@ -229,7 +229,7 @@ impl Live<'_> {
         tree::compare(objects, old, Side::Index(&index.top))
     }
 
-    /// The change of a path that is known; `None` where it is the same everywhere.
+    /// Returns the change of a path that is known; `None` where it is the same everywhere.
     fn compare<'p>(
         &self,
         objects: &mut Objects<'_>,
@@ -327,7 +327,7 @@ impl Live<'_> {
     }
 }
 
-/// The size of a regular file.
+/// Returns the size of a regular file.
 fn size_of(present: Option<&Present>) -> Option<u64> {
     present.filter(|present| present.kind == FileKind::File).map(|present| present.size)
 }
@@ -348,7 +348,7 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
     found
 }
 
-/// Every path that the index or a commit has, and whether one of them has another repository there.
+/// Returns every path that the index or a commit has, and whether one of them has another repository there.
 fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
     let mut known: BTreeMap<&[u8], bool> =
         index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
@@ -360,8 +360,8 @@ fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::Known
     walk::KnownPaths::new(known)
 }
 
-/// Whether the file system tells which files may be run. Some say so of every file; one that can tell is believed even if
-/// all may be run.
+/// Returns whether the file system tells which files may be run. Some say so of every file; one that can tell is believed
+/// even if all may be run.
 fn has_modes(
     root: &Path,
     known: &walk::KnownPaths<'_>,

@@ -22,7 +22,7 @@ struct AdapterComponent {
     instantiations: u64,
 }
 
-/// Estimate the microseconds for all of them in a component that is valid.
+/// Estimates the microseconds for all of them in a component that is valid.
 pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
     let mut open: Vec<AdapterComponent> = Vec::new();
     let mut sizes = Sizes::default();
@@ -80,7 +80,7 @@ impl Sizes {
         values.fold(0, |sum: u64, ty| sum.saturating_add(self.value(types, ty)))
     }
 
-    /// The validator bounds how deep types are nested in each other.
+    /// Returns the validator bounds how deep types are nested in each other.
     fn value(&mut self, types: TypesRef<'_>, ty: &ComponentValType) -> u64 {
         let id = match ty {
             ComponentValType::Primitive(_) => return 1,

@@ -54,7 +54,7 @@ pub(super) fn count(section: &[u8], offset: usize) -> Result<Counted> {
     Ok(Counted::Items(items))
 }
 
-/// Whether a component or instance type comes next, and with how many declarations: if so, that much is read.
+/// Returns whether a component or instance type comes next, and with how many declarations: if so, that much is read.
 fn begins(reader: &mut BinaryReader<'_>) -> Result<Option<u32>> {
     let mut ahead = reader.clone();
     if !matches!(ahead.read_u8()?, 0x41 | 0x42) {
@@ -65,7 +65,7 @@ fn begins(reader: &mut BinaryReader<'_>) -> Result<Option<u32>> {
     Ok(Some(count))
 }
 
-/// The fields, cases and parameters of a type that has no types inside.
+/// Returns the fields, cases and parameters of a type that has no types inside.
 fn of_type(ty: &ComponentType<'_>) -> u64 {
     let count = match ty {
         ComponentType::Defined(defined) => match defined {
@@ -81,7 +81,7 @@ fn of_type(ty: &ComponentType<'_>) -> u64 {
     count as u64
 }
 
-/// The declarations of the type of a core module, which has no other inside.
+/// Returns the declarations of the type of a core module, which has no other inside.
 pub(super) fn of_core(ty: &CoreType<'_>) -> u64 {
     if let CoreType::Module(declarations) = ty { declarations.len() as u64 } else { 0 }
 }

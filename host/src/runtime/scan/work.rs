@@ -219,14 +219,14 @@ impl CompileWork {
         self.locals.get_mut(local)
     }
 
-    /// Note that a local is set, and say in how many of the open blocks that is for the first time.
+    /// Notes that a local is set, and say in how many of the open blocks that is for the first time.
     fn set(&mut self, local: usize, blocks: &[u64]) -> u64 {
         let begun = self.begun;
         let Some(local) = self.local(local) else { return 0 };
         first_in(blocks, std::mem::replace(&mut local.set, begun))
     }
 
-    /// Note that a local was set in a block. Unless that block is around the one that it was set in before, the value that
+    /// Notes that a local was set in a block. Unless that block is around the one that it was set in before, the value that
     /// it had can live on beside the new one, over all branches in between, until both meet.
     fn chain(&mut self, local: usize, block: u64, start: u64) {
         let edges = self.edges;
@@ -245,7 +245,7 @@ impl CompileWork {
         if local.set_edges < start { 0 } else { std::mem::take(&mut local.chain) }
     }
 
-    /// Note that a local is read or set. Says in how many of the open loops that is for the first time, and how many
+    /// Notes that a local is read or set. Says in how many of the open loops that is for the first time, and how many
     /// edges there were since the last time, or since the function began.
     fn touch(&mut self, local: usize, loops: &[u64], start: u64) -> (u64, u64) {
         let (begun, edges) = (self.begun, self.edges);
@@ -256,7 +256,7 @@ impl CompileWork {
     }
 }
 
-/// How many of these blocks had not begun when as many as `before` had.
+/// Returns how many of these blocks had not begun when as many as `before` had.
 fn first_in(blocks: &[u64], before: u64) -> u64 {
     (blocks.len() - blocks.partition_point(|&block| block <= before)) as u64
 }

@@ -35,7 +35,7 @@ pub(super) fn lines(root: &Path) -> Vec<DoctorLine> {
     lines
 }
 
-/// Put our script, without the hook that was there before it, into a repository with the sample, and have git call it.
+/// Puts our script, without the hook that was there before it, into a repository with the sample, and have git call it.
 fn fire(name: &str, script: &str) -> Result<&'static str, String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;

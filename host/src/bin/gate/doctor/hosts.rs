@@ -54,14 +54,14 @@ pub(super) fn lines(host: Host, root: &Path) -> Vec<DoctorLine> {
     lines
 }
 
-/// The version of the client, where it is in PATH.
+/// Returns the version of the client, where it is in PATH.
 fn client(host: Host) -> Option<DoctorLine> {
     let (program, tried) = install::client(host);
     let tried = tried.map_or(String::new(), |tried| format!("; its hooks were tried with {tried}"));
     Some(DoctorLine::note(host.as_str(), format!("`{program} --version` is `{}`{tried}", version(program).ok()?)))
 }
 
-/// A hook that calls another version of `gate` than this one.
+/// Returns a hook that calls another version of `gate` than this one.
 fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
     let ours = format!("gate {}", env!("CARGO_PKG_VERSION"));
     let programs = handlers.iter().filter_map(|handler| install::program(&handler.command));

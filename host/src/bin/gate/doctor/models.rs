@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long a server may take to say that it was asked nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A line for each model, and one for each pair that is only one.
+/// Returns a line for each model, and one for each pair that is only one.
 pub(super) fn lines(plan: &Plan) -> Vec<DoctorLine> {
     let environment = Environment::of_process();
     let asked: Vec<Option<DoctorLine>> = thread::scope(|scope| {

@@ -42,7 +42,7 @@ pub(super) struct DraftCheck {
 }
 
 impl Draft {
-    /// A check for every bundled verifier that has something to look at, and needs no settings.
+    /// Returns a check for every bundled verifier that has something to look at, and needs no settings.
     pub(super) fn new(paths: &[&str], tests: Vec<Tests>) -> Self {
         let exclude = super::places::not_ours(paths);
         let patterns: Vec<String> = exclude.keys().cloned().collect();
@@ -69,7 +69,7 @@ impl Draft {
         Self { checks, exclude, tests, aside: Vec::new() }
     }
 
-    /// The file. While it is tried, tests have less time.
+    /// Returns the file. While it is tried, tests have less time.
     pub(super) fn text(&self, timeout: Option<&str>) -> String {
         let mut text = String::from(
             "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n",
@@ -142,7 +142,7 @@ fn excludes(patterns: &BTreeMap<String, String>) -> String {
     text + "]\n"
 }
 
-/// A text in TOML: as in JSON, but for one character.
+/// Returns a text in TOML: as in JSON, but for one character.
 fn string(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }

@@ -39,7 +39,7 @@ const TESTS: &[&str] = &["test", "tests", "spec", "specs", "__tests__", "testing
 /// Folders of templates.
 const TEMPLATES: &[&str] = &["templates", "template", "skeleton", "scaffold", "boilerplate", "stubs"];
 
-/// The folders of a repository that are not its own work, each with the reason.
+/// Returns the folders of a repository that are not its own work, each with the reason.
 pub(super) fn not_ours(paths: &[&str]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (names, why) in [(VENDORED, "vendored code"), (GENERATED, "generated files")] {
@@ -76,7 +76,7 @@ pub(super) fn excuse(path: &str) -> Option<(String, &'static str)> {
     folder_named(path, |name| TESTS.contains(&name)).map(|_| (escaped(path), "a file of the tests that does not pass"))
 }
 
-/// The first folder on a path with such a name, with the folders above it.
+/// Returns the first folder on a path with such a name, with the folders above it.
 fn folder_named(path: &str, is_such: impl Fn(&str) -> bool) -> Option<String> {
     let (folders, _) = path.rsplit_once('/')?;
     let parts: Vec<&str> = folders.split('/').collect();
@@ -84,7 +84,7 @@ fn folder_named(path: &str, is_such: impl Fn(&str) -> bool) -> Option<String> {
     Some(parts[..=index].join("/"))
 }
 
-/// The words of a name, such as `bad` and `case` of `bad_case.json`.
+/// Returns the words of a name, such as `bad` and `case` of `bad_case.json`.
 fn words(name: &str) -> impl Iterator<Item = String> {
     let words: Vec<String> = name
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -94,12 +94,12 @@ fn words(name: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-/// Whether a word is this one, or a form of it: `fail`, `fails`, `failed`, `failing`.
+/// Returns whether a word is this one, or a form of it: `fail`, `fails`, `failed`, `failing`.
 fn is_form(found: &str, word: &str) -> bool {
     found.strip_prefix(word).is_some_and(|end| ["", "s", "ed", "ing", "ure", "ures"].contains(&end))
 }
 
-/// A pattern that only this path matches.
+/// Returns a pattern that only this path matches.
 pub(super) fn escaped(path: &str) -> String {
     let mut pattern = String::with_capacity(path.len());
     for c in path.chars() {

@@ -57,7 +57,7 @@ impl Files<'_> {
         self.paths.contains(&name)
     }
 
-    /// The first of these that is there.
+    /// Returns the first of these that is there.
     fn first<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().find(|name| self.has(name)).copied()
     }
@@ -198,7 +198,7 @@ fn make(files: &Files<'_>) -> Option<Tests> {
         .then(|| Tests::new(&["make", "test"], format!("`{file}` has a target `test`"), "make"))
 }
 
-/// Whether a line begins the target or recipe `test`, with or without parameters.
+/// Returns whether a line begins the target or recipe `test`, with or without parameters.
 fn has_target(text: &str) -> bool {
     let is_target = |line: &str| {
         let rest = line.strip_prefix("test").or_else(|| line.strip_prefix("@test"));

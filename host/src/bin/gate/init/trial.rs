@@ -45,7 +45,7 @@ impl<'a> TrialReport<'a> {
         Ok(Self { global, root, host, folder, told: Vec::new() })
     }
 
-    /// Try everything.
+    /// Tries everything.
     pub(super) fn run(&mut self, draft: &mut Draft) -> Result<(), Error> {
         for _ in 0..MOST_ROUNDS {
             let record = self.record(draft, DEFAULT, Checks::All)?;
@@ -72,7 +72,7 @@ impl<'a> TrialReport<'a> {
         setup::wait(self.host.run(request, watcher))
     }
 
-    /// Leave out what does not pass and is no fault of the repository. Whether anything was.
+    /// Leaves out what does not pass and is no fault of the repository. Whether anything was.
     fn adapt(&mut self, draft: &mut Draft, record: &Record) -> bool {
         let mut changed = false;
         for node in checks(&record.gate) {
@@ -122,7 +122,7 @@ impl<'a> TrialReport<'a> {
         changed
     }
 
-    /// Tell what the gate says of the repository as it is.
+    /// Tells what the gate says of the repository as it is.
     fn verdict(&mut self, record: &Record) {
         for node in checks(&record.gate) {
             let failed = || node.files.iter().flatten().filter(|file| file.status == Status::Fail);
@@ -147,7 +147,7 @@ impl<'a> TrialReport<'a> {
         }
     }
 
-    /// Try the tests, with more rights where they need some; put them aside where they cannot be run here.
+    /// Tries the tests, with more rights where they need some; put them aside where they cannot be run here.
     fn tests(&mut self, draft: &mut Draft, tests: Tests) -> Result<(), Error> {
         let (name, line) = (tests.name.clone(), tests.run.join(" "));
         self.told
@@ -212,7 +212,7 @@ impl<'a> TrialReport<'a> {
         Ok(())
     }
 
-    /// Let tests write what they could not: a folder, where the message names one. What was given, and why.
+    /// Lets tests write what they could not: a folder, where the message names one. What was given, and why.
     fn writable(&self, tests: &mut Tests, message: &str) -> String {
         let named = message.split('`').find(|part| part.contains('/') || part.starts_with('.'));
         let inside = named.map(|path| Path::new(path).strip_prefix(self.root).unwrap_or(Path::new(path)));
@@ -235,12 +235,12 @@ impl<'a> TrialReport<'a> {
     }
 }
 
-/// Every check of a gate.
+/// Returns every check of a gate.
 fn checks(gate: &Node) -> Vec<&Node> {
     gate.walk().filter(|node| node.kind == NodeKind::Check).collect()
 }
 
-/// Why a check says what it says, in a few words.
+/// Returns why a check says what it says, in a few words.
 fn why(node: &Node) -> String {
     let verdict = node.verdict.as_ref();
     let error = verdict.and_then(|verdict| verdict.error.as_ref()).map(|error| error.message.as_str());

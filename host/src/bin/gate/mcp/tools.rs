@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 /// The most findings of one answer.
 const MAX_FINDINGS: usize = 100;
 
-/// Every tool, as `tools/list` tells it.
+/// Returns every tool, as `tools/list` tells it.
 pub(super) fn list() -> Value {
     let text = |what: &str| json!({ "type": "string", "description": what });
     let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });

@@ -1,0 +1,154 @@
+//! Runs one check: selects its files, calls its verifier, and collects the answer.
+
+use super::files::{FileCheck, FilesResult, files};
+use super::{CheckRunner, Logged, red_green};
+use crate::commands::{CommandEnding, CommandResult};
+use crate::config::Grant;
+use crate::gate;
+use crate::outcome::JudgedFile;
+use crate::plan::{self, Shape};
+use crate::runtime::{CallResult, Grants, PreparedSubmission};
+use crate::submission::{CommandEvidence, Evidence, Submission};
+use crate::verdict::{ErrorKind, Failure, Level, Status, Verdict};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+impl CheckRunner<'_> {
+    /// Runs one check of the plan.
+    pub(super) async fn ask(&self, check: &plan::Check, evidence: &[Evidence]) -> Result<gate::Checked, Failure> {
+        let handed = check.grants.iter().any(|grant| match grant {
+            Grant::Command(name) => self.services.commands.takes_files(name),
+            Grant::Workspace | Grant::Model(_) => false,
+        });
+        let mut places = Vec::new();
+        let paths = match check.shape {
+            Shape::Submission => match self.files_of_commands(check, handed)? {
+                Some(paths) if paths.is_empty() => return Ok(gate::Checked::NoFiles),
+                paths => paths.unwrap_or_default(),
+            },
+            Shape::File => {
+                let patterns = (check.files.clone(), check.exclude.clone());
+                let unknown = || Failure::new(ErrorKind::HostFailed, "the check is not one of the plan");
+                let matching = self.matching.get(&patterns).ok_or_else(unknown)?;
+                places.clone_from(&matching.places);
+                self.asked.lock().push(Arc::clone(&matching.set));
+                // Before anything is loaded: most checks of a default gate have no file.
+                if places.is_empty() {
+                    return Ok(gate::Checked::NoFiles);
+                }
+                places.iter().map(|place| self.subject.paths[*place].clone()).collect()
+            }
+        };
+        let grants: Grants = check.grants.iter().cloned().collect();
+        let source = self.verifiers.source(&check.digest).ok_or_else(|| {
+            Failure::new(ErrorKind::HostFailed, format!("the verifier of `{}` was not resolved", check.check))
+        })?;
+        let settings = plan::canonical(&check.settings);
+        // What it is granted can change by itself, and what is flaky is asked to be run again.
+        let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
+        let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
+        let work = Arc::new(FileCheck {
+            cached: store.map(|store| self.passes_before(store, check, &settings)),
+            source,
+            capabilities: self.services.capabilities(&grants, &paths, &self.subject.workspace, &self.reads),
+            grants,
+            verifier: OnceLock::new(),
+            runtime: Arc::clone(&self.runtime),
+            contents: Arc::clone(&self.contents),
+            settings,
+            limits: check.limits.clone(),
+            paths,
+            places,
+            check: check.check.clone(),
+            on_not_applicable: check.on_not_applicable,
+            member: check.member.clone(),
+            done: Arc::clone(&self.done),
+            finished: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
+        });
+        let judged = match check.shape {
+            Shape::Submission => {
+                // Who runs a command judges what that says, and may be what changes the files.
+                if work.capabilities.commands.is_none() {
+                    self.shown_was_judged.store(true, Ordering::Relaxed);
+                }
+                let told = match self.subject.uncommitted.as_ref().filter(|_| check.working_tree) {
+                    Some((changes, base)) => {
+                        let (changes, base) = (changes.clone(), base.clone());
+                        let submission = Submission { changes, base, ..self.subject.submission.clone() };
+                        Arc::new(PreparedSubmission::new(submission, evidence)?)
+                    }
+                    None => self.told(evidence)?,
+                };
+                let verifier = work.verifier()?;
+                let answer = self.runtime.check_prepared(verifier, &work.terms(), &told).await;
+                let CallResult { verdict, log, log_dropped, mut ran, asked, .. } = answer;
+                let mut verdict = no_judgement(verdict, &ran);
+                if check.red_green && verdict.status == Status::Pass {
+                    let (commands, base) = (&self.services.commands, self.base.as_ref());
+                    let on_base;
+                    (on_base, verdict) =
+                        red_green::confirm(commands, base, &self.subject.submission, check, &ran, verdict).await;
+                    ran.extend(on_base);
+                }
+                self.fingerprint(check, &mut verdict);
+                // What its verifier says is none of its business was not judged, and neither was what nobody answered for.
+                let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
+                let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
+                FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
+            }
+            Shape::File => {
+                let judged = files(Arc::clone(&work)).await;
+                // One reason, and not one for each file.
+                if let Some(Err(failure)) = work.verifier.get() {
+                    return Err(failure.clone());
+                }
+                judged
+            }
+        };
+        if !judged.log.is_empty() || judged.log_dropped > 0 {
+            let logged = Logged { check: check.member.clone(), lines: judged.log, dropped: judged.log_dropped };
+            self.log.lock().push(logged);
+        }
+        Ok(match judged.verdict {
+            None => gate::Checked::NoFiles,
+            Some(verdict) => gate::Checked::Answer(gate::CheckAnswer {
+                verdict,
+                files: judged.files,
+                commands: judged.ran.iter().map(CommandEvidence::from).collect(),
+                models: judged.asked,
+            }),
+        })
+    }
+}
+
+/// Returns a file that a command was handed.
+fn handed_over(path: &str, status: Status) -> JudgedFile {
+    JudgedFile {
+        path: path.to_owned(),
+        digest: String::new(),
+        status,
+        cached: false,
+        established: None,
+        reason: String::new(),
+    }
+}
+
+/// Returns where a command failed for its confinement, or for what is not installed, that is no judgement of the work;
+/// unless more was found than that it failed.
+fn no_judgement(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
+    let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
+    let told = ran.iter().find_map(|ran| {
+        let advice = ran.advice.as_ref()?;
+        // pytest, for one, reports every file that it cannot import, and ends with another code than for failed tests.
+        let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != CommandEnding::Exited(1);
+        (found <= 1 || nothing_ran).then_some(advice)
+    });
+    match told.filter(|_| verdict.status == Status::Fail) {
+        Some(advice) => {
+            let failure = Failure::new(advice.kind, &advice.what).hint(&advice.hint);
+            Verdict { findings: verdict.findings, findings_omitted: verdict.findings_omitted, ..failure.into() }
+        }
+        None => verdict,
+    }
+}

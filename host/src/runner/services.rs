@@ -1,0 +1,65 @@
+//! The commands and models of a run, and the capabilities that each check gets from them.
+
+use super::Subject;
+use super::reads::{RunReads, TracedReads};
+use crate::commands::{CommandTape, Commands};
+use crate::environment::Environment;
+use crate::models::{ModelTape, Models};
+use crate::plan::Plan;
+use crate::runtime::{AskModels, Capabilities, CommandsFor, Granted, Grants, ReadFiles, RunCommands};
+use crate::workspace::Workspace;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What verifiers can be granted by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Services {
+    /// Runs commands.
+    pub commands: Arc<Commands>,
+    /// Asks models.
+    pub models: Arc<Models>,
+}
+
+impl Services {
+    /// What the plan declares, for this subject. Models and commands are recorded on their tapes, or answer from them; no command may
+    /// change the file `configuration`.
+    pub(crate) fn new(
+        plan: &Plan,
+        subject: &Subject,
+        tape: Option<Arc<ModelTape>>,
+        command_tape: Option<Arc<CommandTape>>,
+        configuration: Option<PathBuf>,
+        environment: &Environment,
+    ) -> Self {
+        let commands = Commands::new(plan.commands.clone(), subject.workspace.root().to_owned());
+        let commands = commands.with_configuration(configuration).with_environment(environment.clone());
+        let commands = commands.with_tape(command_tape).for_task(subject.submission.task.as_ref());
+        let commands = Arc::new(commands);
+        let executor = subject.submission.executor.clone();
+        let models = Models::new(plan.models.clone(), Arc::clone(&commands), executor, tape);
+        let models = Arc::new(models.with_environment(environment.clone()));
+        Self { commands, models }
+    }
+
+    /// Returns the capabilities behind these grants. Reads are traced in `reads`; commands are handed `files`.
+    pub(super) fn capabilities(
+        &self,
+        grants: &Grants,
+        files: &[String],
+        work: &Arc<Workspace>,
+        reads: &Arc<RunReads>,
+    ) -> Capabilities {
+        let names = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<Vec<_>>();
+        let (commands, models) = (names(&mut grants.commands()), names(&mut grants.models()));
+        let reads = TracedReads { work: Arc::clone(work), reads: Arc::clone(reads) };
+        Capabilities {
+            workspace: grants.workspace().then(|| Arc::new(reads) as Arc<dyn ReadFiles>),
+            commands: (!commands.is_empty()).then(|| {
+                let by = CommandsFor { commands: Arc::clone(&self.commands), files: files.to_vec() };
+                Granted { names: commands, by: Arc::new(by) as Arc<dyn RunCommands> }
+            }),
+            models: (!models.is_empty())
+                .then(|| Granted { names: models, by: Arc::clone(&self.models) as Arc<dyn AskModels> }),
+        }
+    }
+}

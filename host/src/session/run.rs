@@ -1,0 +1,421 @@
+//! One run: finds the configuration and the changes, runs the gate, and makes the record.
+
+use super::emit::RunEvents;
+use super::pinned::ResolvedConfig;
+use super::policy::{self, FoundPolicy};
+use super::recorder::LedgerRecorder;
+use super::request::{Request, Unread, WorkState};
+use super::sealed::Sealed;
+use super::trusted::{self, PolicyComparison, Standing};
+use super::{Kept, Pinned, RunInputs, blocked, blocking, new_record, notify, progress, subject};
+use crate::cache_store::CacheStore;
+use crate::changes::{self, Needs, Selection};
+use crate::commands::CommandTape;
+use crate::config::Inapplicable;
+use crate::error::Error;
+use crate::event::{EventKind, Observer};
+use crate::gate::{self, Circumstances};
+use crate::ledger::Labels;
+use crate::models::ModelTape;
+use crate::outcome::{Node, NodeKind, Outcome};
+use crate::plan::{self, Plan, Shape, SubmissionParts};
+use crate::record::Record;
+use crate::resolver::Verifiers;
+use crate::run_id;
+use crate::runner::{Base, CheckRunner, Logged, Services};
+use crate::runtime::{ComponentSource, Runtime};
+use crate::submission::{Evaluator, TaskSource};
+use crate::text;
+use crate::verdict::{ErrorKind, Failure};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+/// The tapes on which answers of models and results of commands are recorded, or from which they are replayed.
+type Tapes = (Option<Arc<ModelTape>>, Option<Arc<CommandTape>>);
+
+/// One request while it runs.
+pub(super) struct Session {
+    pub(super) runtime: Arc<Runtime>,
+    pub(super) request: Request,
+    pub(super) observer: Arc<dyn Observer>,
+}
+
+impl Session {
+    /// Finds the configuration, loads its verifiers, and resolves the gate.
+    pub(super) async fn plan(&self, emitter: &Arc<RunEvents>) -> Result<(Arc<FoundPolicy>, Plan, Verifiers), Error> {
+        let (found, plan, verifiers, _) = self.plan_and_collect(emitter, false).await?;
+        Ok((Arc::new(found), plan, verifiers))
+    }
+
+    /// Also collects the changes, if `collecting`. The comparison of the configuration with that of the base commit runs at
+    /// the same time, because they are mostly the same. If they differ, no changes are returned.
+    async fn plan_and_collect(
+        &self,
+        emitter: &Arc<RunEvents>,
+        collecting: bool,
+    ) -> Result<(FoundPolicy, Plan, Verifiers, Option<changes::Changes>), Error> {
+        let request = self.request.clone();
+        let found = blocking(move || policy::find(&request)).await?;
+        let comparison = PolicyComparison::new(&self.request, &found);
+        let standing = comparison.map(|comparison| tokio::task::spawn_blocking(move || comparison.standing()));
+        let resolved = self.resolve(found, emitter).await;
+        let collected = match &resolved {
+            Ok((_, plan, _)) if collecting => Some(self.collect(plan).await),
+            _ => None,
+        };
+        let standing = match standing {
+            Some(standing) => blocked(standing.await)?,
+            None => Standing::New,
+        };
+        if let Standing::Other(commit) = standing {
+            let folder = self.request.folder.clone();
+            let environment = self.request.environment.clone();
+            let found = blocking(move || trusted::find(&folder, &commit, &environment)).await?;
+            let (found, plan, verifiers) = self.resolve(found, emitter).await?;
+            return Ok((found, plan, verifiers, None));
+        }
+        let (mut found, plan, verifiers) = resolved?;
+        if let Standing::Same(trusted) = standing {
+            found.trusted = Some(trusted);
+        }
+        Ok((found, plan, verifiers, collected.transpose()?))
+    }
+
+    /// Returns the store of the ids of unchanged files, unless the caller disabled the cache.
+    fn store(&self) -> Option<Arc<CacheStore>> {
+        self.runtime.cache_store().filter(|_| self.request.use_cache).cloned()
+    }
+
+    /// Collects the changes, with the details that the checks of a plan need.
+    async fn collect(&self, plan: &Plan) -> Result<changes::Changes, Error> {
+        let needs = Needs {
+            hunks: plan.checks().any(|check| check.shape == Shape::Submission),
+            unchanged: plan.checks().any(|check| !check.grants.is_empty()),
+        };
+        let (folder, selection, repeat) =
+            (self.request.folder.clone(), self.request.selection.clone(), self.request.repeat.clone());
+        let (store, environment) = (self.store(), self.request.environment.clone());
+        blocking(move || match repeat {
+            Some(known) => {
+                let (changes, base) = (known.changes.clone(), known.base.clone());
+                Ok(changes::Changes::again(&folder, changes, base, known.from_git)?)
+            }
+            None => Ok(changes::collect_with(&folder, &selection, needs, &environment, store.as_ref())?),
+        })
+        .await
+    }
+
+    async fn resolve(
+        &self,
+        mut found: FoundPolicy,
+        emitter: &Arc<RunEvents>,
+    ) -> Result<(FoundPolicy, Plan, Verifiers), Error> {
+        if self.request.work != WorkState::Unknown {
+            for gate in found.config.gates.values_mut() {
+                gate.terms.on_nothing.get_or_insert(Inapplicable::Block);
+            }
+        }
+        let compiling = {
+            let emitter = Arc::clone(emitter);
+            move |name: &str, source: &ComponentSource| {
+                emitter.emit(EventKind::Compiling { verifier: name.to_owned(), bytes: source.bytes().len() });
+            }
+        };
+        let verifiers = Verifiers::new(Arc::clone(&self.runtime), found.folder.clone(), compiling);
+        verifiers.load(&found.config).await;
+        let plan = plan::resolve(&found.config, self.request.gate.as_deref(), &verifiers)
+            .map_err(|problems| Error::configuration(&found.name, &problems))?;
+        Ok((found, plan, verifiers))
+    }
+
+    pub(super) async fn run(self) -> Result<Record, Error> {
+        let (start, started) = (Instant::now(), SystemTime::now());
+        let emitter = Arc::new(RunEvents::new(run_id::new(started), Arc::clone(&self.observer)));
+        let recorder = tokio::task::spawn_blocking(self.recorder());
+        let (resolved, collected) = match &self.request.pinned {
+            Some(Pinned(resolved)) => (Arc::clone(resolved), None),
+            None => {
+                let (found, plan, verifiers, changes) = self.plan_and_collect(&emitter, true).await?;
+                (
+                    Arc::new(ResolvedConfig { found: Arc::new(found), plan, verifiers, sealed: Sealed::default() }),
+                    changes,
+                )
+            }
+        };
+        let ResolvedConfig { found, plan, verifiers, .. } = &*resolved;
+        self.refuse_unread(plan)?;
+        let tape = self.tape()?;
+        let store = self.store();
+        let changes = Arc::new(match collected {
+            Some(changes) => changes,
+            None => self.collect(plan).await?,
+        });
+        let (seen, said) = (Arc::clone(&changes), self.request.submission.clone());
+        let judges_submissions = plan.checks().any(|check| check.shape == Shape::Submission);
+        let about_working_tree = plan.checks().any(|check| check.working_tree);
+        let (folder, selection) = (self.request.folder.clone(), self.request.selection.clone());
+        let environment = self.request.environment.clone();
+        let mut subject = blocking(move || {
+            let mut subject = subject::of(&seen, said);
+            // Only submission verifiers read it. Nothing has run yet, so no check has judged a file.
+            let nothing = Node::new("", NodeKind::All, Outcome::NotReached);
+            let digest =
+                judges_submissions.then(|| subject::tree_digest(&nothing, &subject.submission, &subject.workspace));
+            subject.submission.tree_digest = digest.flatten();
+            if about_working_tree && !selection.shows_working_tree() {
+                let live = changes::collect(&folder, &Selection::Changed, Needs::default(), &environment)?;
+                subject.uncommitted = live.from_git.then(|| (live.changes.clone(), live.base.clone()));
+            }
+            Ok(subject)
+        })
+        .await?;
+        if let Some(known) = &self.request.repeat {
+            subject.paths.clone_from(&known.paths);
+        }
+        let left_out = subject::leave_out(&mut subject, plan)?;
+        let recorder = blocked(recorder.await)?;
+        let mut predecessor_unpassed = self.request.repeat.as_ref().is_some_and(|known| known.predecessor_unpassed);
+        let recorder = match recorder {
+            Some(mut recorder) => {
+                let mut said = subject.submission;
+                let has_cadence = plan.root.walk().any(|node| !node.when.is_empty());
+                let head = changes.base.clone();
+                let head = head.filter(|_| matches!(self.request.selection, Selection::Changed | Selection::Staged));
+                let request = self.request.clone();
+                let know = move || {
+                    let note = |head: String| recorder.note_commit(&request.folder, &head, &request.environment);
+                    head.map_or(Ok(()), note)?;
+                    let unpassed = recorder.know(&mut said, has_cadence)?;
+                    Ok((recorder, said, unpassed))
+                };
+                let (recorder, said, unpassed) = blocking(know).await?;
+                subject.submission = said;
+                predecessor_unpassed = unpassed;
+                Some(recorder)
+            }
+            None => None,
+        };
+        let files = subject.paths.len() + left_out.len();
+        let mut circumstances = Circumstances::of(&subject.submission);
+        circumstances.facts.predecessor_unpassed = predecessor_unpassed;
+        circumstances.changed = subject::changed(&changes, &subject.submission);
+        circumstances.fail_fast = self.request.fail_fast;
+        circumstances.left_out = self.request.checks.left_out(plan)?;
+        circumstances.nothing_done = self.request.work == WorkState::NotDone;
+
+        let digest = plan.digest();
+        let attempt = subject.submission.attempt.max(1);
+        let labels = Labels {
+            run: emitter.run().to_owned(),
+            task: subject.submission.task.as_ref().map(|task| task.id.clone()).unwrap_or_default(),
+            group: subject.submission.task.as_ref().and_then(|task| task.group.clone()).unwrap_or_default(),
+            gate: plan.root.name.clone(),
+            plan: digest.clone(),
+            ..Labels::default()
+        };
+        let takes_time = !plan.commands.is_empty() || !plan.models.is_empty();
+        let given = recorder.is_some().then(|| RunInputs {
+            submission: RunInputs::said(&subject.submission),
+            paths: subject.paths.clone(),
+            from_git: changes.from_git,
+            base: changes.base.clone(),
+            work: RunInputs::work(self.request.work),
+            fail_fast: self.request.fail_fast,
+            left_out: circumstances.left_out.iter().cloned().collect(),
+            predecessor_unpassed,
+        });
+        let run = emitter.run().to_owned();
+        let begin = |mut recorder: LedgerRecorder| {
+            blocking(move || {
+                recorder.begin(labels, attempt, takes_time)?;
+                let kept = recorder.ledger().folder().map(|state| Kept::of(&state, &run));
+                // If the inputs cannot be stored, the run cannot be bundled later. Its ledger entries are complete all the
+                // same.
+                let kept = kept.filter(|kept| kept.begin(&given.unwrap_or_default()).is_ok());
+                Ok((recorder, kept))
+            })
+        };
+        let (recorder, kept) = match recorder {
+            Some(recorder) => {
+                let (recorder, kept) = begin(recorder).await?;
+                (Some(recorder), kept)
+            }
+            None => (None, None),
+        };
+        let (tape, commands) = self.tapes(tape, kept.as_ref(), plan);
+        emitter.run_started(plan, &digest, files);
+        let environment = &self.request.environment;
+        let services = Services::new(plan, &subject, tape, commands, found.path.clone(), environment);
+        let told = Arc::new(subject);
+        let observe = |event: gate::GateEvent<'_>| {
+            if let Some(recorder) = &recorder {
+                recorder.observe(event);
+            }
+            emitter.gate_event(event);
+        };
+        let done = {
+            let emitter = Arc::clone(&emitter);
+            move |check: &str, done, total| {
+                emitter.emit(EventKind::FilesDone { check: check.to_owned(), done, total });
+            }
+        };
+        let kept = subject::looked_at(plan)?;
+        let added = || {
+            let added = added(&self.request, &changes, store.as_ref());
+            added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
+        };
+        let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
+        let bench = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
+        let mut bench = bench.telling(Arc::new(done)).in_run(emitter.run());
+        let root = changes::root(&self.request.folder, environment);
+        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), root) {
+            bench = bench.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
+        }
+        if !plan.commands.is_empty() && self.request.selection.is_live() {
+            bench = bench.looking_again(&added);
+        }
+        let mut gate = gate::run_failed_first(plan, &circumstances, &bench, &self.request.first).await;
+        emit_log(&emitter, bench.into_log());
+        let (known, collected, request) = (Arc::clone(&resolved), Arc::clone(&changes), self.request.clone());
+        let touched = match &self.request.repeat {
+            Some(known) => known.touched.clone(),
+            None => {
+                blocking(move || {
+                    let Request { folder, selection, environment, .. } = &request;
+                    let mut touched = known.found.touched(&collected, folder, selection, environment)?;
+                    touched.extend(known.sealed.touched(&known.found, folder, selection, environment)?);
+                    Ok(touched)
+                })
+                .await?
+            }
+        };
+        trusted::hold(&mut gate, &touched);
+        new_record::explain(&mut gate, verifiers);
+
+        let mut record = Record::of(gate);
+        record.run = emitter.run().to_owned();
+        record.started = text::timestamp(started);
+        record.plan = digest;
+        record.policy = found.record();
+        record.files = files;
+        record.warnings = verifiers.unused_grants(plan);
+        new_record::describe_run(&mut record, &self.request.selection, changes.base.clone(), &told.submission);
+        let root = told.workspace.root().to_owned();
+        let reviews = told.submission.review.as_ref().map_or(1, |review| review.number);
+        let mut record = blocking(move || {
+            record.tree = subject::tree_digest(&record.gate, &told.submission, &told.workspace);
+            record.unjudged = subject::unjudged(&record.gate, &told.paths, &left_out);
+            Ok(record)
+        })
+        .await?;
+        record.duration = start.elapsed();
+        if let Some(mut recorder) = recorder {
+            let (found, environment) = (Arc::clone(found), self.request.environment.clone());
+            let end = move || {
+                let asked = recorder.end(&mut record, &found.config)?;
+                Ok((record, recorder.ledger(), asked))
+            };
+            let (stored, ledger, asked) = blocking(end).await?;
+            record = stored;
+            if let Some(asked) = asked {
+                notify(&resolved.found.config, &environment, root, &*ledger, &asked).await?;
+            }
+        }
+        // A loop logs its reviews itself, together with its decisions.
+        if let Some(file) = found.progress_file().filter(|_| self.request.pinned.is_none())
+            && let Err(error) = progress::append(&file, plan, &record, reviews)
+        {
+            let message = format!("cannot append to the progress file `{}`: {error}", file.display());
+            emitter.emit(EventKind::Logged { check: "progress".to_owned(), severity: "warn".to_owned(), message });
+        }
+        emitter.run_ended(record.status);
+        Ok(record)
+    }
+
+    /// Returns the tapes of the run: what models and commands answer is kept with the run, and on the caller's tapes.
+    fn tapes(&self, tape: Option<Arc<ModelTape>>, kept: Option<&Kept>, plan: &Plan) -> Tapes {
+        let commands = self.request.commands.clone();
+        let models_kept = kept.filter(|_| !plan.models.is_empty()).and_then(|kept| match &tape {
+            Some(tape) => tape.copied_to(&kept.models()).ok(),
+            None => ModelTape::record(&kept.models()).ok(),
+        });
+        let commands_kept = kept.filter(|_| !plan.commands.is_empty()).and_then(|kept| match &commands {
+            Some(tape) => tape.copied_to(&kept.commands()).ok(),
+            None => CommandTape::record(&kept.commands()).ok(),
+        });
+        (models_kept.map(Arc::new).or(tape), commands_kept.map(Arc::new).or(commands))
+    }
+
+    /// Returns a closure that opens the ledger, to be called where blocking is allowed.
+    fn recorder(&self) -> impl FnOnce() -> Result<Option<LedgerRecorder>, Error> + Send + 'static {
+        let Request { ledger, environment, folder, session, .. } = self.request.clone();
+        move || LedgerRecorder::open(&ledger, &environment, &folder, session)
+    }
+
+    /// Refuses a submission that no check reads, because it would look as if it had been checked.
+    fn refuse_unread(&self, plan: &Plan) -> Result<(), Error> {
+        if self.request.unread == Unread::Ignore {
+            return Ok(());
+        }
+        let said = &self.request.submission;
+        let is_any = |reads: fn(&plan::Check) -> bool| plan.checks().any(reads);
+        let reads_any = is_any(|check| check.shape == Shape::Submission);
+        // A document may contain more than one gate reads. A claim that the caller passes by itself is meant to be read.
+        let by_caller = |evaluator: &Evaluator| evaluator.source == TaskSource::Caller;
+        let reads_claim = if self.request.unread == Unread::RefuseClaim {
+            is_any(|check| check.reads.has(SubmissionParts::CLAIM))
+        } else {
+            reads_any
+        };
+        let reads_evaluator = match said.evaluator.as_ref().is_some_and(by_caller) {
+            true => is_any(|check| check.reads.has(SubmissionParts::EVALUATOR)),
+            false => reads_any,
+        };
+        let what = [
+            ("a claim", said.claim.is_some() && !reads_claim, "claims"),
+            ("an evaluator's answer", said.evaluator.is_some() && !reads_evaluator, "evaluators' answers"),
+            ("tool calls", !said.tool_calls.is_empty() && !reads_any, "submissions"),
+        ];
+        match what.iter().find(|(_, is_unread, _)| *is_unread) {
+            None => Ok(()),
+            Some((what, _, all)) => {
+                let gate = &plan.root.name;
+                let all = if reads_any { *all } else { "submissions" };
+                let message = format!("the submission has {what}, but no check of the gate `{gate}` reads {all}");
+                let hint = "use another gate, or add a check that reads it; `gate inspect` lists the bundled verifiers";
+                Err(Error::usage(message).hint(hint.to_owned()))
+            }
+        }
+    }
+
+    fn tape(&self) -> Result<Option<Arc<ModelTape>>, Error> {
+        self.request.models.open(&self.request.folder)
+    }
+}
+
+/// Returns the files that were added since the changes were collected.
+fn added(
+    request: &Request,
+    before: &changes::Changes,
+    store: Option<&Arc<CacheStore>>,
+) -> Result<Vec<String>, Failure> {
+    let Request { folder, selection, environment, .. } = request;
+    let now = changes::collect_with(folder, selection, Needs::default(), environment, store).map_err(|error| {
+        Failure::new(ErrorKind::FsUnreadable, format!("cannot check for changes during the run: {error}"))
+    })?;
+    let before: BTreeSet<&str> = before.paths().into_iter().collect();
+    Ok(now.paths().into_iter().filter(|path| !before.contains(path)).map(str::to_owned).collect())
+}
+
+fn emit_log(emitter: &RunEvents, log: Vec<Logged>) {
+    for Logged { check, lines, dropped } in log {
+        let logged = |severity: String, message: String| EventKind::Logged { check: check.clone(), severity, message };
+        for line in lines {
+            emitter.emit(logged(line.severity.to_string(), line.message));
+        }
+        if dropped > 0 {
+            emitter.emit(logged("warn".to_owned(), format!("{dropped} more lines were dropped")));
+        }
+    }
+}
