@@ -184,7 +184,8 @@ fn the_doctor_proves_what_works_and_finds_what_does_not() {
         "ok    claude TaskCompleted: blocks the sample",
         "ok    claude TeammateIdle: blocks the sample",
         "ok    git pre-commit: refuses the sample",
-        "ok    git commit-msg: runs",
+        "ok    git commit-msg: refuses the sample",
+        "ok    claude PostToolUse: blocks the sample",
         "ok    git pre-push: refuses the sample",
         "ok    ledger",
     ] {

@@ -50,6 +50,23 @@ fn one_run_writes_several_reports_and_they_can_be_made_again_later() {
 }
 
 #[test]
+fn columns_for_reviewdog_count_bytes_while_the_file_is_the_checked_one() {
+    let home = work();
+    let file = home.path().join("work/a.json");
+    fs::write(&file, "{\"é𐐀\": 1,}").expect("written");
+    let (code, stdout, _) = gate(home.path(), "run --format rdjsonl");
+    let start = |stdout: &str| {
+        let line: Value = serde_json::from_str(stdout.lines().next().expect("a line")).expect("JSON");
+        line["location"]["range"]["start"].clone()
+    };
+    assert_eq!((code, start(&stdout)), (Some(1), serde_json::json!({ "line": 1, "column": 14 })), "{stdout}");
+    assert_eq!(start(&gate(home.path(), "report last --format rdjsonl").1), start(&stdout));
+    fs::write(&file, "{\"e\": 1}").expect("written");
+    let (_, later, _) = gate(home.path(), "report last --format rdjsonl");
+    assert_eq!(start(&later), serde_json::json!({ "line": 1 }), "{later}");
+}
+
+#[test]
 fn annotations_go_with_a_summary_of_the_job() {
     let home = work();
     let (code, stdout, _) = gate(home.path(), "run --format github");

@@ -24,6 +24,7 @@ use crate::outcome::Outcome;
 use crate::record::Record;
 use crate::verdict::Status;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// A format of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +45,7 @@ pub enum Format {
     Github,
     /// GitLab's code quality report.
     Gitlab,
-    /// One diagnostic a line, for reviewdog.
+    /// One diagnostic per line, for reviewdog.
     Rdjsonl,
     /// Markdown, for job summaries and comments.
     Markdown,
@@ -62,7 +63,7 @@ impl Format {
         ("junit", Self::Junit, "JUnit XML: a test case for each check"),
         ("github", Self::Github, "The human report, with annotations for GitHub Actions"),
         ("gitlab", Self::Gitlab, "GitLab's code quality report"),
-        ("rdjsonl", Self::Rdjsonl, "One diagnostic a line, for reviewdog"),
+        ("rdjsonl", Self::Rdjsonl, "One diagnostic per line, for reviewdog"),
         ("markdown", Self::Markdown, "Markdown, for job summaries and comments"),
         ("html", Self::Html, "One self-contained page"),
     ];
@@ -78,8 +79,9 @@ impl Format {
     }
 }
 
-/// Writes a record in this format. `style` is for the formats that people read.
-pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style) -> io::Result<()> {
+/// Writes a record in this format. `style` is for the formats that people read. `root` is the folder that the paths of the
+/// record are relative to; a format whose columns count bytes reads the checked files there.
+pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style, root: &Path) -> io::Result<()> {
     match format {
         Format::Human => human(out, record, style),
         Format::Json => json(out, record),
@@ -89,7 +91,7 @@ pub fn write(out: &mut dyn Write, record: &Record, format: Format, style: Style)
         Format::Junit => junit::junit(out, record),
         Format::Github => github::github(out, record, style),
         Format::Gitlab => gitlab::gitlab(out, record),
-        Format::Rdjsonl => rdjsonl::rdjsonl(out, record),
+        Format::Rdjsonl => rdjsonl::rdjsonl(out, record, root),
         Format::Markdown => markdown(out, record),
         Format::Html => html::of_record(out, record),
     }

@@ -9,15 +9,24 @@ use std::path::Path;
 pub const BAD: (&str, &str) = ("sample.json", "{\"a\": 1,}\n");
 /// What the reason of the block must name.
 pub const CODE: &str = "trailing-comma";
+/// The gate.toml for hooks that check nothing without one: after a tool was used, and of a commit message.
+pub const GATE: &str = "[gate.default]\nall = [\"json\"]\n[gate.message]\nall = [\"signal\"]\n\
+                        [check.json]\nverifier = \"json-syntax\"\n[check.signal]\nverifier = \"completion-signal\"\n\
+                        [hook]\npost_tool_use = \"default\"\ncommit_msg = \"message\"\n";
+/// A message that [`GATE`] accepts.
+pub const GOOD_MESSAGE: &str = "TASK_COMPLETE";
+/// What the refusal of any other message must name.
+pub const MESSAGE_CODE: &str = "no-signal";
 
-/// What a host sends when its agent wants to stop in this folder.
+/// Returns what a host sends at an event in this folder.
 pub fn message(host: Host, event: &str, folder: &Path, session: &str) -> String {
+    let file = folder.join(BAD.0).display().to_string();
     let folder = folder.display().to_string();
     let message = match host {
         Host::Claude => json!({
             "session_id": session, "transcript_path": "/nonexistent", "cwd": folder, "permission_mode": "default",
             "hook_event_name": event, "stop_hook_active": false, "last_assistant_message": "done",
-            "task_id": "sample", "task_subject": "sample",
+            "task_id": "sample", "task_subject": "sample", "tool_name": "Write", "tool_input": { "file_path": file },
         }),
         Host::Codex => json!({
             "session_id": session, "turn_id": "sample", "transcript_path": null, "cwd": folder, "model": "sample",

@@ -72,7 +72,7 @@ pub fn client(host: Host) -> (&'static str, Option<&'static str>) {
 
 /// Whether something is verified at an event.
 pub fn verifies(event: &str) -> bool {
-    !matches!(event, "SessionStart" | "sessionStart" | "UserPromptSubmit" | "PostToolUse")
+    !matches!(event, "SessionStart" | "sessionStart" | "UserPromptSubmit")
 }
 
 /// What a host calls the event at which its agent wants to stop.

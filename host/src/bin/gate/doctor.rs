@@ -16,7 +16,7 @@ use gatehost::hook::Host;
 use gatehost::install::{self, Target};
 use gatehost::ledger::{Ledger as _, SqliteLedger};
 use gatehost::plan::Plan;
-use gatehost::session::{Policy, Request};
+use gatehost::session::{Policy, Request, configured};
 use gatehost::text;
 use std::fs;
 use std::io::Write;
@@ -109,8 +109,9 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
         }
     }
     let mut installed = false;
+    let hook = configured(&Request::new(root, Environment::of_process())).map(|found| found.hook).unwrap_or_default();
     for host in Host::ALL {
-        let found = hosts::lines(*host, root);
+        let found = hosts::lines(*host, root, &hook);
         installed |= found.iter().any(|line| line.target.is_some());
         lines.extend(found);
     }

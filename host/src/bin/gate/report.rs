@@ -5,6 +5,7 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, evidence, terminal};
 use anyhow::Context;
 use clap::Args;
+use gatehost::changes;
 use gatehost::environment::Environment;
 use gatehost::ledger::body::{Committed, Override};
 use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, Project, SqliteLedger, history};
@@ -133,10 +134,12 @@ fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {
 
 /// Writes the files that were asked for, and prints a record unless there is no format.
 pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo], record: &Record) -> Result<(), Error> {
+    let root = changes::root(&global.directory, &Environment::of_process()).ok().flatten();
+    let root = root.as_deref().unwrap_or(&global.directory);
     for output in files {
         let path = global.directory.join(&output.path);
         let written = File::create(&path).map(BufWriter::new).and_then(|mut file| {
-            report::write(&mut file, record, output.format, Style::default())?;
+            report::write(&mut file, record, output.format, Style::default(), root)?;
             file.flush()
         });
         let failed = || format!("cannot write the {} report to `{}`", output.format.as_str(), output.path.display());
@@ -148,7 +151,7 @@ pub(crate) fn write(global: &Global, format: Option<Format>, files: &[OutputTo],
     let mut out = io::stdout().lock();
     let style = Style { color: terminal::color(global.color, &out), verbose: global.verbose, quiet: global.quiet };
     let written = match format {
-        Some(format) => report::write(&mut out, record, format, style).and_then(|()| out.flush()),
+        Some(format) => report::write(&mut out, record, format, style, root).and_then(|()| out.flush()),
         None => out.flush(),
     };
     match written {

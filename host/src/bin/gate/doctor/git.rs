@@ -58,6 +58,9 @@ fn fire(name: &str, script: &str) -> Result<&'static str, String> {
         Ok(output) => Err(format!("cannot prepare the sample: {}", said(&output))),
         Err(why) => Err(why),
     };
+    if name == "commit-msg" {
+        fs::write(work.join("gate.toml"), sample::GATE).map_err(failed)?;
+    }
     must(&["init", "-q", "."])?;
     must(&["add", "."])?;
     if name == "pre-push" {
@@ -72,14 +75,18 @@ fn fire(name: &str, script: &str) -> Result<&'static str, String> {
         _ => run(&["commit", "-q", "-m", "sample"])?,
     };
     let text = said(&output);
-    match (name, output.status.success()) {
-        // Without a gate for messages there is nothing to refuse.
-        ("commit-msg", true) => Ok("runs"),
-        ("commit-msg", false) => Err(format!("it refuses every message: `{text}`")),
-        (_, true) => Err("it let the sample through".to_owned()),
-        (_, false) if text.contains(sample::CODE) => Ok("refuses the sample"),
-        (_, false) => Err(format!("it refuses everything: `{text}`")),
+    let code = if name == "commit-msg" { sample::MESSAGE_CODE } else { sample::CODE };
+    if output.status.success() {
+        return Err("it let the sample through".to_owned());
     }
+    if !text.contains(code) {
+        return Err(format!("it refuses everything: `{text}`"));
+    }
+    if name == "commit-msg" {
+        must(&["commit", "-q", "-m", sample::GOOD_MESSAGE])
+            .map_err(|why| format!("it refuses a good message: {why}"))?;
+    }
+    Ok("refuses the sample")
 }
 
 fn said(output: &Output) -> String {

@@ -2,6 +2,7 @@
 
 use super::DoctorLine;
 use super::fire::{finish, version};
+use gatehost::config::HookConfig;
 use gatehost::environment::Environment;
 use gatehost::hook::{Answer, Host, sample};
 use gatehost::install::{self, Handler, Target, Trust};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is found about a host.
-pub(super) fn lines(host: Host, root: &Path) -> Vec<DoctorLine> {
+pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
     let target = Target::Host(host);
     let file = root.join(install::settings_file(host));
     let again = format!("`gate install {}`, or `gate doctor --fix`", host.as_str());
@@ -39,6 +40,10 @@ pub(super) fn lines(host: Host, root: &Path) -> Vec<DoctorLine> {
         let what = format!("{} {}", host.as_str(), handler.event);
         lines.push(match fire(host, handler) {
             Err(why) => DoctorLine::bad(&what, why, again.clone()).of(target),
+            Ok(()) if handler.event == "PostToolUse" && hook.post_tool_use.is_none() => {
+                let detail = "blocks the sample, but this project names no gate for it in `[hook] post_tool_use`";
+                DoctorLine::good(&what, detail).of(target)
+            }
             Ok(()) => DoctorLine::good(&what, "blocks the sample").of(target),
         });
         let (waits, takes) = (install::timeout(host, handler), install::deadline(host, &handler.command));
@@ -115,6 +120,9 @@ fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     let temporary = tempfile::tempdir().map_err(failed)?;
     let work = temporary.path().join("work");
     fs::create_dir(&work).and_then(|()| fs::write(work.join(sample::BAD.0), sample::BAD.1)).map_err(failed)?;
+    if handler.event == "PostToolUse" {
+        fs::write(work.join("gate.toml"), sample::GATE).map_err(failed)?;
+    }
     let message = sample::message(host, &handler.event, &work, "gate-doctor");
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &handler.command]).current_dir(&work).env_clear().env("PATH", "");
