@@ -1,5 +1,5 @@
-//! For those who write verifiers: has one judge its own cases, holds it to the promises that every verifier makes,
-//! and measures it. All of it in the same sandbox, with the same limits, as in a gate.
+//! Tools for authors of verifiers: run the cases of a verifier, test the rules that every verifier must follow, and measure
+//! it. Everything runs in the same sandbox, with the same limits, as in a gate.
 
 mod bench;
 mod case;
@@ -14,7 +14,7 @@ pub use conformance::{Promise, conformance};
 pub use project::{LANGUAGES, MANIFEST, Manifest, Project};
 pub use trial::{CaseOutcome, Trial, TrialRun};
 
-/// What the author has to change before anything can run.
+/// A mistake of the author that must be fixed before anything can run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Mistake {
@@ -34,7 +34,7 @@ impl Mistake {
     }
 }
 
-/// Something of a project must be changed.
+/// A project has mistakes.
 impl From<Vec<Mistake>> for crate::error::Error {
     fn from(mistakes: Vec<Mistake>) -> Self {
         let problems = mistakes.into_iter().map(|mistake| (mistake.message, mistake.hint));

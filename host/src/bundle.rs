@@ -1,8 +1,8 @@
-//! A run in one file: the policy, what was judged, what commands and models said, and the entry of the ledger. Replaying it
+//! A run in one file: the policy, the checked files, the answers of commands and models, and the ledger entry. Replaying it
 //! gives the same record elsewhere, so that a dispute about a verdict ends in one command.
 //!
-//! The bytes that were judged are not kept by a run. They are taken from where they still are, the working tree or a commit,
-//! and only if they have the digest that the record names.
+//! A run does not store the checked bytes. They are taken from the working tree or a commit, and only if they have the
+//! digest in the record.
 
 mod replay;
 
@@ -25,34 +25,34 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of the shape of a bundle.
+/// The version of the bundle format.
 const VERSION: u32 = 1;
-/// The most bytes of files that a bundle holds.
+/// The most bytes of files in a bundle.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// A run, with everything that it takes to repeat it.
+/// A run, with everything that is needed to repeat it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
-    /// The version of this shape.
+    /// The version of this format.
     pub version: u32,
-    /// The entry of the run in the ledger. Its body is the record.
+    /// The ledger entry of the run. Its body is the record.
     pub entry: BundledEntry,
-    /// What decided the run besides the files and the policy.
+    /// The inputs that decided the run, besides the files and the policy.
     given: RunInputs,
-    /// The files of the policy, gate.toml among them; none for the default gate.
+    /// The files of the policy, including gate.toml; empty for the default gate.
     policy: BTreeMap<String, String>,
-    /// The files of the work that verifiers could see, by path.
+    /// The files of the workspace that verifiers could read, by path.
     work: BTreeMap<String, BundledFile>,
-    /// What commands came to.
+    /// The results of commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commands: Option<String>,
-    /// What models answered.
+    /// The answers of models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     models: Option<String>,
 }
 
-/// An entry of the ledger, with its bytes.
+/// A ledger entry, with its bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BundledEntry {
@@ -60,9 +60,9 @@ pub struct BundledEntry {
     pub seq: u64,
     /// When it was appended.
     pub at: String,
-    /// Whose it is.
+    /// Its project.
     pub project: crate::ledger::Project,
-    /// What it is found by.
+    /// Its labels.
     pub labels: crate::ledger::Labels,
     /// The hash of the entry before it.
     pub prev: crate::ledger::Hash,
@@ -78,7 +78,7 @@ impl BundledEntry {
         Self { seq, at, project, labels, prev, hash, body: STANDARD.encode(body) }
     }
 
-    /// Returns the entry, if its hash is that of what it holds.
+    /// Returns the entry, if its hash matches its content.
     pub fn entry(&self) -> Result<Entry, Error> {
         let Self { seq, at, project, labels, prev, hash, body } = self.clone();
         let altered = || Error::input("the bundle was altered: its entry does not have the hash that it names");
@@ -88,17 +88,17 @@ impl BundledEntry {
     }
 }
 
-/// A file of the work.
+/// A file of the workspace.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BundledFile {
     /// `file`, `program` or `link`.
     kind: String,
-    /// Its bytes, or the path that the link leads to, in base64.
+    /// Its bytes, or the target of the symlink, in base64.
     content: String,
 }
 
-/// Puts a run into a bundle. `folder` is in the project of the run.
+/// Makes a bundle of a run. `folder` is in the project of the run.
 pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Environment) -> Result<Bundle, Error> {
     let record = entry.record()?;
     let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
@@ -120,7 +120,7 @@ pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Env
     })
 }
 
-/// The submission that was judged. What only the host may say is put back by hand.
+/// Returns the submission that was checked. Fields that only the host may set are restored separately.
 fn submission(kept: &Value) -> Result<Submission, Error> {
     let mut document = kept.clone();
     let mut source = None;
@@ -137,7 +137,7 @@ fn submission(kept: &Value) -> Result<Submission, Error> {
     Ok(submission)
 }
 
-/// Returns the files of the policy that judged the run.
+/// Returns the files of the policy of the run.
 fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<BTreeMap<String, String>, Error> {
     let mut request = Request::new(folder, environment.clone());
     request.policy = match (record.policy.source.as_str(), &record.policy.commit) {
@@ -158,7 +158,7 @@ fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<B
     Ok(files.into_iter().map(|(path, bytes)| (path, STANDARD.encode(bytes))).collect())
 }
 
-/// Returns the files that verifiers could see: those that were judged, and where one could read the work, all others.
+/// Returns the files that verifiers could read: the checked files, and with the grant `workspace` all others.
 fn work(
     ledger: &dyn Ledger,
     record: &Record,
@@ -178,7 +178,7 @@ fn work(
     };
     let reads_all = record.gate.walk().filter_map(|node| node.verifier.as_ref());
     let reads_all = reads_all.into_iter().any(|verifier| verifier.grants.iter().any(|grant| grant == "workspace"));
-    // What a link leads to is judged under the name of the link.
+    // The target of a symlink is checked under the name of the symlink.
     let leads_on = |workspace: &Workspace| reads_all || paths.iter().any(|path| workspace.link_target(path).is_ok());
     if let Some(workspace) = has_it(&root) {
         let all = match leads_on(&workspace) {

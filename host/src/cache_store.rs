@@ -1,12 +1,11 @@
-//! Files that this user's runs leave for later ones: compiled code, descriptions, remembered verdicts.
+//! Files that runs leave for later runs of the same user: compiled code, descriptions, cached passes.
 //!
-//! What is kept here decides what runs and what passes, so nothing is believed by its name: each entry ends with a keyed
-//! BLAKE3 code over its place and its bytes, made with a secret that only the owner can read. A file that was planted,
-//! altered or cut fails that test and is deleted. Nor is it believed for longer than it is true: the place of an entry
-//! follows from the build of this program, so that what another build compiled or passed is not found.
+//! The cache decides what runs and what passes, so every entry is authenticated: it ends with a keyed BLAKE3 code over its
+//! place and its bytes, with a secret that only the owner can read. A file that was planted, altered or truncated is
+//! deleted. Entries are keyed by build, so another build never reads them.
 //!
-//! Entries are written beside their place and renamed, so that any number of processes may share the folder; when all
-//! together are too large, those that were not used for the longest time go.
+//! Entries are written to a temporary file and renamed, so any number of processes can share the folder. When the cache is
+//! too large, the least recently used entries are deleted.
 
 use crate::random::random;
 use crate::regular_file::{self, Symlinks};
@@ -16,24 +15,24 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What all entries together may take, unless told otherwise. One may take half of it.
+/// The default size of all entries together. One entry may take half of it.
 const MOST_BYTES: u64 = 1 << 30;
 const MAC_BYTES: usize = blake3::OUT_LEN;
-/// How the names of files begin that are being written.
+/// The prefix of files that are being written.
 const WRITING: &str = ".writing-";
-/// Nobody writes for longer: whoever began was killed.
+/// Older temporary files belong to processes that were killed.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 /// The sources that this program was built from: `build.rs` digests them.
 const BUILD: &str = env!("GATEHOST_BUILD");
 
-/// What an entry is: its suffix.
+/// The kind of an entry, which is its suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheKind {
     /// A compiled component.
     Compiled,
-    /// What a component said of itself.
+    /// The description of a component.
     Description,
-    /// What a verifier passed.
+    /// The passes of a verifier.
     Passes,
     /// The ids of files that were hashed.
     Stats,
@@ -52,7 +51,7 @@ impl CacheKind {
     }
 }
 
-/// The folder.
+/// The cache folder.
 #[derive(Debug)]
 pub struct CacheStore {
     folder: PathBuf,
@@ -62,12 +61,12 @@ pub struct CacheStore {
 }
 
 impl CacheStore {
-    /// Opens the cache store in `folder`, and makes it if it is not there. A folder that is not this user's alone is refused.
+    /// Opens the cache in `folder`, and creates it if necessary. A folder that others can access is refused.
     pub fn open(folder: &Path) -> io::Result<Self> {
         Self::open_bounded(folder, MOST_BYTES)
     }
 
-    /// The same, with another bound on the size of all entries together.
+    /// Opens the cache with another size limit.
     pub fn open_bounded(folder: &Path, most_bytes: u64) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let found = fs::metadata(folder)?;
@@ -81,7 +80,7 @@ impl CacheStore {
         Ok(Self { folder: folder.to_owned(), secret: secret(&folder.join("secret"))?, most_bytes, build: BUILD })
     }
 
-    /// Returns the entry, if it is here and authentic.
+    /// Returns an entry, if it exists and is authentic.
     pub fn get(&self, kind: CacheKind, key: &blake3::Hash) -> Option<Vec<u8>> {
         let place = self.place(kind, key);
         let (file, mut entry) = match read_regular(&self.path(kind, &place), self.most_bytes / 2) {
@@ -101,13 +100,13 @@ impl CacheStore {
             self.remove(kind, key);
             return None;
         };
-        // Used now: keep it longest.
+        // Marks it as used now.
         let _ = file.set_modified(SystemTime::now());
         entry.truncate(length);
         Some(entry)
     }
 
-    /// Keeps an entry. A failure costs time and nothing else, so callers need not report it.
+    /// Stores an entry. A failure only costs time, so callers need not report it.
     pub fn put(&self, kind: CacheKind, key: &blake3::Hash, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() as u64 + MAC_BYTES as u64 > self.most_bytes / 2 {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -120,15 +119,15 @@ impl CacheStore {
         self.prune()
     }
 
-    /// Deletes an entry that is of no use.
+    /// Deletes an entry that cannot be used.
     pub fn remove(&self, kind: CacheKind, key: &blake3::Hash) {
         let _ = fs::remove_file(self.path(kind, &self.place(kind, key)));
     }
 
-    /// Returns where an entry belongs: no two kinds, keys or builds share a place.
+    /// Returns the path of an entry: no two kinds, keys or builds share one.
     fn place(&self, kind: CacheKind, key: &blake3::Hash) -> blake3::Hash {
         let mut place = blake3::Hasher::new();
-        // The key has a fixed length and the suffixes differ in their first letter.
+        // The key has a fixed length, and the suffixes differ in their first letter.
         place.update(key.as_bytes()).update(kind.suffix().as_bytes()).update(self.build.as_bytes()).finalize()
     }
 
@@ -150,7 +149,7 @@ impl CacheStore {
             if !kept && !writing {
                 continue;
             }
-            // Another process may have pruned it in the meantime.
+            // Another process may have deleted it meanwhile.
             let Ok(metadata) = entry.metadata() else { continue };
             let modified = metadata.modified()?;
             if kept {
@@ -176,7 +175,7 @@ fn is_mine(found: &fs::Metadata) -> bool {
     found.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Reads a whole regular file. Anything else, and a file that is too large, is an error of the kind `InvalidData`.
+/// Reads a whole regular file. Anything else, and a file that is too large, is an error of kind `InvalidData`.
 fn read_regular(path: &Path, most: u64) -> io::Result<(File, Vec<u8>)> {
     let mut file = regular_file::open(path, Symlinks::Refuse)?;
     let size = file.metadata()?.len();
@@ -186,13 +185,13 @@ fn read_regular(path: &Path, most: u64) -> io::Result<(File, Vec<u8>)> {
     Ok((file, bytes))
 }
 
-/// Reads the secret, or makes one. Of several processes that make one at the same time, one wins and all use its.
+/// Reads the secret, or creates one. If several processes create one at the same time, all use that of the first.
 fn secret(path: &Path) -> io::Result<[u8; 32]> {
     for _ in 0..2 {
         match private(path) {
             Ok(secret) => return Ok(secret),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // No entry that it vouches for can be believed.
+            // Entries under the old secret cannot be trusted.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => fs::remove_file(path)?,
             Err(error) => return Err(error),
         }
@@ -210,7 +209,7 @@ fn secret(path: &Path) -> io::Result<[u8; 32]> {
     Err(io::Error::other("the secret of the cache keeps changing"))
 }
 
-/// A secret that is whole, this user's, and not to be read by others; `InvalidData` if it is not.
+/// Reads a secret that is complete, owned by this user and unreadable for others; `InvalidData` if it is not.
 fn private(path: &Path) -> io::Result<[u8; 32]> {
     let (file, bytes) = read_regular(path, 32)?;
     let found = file.metadata()?;

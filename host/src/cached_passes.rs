@@ -1,9 +1,8 @@
-//! What verifiers passed before: asked once, not again.
+//! Cached results of file verifiers: passes are not computed again.
 //!
-//! Only a verdict that depends on nothing but what it is remembered under is remembered: a file verifier without grants,
-//! whose sandbox is the same in every call, is a function of its component, its settings, its limits, the path and the
-//! bytes. And only a bare pass is: what has something to say says it each time. What another build of this program passed,
-//! the cache store does not find.
+//! Only a pass that depends on nothing but its cache key is cached: a file verifier without grants is a function of its
+//! component, settings, limits, path and bytes. And only a bare pass is cached: findings are reported each time. Passes of
+//! another build are never read.
 
 use crate::cache_store::{CacheKind, CacheStore};
 use crate::limits::Limits;
@@ -14,29 +13,28 @@ use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// The most passes that are remembered for one verifier with its settings; those that were not seen for longest go.
+/// The most passes of one verifier with its settings. The least recently used are dropped.
 const MOST: usize = 1 << 16;
 
-/// What one verifier, with certain settings and limits, passed before.
+/// The cached passes of a verifier with certain settings and limits.
 #[derive(Debug)]
 pub(crate) struct CachedPasses {
     store: Arc<CacheStore>,
     key: blake3::Hash,
-    /// Records in order, as they were kept: searched in place, since most runs ask for few of many.
+    /// Sorted records, searched in place, because most runs look up few of many.
     before: Vec<u8>,
     now: Mutex<Vec<(Input, RunKey)>>,
-    /// This run.
+    /// The current run.
     run: RunKey,
 }
 
 /// The digest of a path and its bytes.
 type Input = [u8; blake3::OUT_LEN];
-/// The run that established a pass: the bits of its identifier. 0 stands for one without an identifier.
+/// The run that established a pass: the bits of its identifier. 0 if it has none.
 type RunKey = [u8; size_of::<u128>()];
 
 const TIME: usize = size_of::<u32>();
-/// An input, the run that established its pass, and when it was seen last: in which of the runs that kept something.
-/// Big-endian, to be ordered as bytes.
+/// An input, the run that established its pass, and a counter of its last use. Big-endian, so that records sort as bytes.
 type CachedPass = [u8; blake3::OUT_LEN + size_of::<RunKey>() + TIME];
 
 fn record((input, run): &(Input, RunKey), time: u32) -> CachedPass {
@@ -62,7 +60,7 @@ fn time_of(record: &CachedPass) -> u32 {
 }
 
 impl CachedPasses {
-    /// Recalls what the component with this digest passed before `run`.
+    /// Loads the passes of the component with this digest from before `run`.
     pub(crate) fn of(store: &Arc<CacheStore>, component: &str, settings: &str, limits: &Limits, run: &str) -> Self {
         let mut key = blake3::Hasher::new();
         for part in [component, settings, &format!("{limits:?}")] {
@@ -74,7 +72,7 @@ impl CachedPasses {
         Self { store: Arc::clone(store), key, before, now: Mutex::default(), run }
     }
 
-    /// What is judged, in short: `content` is the digest of its bytes.
+    /// Returns the digest of an input; `content` is the digest of its bytes.
     pub(crate) fn input(file: &FileInput, content: &[u8]) -> Input {
         let mut input = blake3::Hasher::new();
         add(&mut input, file.path.as_bytes());
@@ -84,23 +82,23 @@ impl CachedPasses {
         *input.finalize().as_bytes()
     }
 
-    /// Returns the run in which it passed, if it did.
+    /// Returns the run in which the input passed, if it did.
     pub(crate) fn established(&self, input: &Input) -> Option<String> {
         let run = run_of(self.find(input)?);
         self.seen(*input, run);
         Some(run_id::encode(u128::from_be_bytes(run)))
     }
 
-    /// Remembers a verdict, if it is one to remember.
+    /// Caches a verdict, if it is a bare pass.
     pub(crate) fn learn(&self, input: Input, verdict: &Verdict) {
         if *verdict == Verdict::of(Status::Pass) {
             self.seen(input, self.run);
         }
     }
 
-    /// Keeps what was learned for later runs. A failure costs time and nothing else, so it is not reported.
+    /// Stores the new passes for later runs. A failure only costs time, so it is not reported.
     pub(crate) fn keep(&self) {
-        // Not taken out: another check of the same run may add to it, and keep it all again.
+        // Not removed, because another check of the same run may add to it and store it again.
         let mut now = self.now.lock().clone();
         now.sort_unstable();
         now.dedup_by_key(|(input, _)| *input);
@@ -136,7 +134,7 @@ impl CachedPasses {
     }
 }
 
-/// With its length before it, so that no two lists of parts are the same bytes.
+/// Hashes a part with its length, so that no two lists of parts give the same bytes.
 fn add(hasher: &mut blake3::Hasher, part: &[u8]) {
     hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
 }

@@ -1,8 +1,8 @@
-//! What is judged: which files changed, and where their bytes are.
+//! Finds the changed files and their contents.
 //!
 //! In a repository, the changes are the differences between a commit and the working tree, the index or another commit;
-//! elsewhere, all files of the folder. The repository belongs to the author of the change, so nothing in it is believed
-//! but objects that were hashed here: `git.rs` says how.
+//! outside a repository, all files of the folder. The repository belongs to the author of the change, so only objects that
+//! were hashed here are trusted: see `git.rs`.
 
 mod diff;
 mod error;
@@ -35,25 +35,25 @@ use std::sync::Arc;
 pub struct Changes {
     /// The files, ordered by path.
     pub changes: Vec<Change>,
-    /// Where their bytes are.
+    /// The folder with the contents.
     pub workspace: Arc<Workspace>,
-    /// The commit that they are relative to.
+    /// The base commit.
     pub base: Option<String>,
-    /// Whether they are those of a repository, and not merely what is in a folder.
+    /// Whether git found the changes. Otherwise they are all files of a folder.
     pub from_git: bool,
-    /// What those that are regular files looked like.
+    /// The stat results of regular files.
     pub(crate) looks: HashMap<String, FileStat>,
-    /// Holds the bytes that are not in the working tree, for as long as they are read.
+    /// The folder with contents that are not in the working tree, while they are read.
     snapshot: Option<git::Snapshot>,
 }
 
 impl Changes {
-    /// Returns whether the files are a copy that nobody else knows.
+    /// Returns whether the files are a private copy.
     pub(crate) fn is_copy(&self) -> bool {
         self.snapshot.is_some()
     }
 
-    /// Changes that were found before, in a folder that holds the files.
+    /// Returns changes that were found before, in a folder that contains the files.
     pub(crate) fn again(
         folder: &Path,
         changes: Vec<Change>,
@@ -65,27 +65,27 @@ impl Changes {
         Ok(Self { changes, workspace: open(&folder)?, base, from_git, looks: HashMap::new(), snapshot: None })
     }
 
-    /// Returns the paths of the files that are there to be judged.
+    /// Returns the paths of the files that exist.
     pub fn paths(&self) -> Vec<&str> {
         present(&self.changes).collect()
     }
 }
 
-/// Returns the paths of those changes that left a file behind.
+/// Returns the paths of all changes except deletions.
 pub fn present(changes: &[Change]) -> impl Iterator<Item = &str> {
     changes.iter().filter(|change| change.kind != ChangeKind::Deleted).map(|change| change.path.as_str())
 }
 
-/// What will be looked at, besides the files that changed.
+/// What is needed besides the list of changed files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Which of their lines changed.
+    /// The changed lines.
     pub hunks: bool,
-    /// The files that did not change. Where a copy is judged, they are copied too.
+    /// The unchanged files. If a copy is checked, they are copied too.
     pub unchanged: bool,
 }
 
-/// Finds the changes in the repository, or else in the folder, that `folder` is in. Git sees this environment.
+/// Finds the changes in the repository of `folder`, or in the folder. Git gets this environment.
 pub fn collect(
     folder: &Path,
     selection: &Selection,
@@ -95,7 +95,7 @@ pub fn collect(
     collect_with(folder, selection, needs, environment, None)
 }
 
-/// The same. The ids of files that did not change are kept in the store, so that not every file is read every time.
+/// Finds the changes, with a store for the ids of unchanged files, so that not every file is read every time.
 pub fn collect_with(
     folder: &Path,
     selection: &Selection,
@@ -126,8 +126,8 @@ pub fn root(folder: &Path, environment: &Environment) -> Result<Option<PathBuf>,
     repository(&real, environment)
 }
 
-/// Returns the commit that a selection is relative to, where `folder` is in a repository that has one; the last one where
-/// the selection compares nothing.
+/// Returns the base commit of a selection, if `folder` is in a repository that has one. If the selection compares nothing,
+/// the last commit.
 pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> Result<Option<String>, ChangesError> {
     let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
     match git::Repository::find(&folder, environment)? {
@@ -136,8 +136,8 @@ pub fn base(folder: &Path, selection: &Selection, environment: &Environment) -> 
     }
 }
 
-/// Returns the root of the outermost repository around the repository with the root `inner`, a real path. Those between may
-/// have been made by the author of the change.
+/// Returns the root of the outermost repository around the repository `inner`, a real path. The author of the change may
+/// have created those in between.
 pub fn enclosing(inner: &Path) -> Option<PathBuf> {
     around(inner).last()
 }
@@ -148,8 +148,8 @@ fn around(inner: &Path) -> impl Iterator<Item = PathBuf> {
     above.filter(|folder| folder.join(".git").symlink_metadata().is_ok()).map(Path::to_owned)
 }
 
-/// Refuses a repository around files that another one has in its last commit. Git never makes one: whoever did chose what
-/// they are compared with.
+/// Refuses a repository around files that the last commit of an outer repository contains. Git never creates one; whoever
+/// did chose what the files are compared with.
 fn refuse_planted(inner: &Path, environment: &Environment) -> Result<(), ChangesError> {
     for outer in around(inner) {
         if git::Repository::at(&outer, environment).has_folder(inner)? {

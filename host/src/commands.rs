@@ -1,10 +1,13 @@
-//! Running the commands that the configuration declares: confined, bounded, and with a record of what came of them.
+//! Runs the commands that the configuration declares: in a sandbox, with limits, and with a record of the result.
 //!
-//! What a command may do is fixed by the configuration alone; what it runs, too: the author of the work has no part in
-//! its arguments. It gets the best confinement that the machine has:
-//! - `namespaces`: its own processes, users, network and file system, and what `landlock` does;
-//! - `landlock`: the files that it may see, no sockets, no signals to others;
-//! - `none`: its own session and environment; and, as everywhere, whatever it leaves behind is ended.
+//! Only the configuration decides what a command runs and what it may access. The author of the work cannot change its
+//! arguments. A command runs at the highest sandbox level that the machine supports:
+//!
+//! - `namespaces`: its own processes, users, network and file system, in addition to `landlock`;
+//! - `landlock`: access only to granted files, no sockets, no signals to other processes;
+//! - `none`: only its own session and environment.
+//!
+//! At every level, all processes that the command leaves behind are killed.
 
 mod command_lines;
 mod no_result;
@@ -74,7 +77,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Commands {
     declared: BTreeMap<String, CommandConfig>,
-    /// Those of the task that may not be run, each with the reason.
+    /// The commands of the task that are not allowed, with the reason.
     refused: BTreeMap<String, String>,
     root: PathBuf,
     configuration: Option<PathBuf>,
@@ -83,9 +86,9 @@ pub struct Commands {
     environment: Environment,
     at_most: SandboxLevel,
     reserve: u64,
-    /// Where what commands come to is written down, or comes from.
+    /// The tape that results are recorded to or replayed from.
     tape: Option<Arc<CommandTape>>,
-    /// Where nothing is run, and these are the answers.
+    /// Scripted results. If they are set, nothing is run.
     script: Option<Answers<Result<CommandResult, NoResult>>>,
 }
 
@@ -97,7 +100,7 @@ const UNAVAILABLE: &str = if cfg!(feature = "commands") {
     "this program was built without the feature `commands`"
 };
 
-/// So much of the disk is left free: evidence must be kept of a command that fills it.
+/// The free disk space below which a command is killed, so that there is room to record the failure.
 const RESERVE: u64 = 256 << 20;
 
 /// How a command ended.
@@ -105,18 +108,18 @@ const RESERVE: u64 = 256 << 20;
 pub enum CommandEnding {
     /// It timed out.
     TimedOut,
-    /// It was ended by this signal.
+    /// The command was killed by this signal.
     Signalled(i32),
-    /// It ended with this code. Nothing but 0 is a success.
+    /// The command exited with this code. Only 0 is a success.
     Exited(i32),
 }
 
-/// What a command wrote to one of its outputs.
+/// The captured output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// The beginning: all of it, when `length` is its length.
+    /// The beginning; the whole output if `length` is its length.
     pub head: Vec<u8>,
-    /// The end, where something between was left out.
+    /// The end, if the middle was left out.
     pub tail: Vec<u8>,
     /// How many bytes were written in all.
     pub length: u64,
@@ -124,7 +127,7 @@ pub struct Captured {
     pub sha256: String,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub struct CommandResult {
     /// Its name in the configuration.
@@ -141,22 +144,22 @@ pub struct CommandResult {
     pub started: SystemTime,
     /// How long it ran.
     pub duration: Duration,
-    /// How well it was confined.
+    /// The sandbox level.
     pub sandbox: SandboxLevel,
-    /// Which key of its configuration may help, where what it printed before it failed points to its confinement.
+    /// The configuration key that may help, if the output suggests that the command failed because of the sandbox.
     pub advice: Option<Advice>,
-    /// What it would change, for a command that repairs files.
+    /// The changes that a command with `fixes = true` would make.
     pub rewrites: Vec<Rewrite>,
-    /// Whether it was not run, and what it came to was recorded in another run.
+    /// Whether the command was not run, and its result was replayed from another run.
     pub replayed: bool,
-    /// Whether it ran on the base, and not on the work.
+    /// Whether the command ran on the base commit.
     pub on_base: bool,
 }
 
-/// What may help a command that failed.
+/// Advice for a command that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What it lacks.
+    /// What the command lacks, as an error kind.
     pub kind: ErrorKind,
     /// What it lacks, in words.
     pub what: String,
@@ -170,18 +173,18 @@ impl std::fmt::Display for Advice {
     }
 }
 
-/// What a command would change in one file of the work.
+/// The changes that a command would make to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
     /// The file.
     pub path: String,
-    /// The edits; none where the file is not text, or would be deleted.
+    /// The edits; empty if the file is not text, or would be deleted.
     pub edits: Vec<Edit>,
 }
 
 impl Commands {
-    /// Returns the commands of a configuration, to be run in the folder `root`.
+    /// Returns the commands of a configuration, which run in the folder `root`.
     pub fn new(declared: BTreeMap<String, CommandConfig>, root: PathBuf) -> Self {
         Self {
             declared,
@@ -198,29 +201,29 @@ impl Commands {
         }
     }
 
-    /// Commands that are not run: for each name, what comes of it, in order.
+    /// Returns commands that are not run: `answers` has their results by name, in order.
     pub fn scripted(answers: BTreeMap<String, Vec<Result<CommandResult, NoResult>>>) -> Self {
         Self { script: Some(Answers::new(answers)), ..Self::new(BTreeMap::new(), PathBuf::new()) }
     }
 
-    /// Returns the file that the configuration was read from: no command may change it, wherever it is.
+    /// Sets the configuration file, which no command may change.
     pub fn with_configuration(self, configuration: Option<PathBuf>) -> Self {
         Self { configuration, ..self }
     }
 
-    /// Returns the folder of the cache store, which no command may see, where that is not the default one.
+    /// Sets the folder of the cache, if it is not the default one. No command may read it.
     pub fn with_cache(self, cache: PathBuf) -> Self {
         Self { cache: Some(cache), ..self }
     }
 
-    /// Returns the environment that commands inherit from, and that says where the cache and the ledger are, which no
-    /// command may see.
+    /// Sets the environment that commands inherit. It also says where the cache and the ledger are, which no command may
+    /// read.
     pub fn with_environment(self, environment: Environment) -> Self {
         let cache = self.cache.or_else(|| environment.cache_folder());
         Self { cache, state: environment.state_folder(), environment, ..self }
     }
 
-    /// Returns the folders that no command may see.
+    /// Returns the folders that no command may read.
     #[cfg(all(feature = "commands", target_os = "linux"))]
     fn private(&self) -> Vec<mounts::Private> {
         let folders =
@@ -234,12 +237,12 @@ impl Commands {
         self.declared.get(name)
     }
 
-    /// Returns whether nothing is run, and what commands come to is taken from what was written down.
+    /// Returns whether results are replayed instead of running commands.
     pub(crate) fn is_replayed(&self) -> bool {
         self.script.is_some() || self.tape.as_ref().is_some_and(|tape| matches!(**tape, CommandTape::Replay(_)))
     }
 
-    /// The same for other commands in another folder. What they come to is written down on the same tape.
+    /// Returns other commands in another folder, which use the same tape.
     pub(crate) fn elsewhere(&self, declared: BTreeMap<String, CommandConfig>, root: PathBuf) -> Self {
         Self {
             declared,
@@ -256,7 +259,7 @@ impl Commands {
         }
     }
 
-    /// Returns the task whose verify command is run where the configuration says `from = "task"`.
+    /// Sets the task whose verify command is run for `from = "task"`.
     pub fn for_task(mut self, task: Option<&Task>) -> Self {
         for (name, command) in &mut self.declared {
             match of_task::resolved(command, task) {
@@ -267,28 +270,28 @@ impl Commands {
         self
     }
 
-    /// Writes down what commands come to, or take it from what was written down.
+    /// Sets the tape that results are recorded to or replayed from.
     pub fn with_tape(self, tape: Option<Arc<CommandTape>>) -> Self {
         Self { tape, ..self }
     }
 
-    /// Confines no better than this, whatever the machine offers.
+    /// Limits the sandbox level, whatever the machine supports.
     pub fn with_at_most(self, at_most: SandboxLevel) -> Self {
         Self { at_most, ..self }
     }
 
-    /// Ends a command that leaves less than this of the disk, in bytes.
+    /// Kills a command when less than this much disk space is free, in bytes.
     pub fn with_reserve(self, reserve: u64) -> Self {
         Self { reserve, ..self }
     }
 
-    /// Returns whether a command is handed the files of the check that it runs for.
+    /// Returns whether a command gets the files of its check as arguments.
     pub fn takes_files(&self, name: &str) -> bool {
         self.declared.get(name).is_some_and(CommandConfig::takes_files)
     }
 
-    /// Runs a command for these files: once, or several times where it is handed them and they do not fit on one command
-    /// line. All runs together have the time of the command.
+    /// Runs a command for these files: several times if it takes files and they do not fit on one command line. The time
+    /// limit covers all runs together.
     pub async fn run_for(&self, name: &str, files: &[String]) -> Result<Vec<CommandResult>, NoResult> {
         let Some(command) = self.declared.get(name).filter(|command| command.takes_files()) else {
             return self.run(name, Vec::new()).await.map(|ran| vec![ran]);
@@ -308,8 +311,7 @@ impl Commands {
         Ok(outputs)
     }
 
-    /// Runs a command to its end, with these bytes on its standard input. When the future is dropped, everything that
-    /// was started is ended.
+    /// Runs a command with these bytes on its stdin. Dropping the future kills everything that the command started.
     pub async fn run(&self, name: &str, stdin: Vec<u8>) -> Result<CommandResult, NoResult> {
         if let Some(script) = &self.script {
             let none_left =
@@ -347,8 +349,8 @@ impl Commands {
     }
 }
 
-/// Ends every command that runs, with all that it started, and lets no other begin: the program is about to end. Waits for
-/// that, but no longer than this.
+/// Kills all running commands and everything that they started, and starts no others, because `gate` is about to exit. Waits
+/// for that at most this long.
 pub(crate) fn end_all(patience: Duration) {
     #[cfg(all(feature = "commands", target_os = "linux"))]
     running::end_all(patience);
@@ -356,7 +358,7 @@ pub(crate) fn end_all(patience: Duration) {
     let _ = patience;
 }
 
-/// As much is told of the beginning of an output, and as much of its end.
+/// How many bytes of the beginning and of the end of an output are shown.
 const TOLD: usize = 2_000;
 
 impl From<&CommandResult> for CommandEvidence {
@@ -385,7 +387,7 @@ impl From<&CommandResult> for CommandEvidence {
     }
 }
 
-/// What it printed, and what may help where its confinement was in its way.
+/// Returns the output, and the advice if there is any.
 fn output(ran: &CommandResult) -> String {
     let printed = told(&ran.stdout) + &told(&ran.stderr);
     match &ran.advice {
@@ -395,7 +397,7 @@ fn output(ran: &CommandResult) -> String {
     }
 }
 
-/// Returns an output as text, without its middle where it is long.
+/// Returns an output as text, shortened in the middle.
 fn told(captured: &Captured) -> String {
     let head = String::from_utf8_lossy(&captured.head);
     let tail = String::from_utf8_lossy(&captured.tail);

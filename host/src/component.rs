@@ -1,8 +1,8 @@
-//! For those who write verifiers: bindings for their language, and a component out of what its compiler makes.
+//! Tools for authors of verifiers: bindings for their language, and components from core modules.
 //!
-//! Some compilers make components by themselves; most make core modules, in which the contract's functions have flat
-//! names such as `gatehost:verifier/file-verifier@0.1.0#check`. [`ContractSource::component`] makes a component of such a
-//! module. Running compilers is left to others.
+//! Some compilers produce components. Most produce core modules, in which the functions of the contract have flat names such
+//! as `gatehost:verifier/file-verifier@0.1.0#check`. [`ContractSource::component`] makes a component of such a module.
+//! Running compilers is left to others.
 
 pub use crate::runtime::WIT;
 
@@ -13,7 +13,7 @@ use wit_bindgen_core::{Files, WorldGenerator};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::{PackageId, Resolve, SourceMap, WorldId};
 
-/// The module that stands in for WASI preview 1; `VERSION` is the contract's.
+/// The module that replaces WASI preview 1; `VERSION` is that of the contract.
 const NULL_ADAPTER: &str = include_str!("component/null-adapter.wat");
 const PREVIEW_1: &str = "wasi_snapshot_preview1";
 
@@ -24,7 +24,7 @@ pub enum ComponentError {
     /// The WIT files cannot be read.
     #[error("cannot read the contract: {0}")]
     Contract(String),
-    /// The module is not one.
+    /// The bytes are not a module.
     #[error("not a WebAssembly module: {0}")]
     NotAModule(#[from] wasmparser::BinaryReaderError),
     /// The module exports no verifier.
@@ -41,16 +41,16 @@ pub enum ComponentError {
     DoesNotFit(String),
 }
 
-/// A language for which bindings are made here.
+/// A language with bindings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bindings {
-    /// C, and what can use its headers: `verifier.h` and `verifier.c`.
+    /// C and compatible languages: `verifier.h` and `verifier.c`.
     C,
     /// Go: `wit_exports.go` and a package for each interface.
     Go,
 }
 
-/// The contract, as some version of `wit/` has it.
+/// The contract of some version of `wit/`.
 #[derive(Clone, Debug)]
 pub struct ContractSource {
     resolve: Resolve,
@@ -70,7 +70,7 @@ impl ContractSource {
         Ok(Self::new(resolve, package))
     }
 
-    /// Returns the contract that the files of this folder state.
+    /// Reads the contract from the files of a folder.
     pub fn read(folder: &Path) -> Result<Self, ComponentError> {
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(folder).map_err(unreadable)?;
@@ -82,7 +82,7 @@ impl ContractSource {
         Self { resolve, version }
     }
 
-    /// Returns a verifier of this shape that imports whatever it likes: what it does not use is left out of the component.
+    /// Returns the world of a verifier of this shape with all imports. Unused imports are left out of the component.
     fn world(&self, shape: Shape) -> Result<(Resolve, WorldId), ComponentError> {
         let (imports, export) = match shape {
             Shape::File => (&["log"][..], "file-verifier"),
@@ -106,7 +106,7 @@ impl ContractSource {
         Ok((resolve, world))
     }
 
-    /// Returns the bindings of a verifier of this shape: the files, each with its path.
+    /// Returns the bindings for a verifier of this shape: the files with their paths.
     pub fn bindings(&self, language: Bindings, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, ComponentError> {
         let (mut resolve, world) = self.world(shape)?;
         let mut generator: Box<dyn WorldGenerator> = match language {
@@ -120,8 +120,8 @@ impl ContractSource {
 
     /// Makes a component of a core module.
     ///
-    /// Where the module wants WASI preview 1, it gets a stand-in that reaches nothing: the component imports nothing
-    /// but what it uses of the contract.
+    /// If the module imports WASI preview 1, it gets a replacement that reaches nothing. The component imports only what it
+    /// uses of the contract.
     pub fn component(&self, module: &[u8]) -> Result<Vec<u8>, ComponentError> {
         let names = Names::read(module)?;
         let (resolve, world) =
@@ -154,12 +154,12 @@ fn misfit(error: anyhow::Error) -> ComponentError {
     ComponentError::DoesNotFit(format!("{error:#}"))
 }
 
-/// What the names in a core module tell.
+/// The names in a core module.
 #[derive(Default)]
 struct Names {
     shape: Option<Shape>,
     wants_wasi: bool,
-    /// It already carries a description of its types.
+    /// Whether it already has a description of its types.
     describes_itself: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
 }
 
-/// Shows no value: some are keys.
+/// Shows no values, because some are keys.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment").field("variables", &self.variables.len()).finish_non_exhaustive()
@@ -21,7 +21,7 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// Returns the variables of this process, as they are now.
+    /// Returns the current variables of this process.
     pub fn of_process() -> Self {
         std::env::vars_os().collect()
     }
@@ -36,7 +36,7 @@ impl Environment {
         self.get(name)?.to_str()
     }
 
-    /// Returns the path that a variable holds, where it holds one.
+    /// Returns the path in a variable, if it is set and not empty.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
@@ -51,12 +51,12 @@ impl Environment {
         self.variables.insert(name.into(), value.into());
     }
 
-    /// Returns where caches are kept: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// Returns the cache folder: `$GATE_CACHE_DIR`, else `gatehost` in `$XDG_CACHE_HOME` or `~/.cache`.
     pub fn cache_folder(&self) -> Option<PathBuf> {
         self.path("GATE_CACHE_DIR").or_else(|| self.below("XDG_CACHE_HOME", ".cache"))
     }
 
-    /// Returns where state is kept: `$GATE_STATE_DIR`, else `gatehost` in `$XDG_STATE_HOME` or `~/.local/state`.
+    /// Returns the state folder: `$GATE_STATE_DIR`, else `gatehost` in `$XDG_STATE_HOME` or `~/.local/state`.
     pub fn state_folder(&self) -> Option<PathBuf> {
         self.path("GATE_STATE_DIR").or_else(|| self.below("XDG_STATE_HOME", ".local/state"))
     }

@@ -1,7 +1,7 @@
-//! What goes back to the author of the work: what was found, worst first, in a bounded text.
+//! The feedback for the author of the work: the findings, worst first, in a bounded text.
 //!
-//! It states facts and gives no orders. What verifiers wrote is quoted as data: in one line, bounded, between `«` and
-//! `»`, which it cannot contain itself; so nothing in it can pass for a sentence of the host.
+//! It states facts and gives no orders. Text of verifiers is quoted as data: on one line, bounded, between `«` and `»`,
+//! which it cannot contain. So it cannot pass for a sentence of the host.
 
 mod round;
 
@@ -12,16 +12,16 @@ use crate::text::clean_line;
 use crate::verdict::{Class, Finding, Fix, Verdict};
 use std::collections::BTreeSet;
 
-/// The most characters of a feedback.
+/// The most characters of the feedback.
 pub(crate) const MAX_CHARS: usize = 2_000;
-/// The most findings of one check, so that it leaves room for others.
+/// The most findings of one check, to leave room for others.
 const MAX_FINDINGS: usize = 10;
 /// The most characters of one quotation.
 const MAX_QUOTE: usize = 200;
-/// The most characters of what a command printed: its end.
+/// The most characters of the output of a command: its end.
 const MAX_OUTPUT: usize = 600;
 const END: &str = "The same checks will be run again on the next submission.";
-/// Where it is not the work that comes next.
+/// The last line if the executor does not act next.
 const PERSON: &str = "A person is asked to decide.";
 const WAITING: &str = "The work waits for something else.";
 /// The most edits of a fix that are shown.
@@ -29,12 +29,12 @@ const MAX_EDITS: usize = 3;
 /// The most findings that are named as resolved.
 const MAX_RESOLVED: usize = 5;
 
-/// Says what keeps this gate from passing.
+/// Returns why this gate did not pass.
 pub(crate) fn feedback(gate: &Node) -> String {
     feedback_in(gate, &Round::default())
 }
 
-/// Says what keeps this gate from passing, and how that differs from the attempts before.
+/// Returns why this gate did not pass, compared with earlier attempts.
 pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     let name = shown(&gate.name);
     if gate.outcome == Outcome::Pass {
@@ -63,7 +63,7 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     for (index, line) in lines.iter().enumerate() {
         let rest = lines.len() - index;
         let last = format!("({rest} more lines are left out.)\n");
-        // Whatever follows, there must be room to say that it is left out.
+        // Room for the line that says how much is left out.
         let reserve = if rest > 1 { chars(&last) } else { 0 };
         if chars(line) + 1 + reserve > room {
             text.push_str(&last);
@@ -78,7 +78,7 @@ pub(crate) fn feedback_in(gate: &Node, round: &Round) -> String {
     text
 }
 
-/// What the attempt before was found wanting in, and this one is not.
+/// Returns the findings of the previous attempt that are resolved.
 fn resolved(round: &Round) -> Vec<String> {
     let resolved = round.resolved();
     if resolved.is_empty() {
@@ -89,8 +89,8 @@ fn resolved(round: &Round) -> Vec<String> {
     lines
 }
 
-/// Says that an executor failed before there was anything to judge: which attempt it was, how it ended, and the end of what
-/// it printed.
+/// Returns the feedback for an executor that failed before its work could be checked: the attempt, how the executor ended,
+/// and the end of its output.
 pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Class) -> String {
     let mut text = format!("Attempt {} of {} ({class}). {}\n", round.attempt, round.allowed, round::recovery(class));
     text.push_str(&format!("The executor {}, so its work was not checked.\n", shown(ending)));
@@ -101,7 +101,7 @@ pub(crate) fn of_executor(ending: &str, printed: &str, round: &Round, class: &Cl
     text
 }
 
-/// Returns the end of what was printed, quoted.
+/// Returns the end of an output, quoted.
 fn tail(printed: &str) -> String {
     let printed = data(printed.trim_end(), usize::MAX);
     let skip = chars(&printed).saturating_sub(MAX_OUTPUT);
@@ -109,14 +109,14 @@ fn tail(printed: &str) -> String {
     format!("«{cut}{}»", printed.chars().skip(skip).collect::<String>())
 }
 
-/// What one member has to say.
+/// The feedback about one member.
 struct FeedbackPart {
     /// Smaller is worse.
     rank: u8,
     lines: Vec<String>,
 }
 
-/// The members to which a gate owes that it did not pass. What is below a pass, or in shadow, is none of them.
+/// Collects the members because of which a gate did not pass. Members below a pass and members in shadow mode are left out.
 fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut Vec<FeedbackPart>) {
     let rank = match node.outcome {
         Outcome::Fail => 0,
@@ -128,7 +128,7 @@ fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut 
         return;
     }
     match node.kind {
-        // A gate that has something to say itself has members that all passed.
+        // If a gate has a verdict of its own, all its members passed.
         _ if node.verdict.is_some() => parts.push(FeedbackPart { rank, lines: check(node, round, told) }),
         NodeKind::Check => parts.push(FeedbackPart { rank, lines: check(node, round, told) }),
         NodeKind::Not if node.outcome == Outcome::Fail => {
@@ -147,7 +147,7 @@ fn collect(node: &Node, round: &Round, told: &mut BTreeSet<String>, parts: &mut 
     }
 }
 
-/// What a check says. What another has told already, such as a voter of the same mind, is not told again.
+/// Adds the feedback about a check. Findings that are listed already, such as those of another voter, are not repeated.
 fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String> {
     let verifier = node.verifier.as_ref().map(|verifier| format!(" ({})", shown(&verifier.name))).unwrap_or_default();
     let head = format!("- `{}`{verifier}: {}{}", shown(&node.name), node.outcome.as_str(), reason(node));
@@ -182,7 +182,7 @@ fn check(node: &Node, round: &Round, told: &mut BTreeSet<String>) -> Vec<String>
     lines
 }
 
-/// Returns the verifier's summary, or why there is no answer.
+/// Returns the summary of the verifier, or its error.
 fn said(verdict: &Verdict) -> Option<String> {
     match &verdict.error {
         Some(error) => Some(format!("{} {}", error.kind, quote(&error.message))),
@@ -190,7 +190,7 @@ fn said(verdict: &Verdict) -> Option<String> {
     }
 }
 
-/// Returns the exact repair.
+/// Returns the edits of a fix.
 fn fix(fix: &Fix) -> String {
     let edit = |edit: &crate::verdict::Edit| {
         let (from, to) = ((edit.start_line, edit.start_column), (edit.end_line, edit.end_column));
@@ -225,7 +225,7 @@ fn reason(node: &Node) -> String {
     if node.reason.is_empty() { String::new() } else { format!(" ({})", shown(&node.reason)) }
 }
 
-/// Returns a name, a path or a sentence of the host, which may contain a name.
+/// Returns a name, a path or a sentence of the host, escaped.
 fn shown(text: &str) -> String {
     data(text, 120)
 }
@@ -234,7 +234,7 @@ fn quote(text: &str) -> String {
     format!("«{}»", data(text, MAX_QUOTE))
 }
 
-/// Text in one line, bounded also where it had to be escaped, and without the marks of a quotation.
+/// Returns text on one line, bounded after escaping, and without quotation marks.
 fn data(text: &str, max: usize) -> String {
     let mark = |c| match c {
         '«' => '‹',

@@ -1,8 +1,8 @@
-//! What makes a finding the same one in another attempt.
+//! Fingerprints, which identify a finding across attempts.
 //!
 //! A fingerprint is a hash of the check, the code, the path, and what identifies the finding in its file: its key, or else
-//! the text of its line without the space around it, or else its message. So it survives moved lines and another
-//! indentation. Findings that are alike in all of this are told apart by their order.
+//! the trimmed text of its line, or else its message. So it survives moved lines and changed indentation. Findings that are
+//! equal in all of this are numbered.
 
 use crate::verdict::Finding;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Hexadecimal digits of a fingerprint: 128 bits.
 const DIGITS: usize = 32;
 
-/// Gives every finding of a check its fingerprint. `line` returns the text of a line of a file, where that is known.
+/// Sets the fingerprints of the findings of a check. `line` returns the text of a line of a file, if it is known.
 pub(crate) fn assign(check: &str, findings: &mut [Finding], mut line: impl FnMut(&str, u32) -> Option<String>) {
     let mut alike: BTreeMap<String, u32> = BTreeMap::new();
     for finding in findings {
@@ -29,7 +29,7 @@ pub(crate) fn assign(check: &str, findings: &mut [Finding], mut line: impl FnMut
     }
 }
 
-/// Each part with its length before it, so that no two lists of parts are the same bytes.
+/// Hashes each part with its length, so that no two lists of parts give the same bytes.
 fn hash(parts: &[&str], number: u32) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -1,8 +1,8 @@
-//! The repairs that verifiers offer: applied in a copy of the work, and kept only where the gate is better off for it.
+//! The fixes that verifiers offer: applied in a copy of the workspace, and kept only if the gate result improves.
 //!
-//! A repair is an offer of the verifier that found something. Whether it helps, the gate says: nothing may be found that was
-//! not found before, no check may come out worse, and something must be gone. Repairs uncover others, such as the second
-//! error of a parser that stops at the first, so they are looked for several times.
+//! A fix is an offer of the verifier that reported the finding. The gate decides whether it helps: no finding may be new, no
+//! check may have a worse result, and a finding must be gone. Fixes uncover others, such as the second error of a parser
+//! that stops at the first, so several rounds are tried.
 
 mod edits;
 
@@ -16,41 +16,41 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How often the repaired work is judged, to look for more repairs.
+/// The most rounds.
 const MAX_ROUNDS: usize = 10;
-/// How many files are tried one by one, where all together do not help.
+/// How many files are tried one by one, if all together do not help.
 const MAX_ALONE: usize = 20;
-/// A larger file is not repaired.
+/// Larger files are not fixed.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// A file, before and after its repair.
+/// A file, before and after its fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFix {
     /// The path relative to the root of the work.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub before: String,
-    /// What it would hold.
+    /// Its fixed content.
     pub after: String,
 }
 
-/// What can be repaired.
+/// The fixes that help.
 #[derive(Debug)]
 pub struct Proposal {
     /// The root of the work.
     root: PathBuf,
-    /// The files, ordered by path; none where no repair helps.
+    /// The files, ordered by path; empty if no fix helps.
     pub files: Vec<FileFix>,
-    /// What the gate says of the work as it is.
+    /// The record of the work as it is.
     pub before: Record,
-    /// What it says of the repaired work; nothing where no repair helps.
+    /// The record of the fixed work; `None` if no fix helps.
     pub after: Option<Record>,
-    /// How many findings came with a repair.
+    /// How many findings have a fix.
     pub offered: usize,
 }
 
 impl Proposal {
-    /// Writes the repaired files. A file that is no longer as it was is left alone, and so are all others.
+    /// Writes the fixed files. If one file has changed since, nothing is written.
     pub fn write(&self) -> Result<(), Error> {
         let changed =
             |file: &&FileFix| fs::read(self.root.join(&file.path)).ok().as_deref() != Some(file.before.as_bytes());
@@ -60,19 +60,19 @@ impl Proposal {
         for file in &self.files {
             let path = self.root.join(&file.path);
             let cannot = |error| Error::host(format_args!("cannot write `{}`", file.path)).because(error);
-            // In place, so that its mode and its links stay.
+            // In place, so that its mode and hard links stay.
             fs::write(&path, &file.after).map_err(cannot)?;
         }
         Ok(())
     }
 }
 
-/// Returns whether a record offers repairs.
+/// Returns whether a record has fixes.
 pub fn offers(record: &Record) -> bool {
     offered(&record.gate).next().is_some()
 }
 
-/// Looks for repairs that help. `pinned` is the gate, and `before` what it says of the work as it is.
+/// Finds the fixes that help. `pinned` is the gate, and `before` its record of the work as it is.
 pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) -> Result<Proposal, Error> {
     let work = changes::collect(&request.folder, &request.selection, changes::Needs::default(), &request.environment)?;
     let root = work.workspace.root().to_owned();
@@ -117,10 +117,10 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
     Ok(proposal)
 }
 
-/// The files that were repaired, as they were before.
+/// The original content of the fixed files.
 type Originals = BTreeMap<String, String>;
 
-/// A copy of the work in which repairs are tried.
+/// A copy of the workspace in which fixes are tried.
 struct FixTrial<'h> {
     host: &'h Host,
     request: Request,
@@ -135,7 +135,7 @@ impl FixTrial<'_> {
             .block_on(self.host.run(self.request.clone(), ()))
     }
 
-    /// Repairs these files until nothing is left to repair. Where that does not help, they are put back.
+    /// Fixes these files until no fix is left. If that does not help, they are restored.
     fn repair(&self, start: &Record, paths: &BTreeSet<String>) -> Result<Option<(Record, Originals)>, Error> {
         let mut originals = Originals::new();
         let mut now = start.clone();
@@ -167,7 +167,7 @@ impl FixTrial<'_> {
         Ok(None)
     }
 
-    /// Repairs one file after the other, and keeps those that help.
+    /// Fixes one file after the other, and keeps the fixes that help.
     fn one_by_one(&self, start: &Record, paths: &BTreeSet<String>) -> Result<Option<(Record, Originals)>, Error> {
         let mut kept: Option<(Record, Originals)> = None;
         for path in paths.iter().take(MAX_ALONE).filter(|_| paths.len() > 1) {
@@ -187,14 +187,14 @@ fn unreadable(path: &str) -> impl FnOnce(std::io::Error) -> Error {
     move |error| Error::host(what).because(error)
 }
 
-/// A file that can be repaired: a regular one of text.
+/// Returns the text of a file that can be fixed: a regular text file that is not too large.
 fn small_text(file: &Path) -> Option<String> {
     let about = file.symlink_metadata().ok()?;
     let small = about.is_file() && about.len() <= MAX_BYTES;
     fs::read_to_string(file).ok().filter(|_| small)
 }
 
-/// Returns the findings of checks that decide, with their files, where they come with a repair.
+/// Returns the findings with a fix, of checks that count, with their files.
 fn offered(gate: &Node) -> impl Iterator<Item = (&str, &Finding)> {
     findings(gate).filter(|finding| finding.fix.as_ref().is_some_and(|fix| !fix.edits.is_empty())).filter_map(
         |finding| {
@@ -209,7 +209,7 @@ fn findings(gate: &Node) -> impl Iterator<Item = &Finding> {
     checks.flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings))
 }
 
-/// Returns whether something is gone, nothing is new, and no check came out worse.
+/// Returns whether a finding is gone, none is new, and no check has a worse result.
 fn is_better(before: &Node, after: &Node) -> bool {
     let fingerprints = |gate: &Node| findings(gate).map(|finding| finding.fingerprint.clone()).collect::<BTreeSet<_>>();
     let (old, new) = (fingerprints(before), fingerprints(after));
@@ -224,7 +224,7 @@ fn is_better(before: &Node, after: &Node) -> bool {
         checks.map(|node| (node.name.clone(), rank(node))).collect::<BTreeMap<_, _>>()
     };
     let (was, is) = (ranks(before), ranks(after));
-    // What was not reached before says nothing about the repair.
+    // A check that was not reached before says nothing about the fix.
     let reached = |name: &String| before.walk().any(|node| node.name == *name && node.outcome != Outcome::NotReached);
     let worse = is.iter().any(|(name, rank)| reached(name) && was.get(name).is_none_or(|before| rank > before));
     let new_findings = new.difference(&old).next().is_some();

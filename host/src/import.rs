@@ -1,8 +1,8 @@
-//! Takes over what people have: the hooks of pre-commit and lefthook become checks of a gate.toml.
+//! Converts the hooks of pre-commit and lefthook to checks of a gate.toml.
 //!
-//! Hooks that a bundled verifier can replace become that verifier. Commands that judge the whole work become confined
-//! commands. What cannot be taken over as it is, such as a hook that changes files or needs a list of them, is named with
-//! the reason, and never dropped in silence.
+//! Hooks that a bundled verifier can replace become that verifier. Commands that check the whole workspace become sandboxed
+//! commands. Hooks that cannot be converted, such as those that change files or need a list of files, are reported with the
+//! reason, never silently dropped.
 
 mod lefthook;
 mod patterns;
@@ -16,18 +16,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What became of a file of hooks.
+/// The result of converting a hook file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// A gate.toml.
     pub text: String,
-    /// What was taken over, and as what.
+    /// The converted hooks, and what they became.
     pub taken: Vec<String>,
-    /// What was not, and why.
+    /// The hooks that were not converted, and why.
     pub left: Vec<String>,
 }
 
-/// Reads a file of hooks, known by its name.
+/// Reads a hook file, recognised by its name.
 pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let mut draft = ImportDraft::default();
@@ -42,7 +42,7 @@ pub fn import(path: &Path, text: &str) -> Result<Imported, Error> {
     draft.finish(name)
 }
 
-/// What a check does.
+/// What a check runs.
 #[derive(Clone, Debug, PartialEq)]
 enum CheckAction {
     /// A bundled verifier, with these settings.
@@ -51,21 +51,21 @@ enum CheckAction {
     Command(Vec<String>),
 }
 
-/// The files that a check is for.
+/// The files of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Scope {
     files: Vec<String>,
     exclude: Vec<String>,
 }
 
-/// A check that is to be written.
+/// A check to write.
 #[derive(Clone, Debug, PartialEq)]
 struct ImportedCheck {
     what: CheckAction,
     scope: Scope,
 }
 
-/// A gate.toml in the making.
+/// The gate.toml being written.
 #[derive(Debug, Default)]
 struct ImportDraft {
     /// The checks of each stage, by name.
@@ -76,7 +76,7 @@ struct ImportDraft {
 }
 
 impl ImportDraft {
-    /// Takes a hook over as a check of a stage.
+    /// Converts a hook to a check of a stage.
     fn take(&mut self, stage: &'static str, hook: &str, what: CheckAction, scope: Scope) {
         let shown_what = match &what {
             CheckAction::Verifier(verifier, _) => format!("the bundled verifier `{verifier}`"),
@@ -104,7 +104,7 @@ impl ImportDraft {
         }
     }
 
-    /// Says that a hook was not taken over.
+    /// Reports a hook that was not converted.
     fn leave(&mut self, hook: &str, why: &str) {
         self.left.push(format!("{}: {why}", shown(hook)));
     }
@@ -127,7 +127,7 @@ impl ImportDraft {
         for (stage, key) in STAGES.iter().filter(|(stage, _)| self.stages.contains_key(stage)) {
             let _ = writeln!(text, "{key} = {}", string(stage));
         }
-        // An agent that wants to stop is judged by what a commit must pass.
+        // An agent that wants to stop must pass the gate of a commit.
         let stop = if self.stages.contains_key("pre-commit") { Some(&"pre-commit") } else { self.stages.keys().next() };
         if let Some(stop) = stop {
             let _ = writeln!(text, "stop = {}", string(stop));
@@ -135,14 +135,14 @@ impl ImportDraft {
         for (name, check) in &self.checks {
             check.write(name, &mut text);
         }
-        // What is written must be valid, whatever the names in the file were.
+        // The result must be valid, whatever names the file has.
         config::parse(text.as_bytes()).map_err(|problems| Error::configuration("the converted hooks", &problems))?;
         Ok(Imported { text, taken: self.taken, left: self.left })
     }
 }
 
 impl CheckAction {
-    /// Returns whether another hook is done by this one too; its settings are added then.
+    /// Merges another hook into this one, if it does the same; returns whether it did.
     fn takes_in(&mut self, other: &Self) -> bool {
         match (self, other) {
             (Self::Verifier(name, settings), Self::Verifier(other, more)) if name == other => {
@@ -167,7 +167,7 @@ impl ImportedCheck {
             CheckAction::Verifier(verifier, settings) => {
                 let _ = write!(text, "\n[check.{name}]\nverifier = {}\n", string(verifier));
                 if !settings.is_empty() {
-                    // Numbers and lists of texts are written alike in JSON and TOML.
+                    // Numbers and lists of texts are the same in JSON and TOML.
                     let settings: Vec<String> =
                         settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
                     let _ = writeln!(text, "settings = {{ {} }}", settings.join(", "));
@@ -202,7 +202,7 @@ fn plain_name(name: &str) -> String {
     if name.is_empty() { "hook".to_owned() } else { name }
 }
 
-/// Returns a text in TOML: as in JSON, but for one character.
+/// Returns a TOML string: as in JSON, except for one character.
 fn string(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
@@ -211,7 +211,7 @@ fn shown(text: &str) -> String {
     crate::text::clean_line(text, 120)
 }
 
-/// Returns the words of a command as a shell would see them; `None` where it needs a shell.
+/// Splits a command into words; `None` if it needs a shell.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -236,7 +236,7 @@ fn words(line: &str) -> Option<Vec<String>> {
     (quote.is_none() && !words.is_empty()).then_some(words)
 }
 
-/// Returns a command line as a check: its words, or a shell that runs it.
+/// Returns a check for a command line: its words, or a shell that runs it.
 fn command(line: &str) -> CheckAction {
     CheckAction::Command(words(line).unwrap_or_else(|| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]))
 }

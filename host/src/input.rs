@@ -1,4 +1,4 @@
-//! Reading a submission document: JSON or YAML, strictly; and the transcript of an evaluator.
+//! Reads a submission document (JSON or YAML, strictly) and the transcript of an evaluator.
 
 mod evaluator;
 
@@ -8,34 +8,34 @@ use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace;
 
-/// A document that is longer is not read: what it says takes many times as much memory, for each check that judges it.
+/// Longer documents are refused: each check that reads it needs many times as much memory.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// Why a document is not a submission.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// It says nothing.
+    /// The document is empty.
     #[error("the document is empty; expected a submission in JSON or YAML")]
     Empty,
-    /// It is too long.
+    /// The document is too long.
     #[error("the document has more than {MAX_BYTES} bytes")]
     TooLarge,
-    /// It is not text.
+    /// The document is not UTF-8.
     #[error("the document is not UTF-8 at byte {0}")]
     NotUtf8(usize),
-    /// It is not the transcript of an evaluator.
+    /// The document is not the transcript of an evaluator.
     #[error("no line is an event of an evaluator's transcript")]
     NoTranscript,
-    /// A path leads out of the workspace, or is not written as one in it.
+    /// A path leads out of the workspace, or is malformed.
     #[error("`{place}` is `{path}`; expected a path inside the workspace, such as `src/a.rs`")]
     Outside {
         /// The entry, such as `changes[0].path`.
         place: String,
-        /// What it says.
+        /// The path.
         path: String,
     },
-    /// It is not a submission.
+    /// The document is not a submission.
     #[error("line {line}, column {column}: {message}")]
     Invalid {
         /// The line, from 1.
@@ -47,7 +47,7 @@ pub enum InputError {
     },
 }
 
-/// Reads a document. One whose first character is `{` is JSON, any other is YAML.
+/// Reads a document. If its first character is `{`, it is JSON, otherwise YAML.
 pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
     if bytes.len() > MAX_BYTES {
         return Err(InputError::TooLarge);
@@ -64,7 +64,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
         }),
         Some(_) => serde_saphyr::from_str(text).map_err(|error| {
             let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
-            // The first line; the others show the place, which is told by its numbers here.
+            // Only the first line; the others show the place, which is reported as numbers.
             let message = error.without_snippet().to_string();
             invalid(line, column, message.lines().next().unwrap_or_default())
         }),
@@ -73,7 +73,7 @@ pub fn parse(bytes: &[u8]) -> Result<Submission, InputError> {
     Ok(submission)
 }
 
-/// Every path at which something is said to have changed, or to have been found, is one in the workspace.
+/// Checks that every path of changes and findings is inside the workspace.
 fn inside(submission: &Submission) -> Result<(), InputError> {
     let changes = submission.changes.iter().enumerate().flat_map(|(index, change)| {
         let path = (format!("changes[{index}].path"), &change.path);

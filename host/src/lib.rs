@@ -9,7 +9,7 @@
 //!
 //! # async fn example() -> Result<(), gatehost::error::Error> {
 //! let environment = Environment::of_process();
-//! A host serves many runs at the same time, on its own threads. Create it once.
+//! // A host serves many runs at the same time, on its own threads. Create it once.
 //! let host = Host::new(&environment)?;
 //! let record = host.run(Request::new(".", environment), ()).await?;
 //! if record.status != Status::Pass {
@@ -123,3 +123,8 @@ pub mod import;
 // Tools for authors of verifiers.
 #[cfg(feature = "author")]
 pub mod component;
+
+/// Compiles the Rust code of the guide to embedding.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/embedding.md")]
+struct EmbeddingGuide;

@@ -1,14 +1,14 @@
-//! How much a verifier may use. Data only; `runtime` enforces it.
+//! The resource limits of a verifier. Data only; `runtime` enforces them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What one call of a verifier may use. Every limit ends the call with an error of its own kind.
+/// The limits of one call of a verifier. Exceeding one ends the call with an error of its own kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Time from the start of the call, the host's share included (`limit.time`).
+    /// Time from the start of the call, including the host's share (`limit.time`).
     #[serde(rename = "time_ms", with = "milliseconds")]
     #[schemars(with = "u64")]
     pub time: Duration,
@@ -16,19 +16,19 @@ pub struct Limits {
     pub memory: usize,
     /// Elements of all tables together (`limit.memory`).
     pub table_elements: usize,
-    /// Bytes that the guest may hand over in one direction in one call across the boundary (`limit.transfer`).
+    /// Bytes that may cross the boundary in one direction in one call (`limit.transfer`).
     pub transfer: usize,
     /// Handles that may be open at the same time (`limit.handles`).
     pub handles: usize,
     /// Calls of host functions (`limit.hostcalls`).
     pub hostcalls: u64,
-    /// Random bytes that the guest may ask for at once (`limit.random`).
+    /// Random bytes in one request (`limit.random`).
     pub random: u64,
-    /// Bytes of a file, or of all texts of a submission, that a verifier is given (`input.limit`).
+    /// Bytes of a file, or of all texts of a submission (`input.limit`).
     pub input: u64,
-    /// Bytes of log that are kept; more are counted and dropped, which is no error.
+    /// Bytes of log that are kept. More are counted and dropped, which is not an error.
     pub log: usize,
-    /// Findings that are kept; more are counted and dropped, which is no error.
+    /// Findings that are kept. More are counted and dropped, which is not an error.
     pub findings: usize,
 }
 

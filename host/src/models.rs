@@ -1,7 +1,7 @@
-//! Asking the language models that the configuration declares: one question, a fresh context, within budgets.
+//! Asks the language models that the configuration declares: one question, a fresh context, within budgets.
 //!
-//! The key of a model is read when it is asked, goes into one header of the request, and nowhere else, whatever the
-//! server makes of it.
+//! The key of a model is read when the model is asked, and is sent in one header. It appears nowhere else, whatever the
+//! server returns.
 
 #[cfg(feature = "models")]
 mod anthropic;
@@ -40,18 +40,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Whether a model that is asked over HTTP can be reached, and takes its key. Nothing is asked of it. Blocks.
+/// Checks that a model over HTTP can be reached and accepts its key, without asking it anything. Blocks.
 #[cfg(feature = "models")]
 pub fn reach(model: &ModelConfig, environment: &Environment, within: Duration) -> Result<(), NoAnswer> {
     transport::reach(environment, model, within)
 }
 
-/// Returns whether two names stand for the same model, whoever serves it and however it is dated.
+/// Returns whether two names refer to the same model, whatever the provider, tag or date.
 pub fn is_same_model(one: &str, other: &str) -> bool {
     distinct::is_same(one, other)
 }
 
-/// The models of a configuration, and what is left of their budgets in this run.
+/// The models of a configuration, and the budgets that are left in this run.
 #[derive(Debug)]
 pub struct Models {
     declared: BTreeMap<String, DeclaredModel>,
@@ -60,10 +60,10 @@ pub struct Models {
     tape: Option<Arc<ModelTape>>,
     #[cfg(feature = "models")]
     client: http::Client,
-    /// Where the keys are.
+    /// The environment that holds the keys.
     #[cfg_attr(not(feature = "models"), expect(dead_code, reason = "nobody is asked over HTTP"))]
     environment: Environment,
-    /// Where nothing is asked: the nonce, and the answers, in which `{nonce}` stands for it.
+    /// Scripted answers and their nonce. If they are set, no model is asked.
     script: Option<(String, Answers<Result<ModelAnswer, NoAnswer>>)>,
 }
 
@@ -76,34 +76,34 @@ struct DeclaredModel {
 /// A part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptPart {
-    /// The verifier's own words.
+    /// Text of the verifier.
     Text(String),
     /// Content under review.
     Untrusted {
-        /// What it is, for the model.
+        /// A label for the model.
         label: String,
         /// The content.
         content: String,
     },
 }
 
-/// A question.
+/// A question to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelQuestion {
-    /// What the model is told of its role.
+    /// The system prompt.
     pub system: String,
     /// The prompt, in order.
     pub prompt: Vec<PromptPart>,
-    /// A JSON Schema that the answer must follow, where the model's interface can enforce one.
+    /// A JSON Schema for the answer, if the API can enforce one.
     pub answer_schema: Option<String>,
     /// The most tokens that the answer may have.
     pub max_tokens: Option<u32>,
-    /// The word that marks what is untrusted.
+    /// The word that marks untrusted content.
     pub nonce: String,
 }
 
 impl ModelQuestion {
-    /// SHA-256 of what is asked, in hexadecimal. The nonce is left out: it differs from call to call.
+    /// Returns SHA-256 of the question, in hexadecimal, without the nonce, which differs in every call.
     fn sha256(&self) -> String {
         let mut hasher = Sha256::new();
         let mut add = |part: &str| {
@@ -125,7 +125,7 @@ impl ModelQuestion {
     }
 }
 
-/// SHA-256 of a text, in hexadecimal, without the nonce, which differs from call to call.
+/// Returns SHA-256 of a text, in hexadecimal, without the nonce, which differs in every call.
 fn sha256(said: &str, nonce: &str) -> String {
     text::hex(&Sha256::digest(said.replace(nonce, "{nonce}")))
 }
@@ -134,7 +134,7 @@ fn sha256(said: &str, nonce: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stop {
-    /// For a reason that is not known here.
+    /// Another reason.
     Other,
     /// It was cut off at a limit.
     Length,
@@ -171,19 +171,19 @@ pub struct ModelAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoAnswer {
-    /// The model is the executor's own.
+    /// The model is the one that the executor used.
     #[error("the model also did the work, which `distinct` does not allow")]
     NotDistinct,
     /// A budget of this run is used up.
     #[error("the budget of {0} is used up")]
     Budget(String),
-    /// It could not be reached.
+    /// The model could not be reached.
     #[error("cannot reach the model: {0}")]
     Unreachable(String),
     /// It did not answer in time.
     #[error("the model did not answer within {0}")]
     Timeout(String),
-    /// What came back is no answer.
+    /// The response is not an answer.
     #[error("the model's answer cannot be read: {0}")]
     Malformed(String),
 }
@@ -200,7 +200,7 @@ impl NoAnswer {
         }
     }
 
-    /// What becomes of a check that asked the model `name` and got no answer.
+    /// Returns the failure of a check whose model `name` did not answer.
     pub fn failure(&self, name: &str) -> Failure {
         let (kind, hint) = match self {
             Self::NotDistinct => {
@@ -219,7 +219,7 @@ impl NoAnswer {
     }
 }
 
-/// What a model replied, and what it says that the reply cost.
+/// The response of a model, with its token counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reply {
@@ -237,15 +237,15 @@ struct Tokens {
     output: u64,
 }
 
-/// What came of asking: the reply or why there is none, and how many requests it took.
+/// The response or the reason why there is none, and how many requests were sent.
 struct ModelExchange {
     came: Result<Reply, NoAnswer>,
     attempts: u32,
 }
 
 impl Models {
-    /// Returns the models of a configuration, for judging the work of `executor`. With a tape, what is asked is recorded on
-    /// it, or answered from it.
+    /// Returns the models of a configuration, for work of `executor`. With a tape, answers are recorded to it or replayed
+    /// from it.
     pub fn new(
         declared: BTreeMap<String, ModelConfig>,
         commands: Arc<Commands>,
@@ -267,20 +267,21 @@ impl Models {
         }
     }
 
-    /// Returns the environment that holds the keys.
+    /// Sets the environment that holds the keys.
     pub fn with_environment(self, environment: Environment) -> Self {
         Self { environment, ..self }
     }
 
-    /// Models that are not asked: for each name, the answers in order. `{nonce}` in an answer stands for `nonce`.
+    /// Returns models that are not asked: `answers` has their answers by name, in order. `{nonce}` in an answer stands for
+    /// `nonce`.
     pub fn scripted(nonce: String, answers: BTreeMap<String, Vec<Result<ModelAnswer, NoAnswer>>>) -> Self {
         let nobody = Arc::new(Commands::new(BTreeMap::new(), PathBuf::new()));
         let script = Some((nonce, Answers::new(answers)));
         Self { script, ..Self::new(BTreeMap::new(), nobody, Executor::default(), None) }
     }
 
-    /// Returns an unguessable word for one call of a verifier: 160 bits as letters and digits. `None` where the operating
-    /// system gives no randomness.
+    /// Returns an unguessable word for one call of a verifier: 160 bits as letters and digits. `None` if the operating
+    /// system has no randomness.
     pub fn nonce(&self) -> Option<String> {
         if let Some((nonce, _)) = &self.script {
             return Some(nonce.clone());
@@ -290,7 +291,7 @@ impl Models {
         random::<32>().map(|bytes| bytes.into_iter().map(letter).collect())
     }
 
-    /// Asks a model, and says what that took. When the future is dropped, nobody waits for the answer any more.
+    /// Asks a model, and returns the answer and what it cost. Dropping the future cancels the request.
     pub async fn ask(&self, name: &str, question: ModelQuestion) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
         let start = Instant::now();
         let (question_sha256, nonce) = (question.sha256(), question.nonce.clone());
@@ -345,7 +346,7 @@ impl Models {
             spending.settle(reply.tokens);
         }
         let came = came.and_then(|reply| match reply.stop {
-            // An alias may have led to the executor's own model after all.
+            // An alias may still have led to the model of the executor.
             _ if distinct::refused(model, Some(&reply.model), &self.executor) => Err(NoAnswer::NotDistinct),
             Stop::End if reply.text.trim().is_empty() => Err(NoAnswer::Malformed("it is empty".to_owned())),
             _ => Ok(reply),

@@ -1,4 +1,4 @@
-//! What became of a gate: a tree in which every member is accounted for, whether it ran or not. Data only.
+//! The result of a gate: a tree that contains every member, whether it ran or not. Data only.
 
 use crate::limits::Limits;
 use crate::submission::{CommandEvidence, ModelEvidence};
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
 
-/// What a member of the tree is.
+/// The kind of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -25,7 +25,7 @@ pub enum NodeKind {
     Not,
 }
 
-/// What became of a member.
+/// The outcome of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -33,22 +33,22 @@ pub enum Outcome {
     Pass,
     /// It failed.
     Fail,
-    /// It abstained: a person should look.
+    /// It abstained: human review is needed.
     Abstain,
-    /// It gave no answer.
+    /// It errored.
     Error,
-    /// It did not apply; `Node::reason` says why. Counts neither way.
+    /// It was skipped; `Node::reason` says why. Counts neither way.
     Skipped,
-    /// Its verifier says that the input is not for it. Counts neither way.
+    /// The verifier does not apply to the input. Counts neither way.
     NotApplicable,
     /// An earlier tier decided.
     NotReached,
-    /// The result was certain without it.
+    /// The result was settled without it.
     NotNeeded,
 }
 
 impl Outcome {
-    /// What it counts as, where it counts at all.
+    /// Returns the status that counts, if the outcome counts at all.
     pub fn status(self) -> Option<Status> {
         match self {
             Self::Pass => Some(Status::Pass),
@@ -86,18 +86,18 @@ impl From<Status> for Outcome {
     }
 }
 
-/// Why a member was skipped. `Node::reason` says the same in words, with details.
+/// Why a member was skipped. `Node::reason` has the details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// No file that is judged matches the check.
+    /// No checked file matches the check.
     NoFile,
     /// No changed file matches the gate.
     NoChangedFile,
-    /// It is not due for this task, by facts that the caller vouches for.
+    /// It is not due for this task, according to the caller.
     NotDue,
-    /// It is not due for this task, by the word of the author of the change.
+    /// It is not due for this task, according to the author of the change.
     NotDueByAuthor,
     /// It is above the tier that the caller asked for.
     AboveTier,
@@ -105,37 +105,36 @@ pub enum SkipReason {
     AboveTierByAuthor,
     /// The configuration disables it.
     Disabled,
-    /// The caller left it out by a flag.
+    /// The caller excluded it with a flag.
     LeftOut,
     /// None of its members applies.
     NoMember,
 }
 
 impl SkipReason {
-    /// Returns whether it was skipped because nothing of the change concerns it, and nobody but the caller had a part in
-    /// that.
+    /// Returns whether it was skipped because it does not apply to the change, and only the caller decided that.
     pub fn is_unconcerned(self) -> bool {
         matches!(self, Self::NoFile | Self::NoChangedFile | Self::NotDue)
     }
 
-    /// Returns whether it was skipped by the word of the author of the change.
+    /// Returns whether it was skipped because the author of the change said so.
     pub fn is_authors_word(self) -> bool {
         matches!(self, Self::NotDueByAuthor | Self::AboveTierByAuthor)
     }
 }
 
-/// How bad a failure is, for whoever decides what to do next.
+/// The severity of a failure, for deciding what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Severity {
     /// A deterministic check failed.
     Hard,
-    /// A reviewer's judgement.
+    /// A reviewer rejected the work.
     Semantic,
     /// There is no judgement.
     Inconclusive,
-    /// The verifier, and not the work, is at fault.
+    /// The verifier failed, not the work.
     Infra,
 }
 
@@ -143,10 +142,10 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct VoteCount {
-    /// The weight of the ballots for it.
+    /// The weight of the votes in favour.
     #[serde(rename = "for")]
     pub in_favour: u64,
-    /// The weight of the ballots against it.
+    /// The weight of the votes against.
     pub against: u64,
     /// How many voices did not vote.
     pub absent: u64,
@@ -154,21 +153,21 @@ pub struct VoteCount {
     pub decision: String,
 }
 
-/// Which verifier a check used, and on which terms.
+/// The verifier of a check, with its settings, grants and limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct VerifierId {
-    /// As the configuration names it.
+    /// The name in the configuration.
     pub name: String,
     /// The digest of the component's bytes.
     pub digest: String,
     /// The digest of the settings, as canonical JSON.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
-    /// What it was granted.
+    /// The grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<String>,
-    /// What one call may use.
+    /// The limits of one call.
     #[serde(default)]
     pub limits: Limits,
 }
@@ -179,23 +178,23 @@ pub struct VerifierId {
 pub struct JudgedFile {
     /// The path relative to the root of the workspace.
     pub path: String,
-    /// `sha256:` and hexadecimal digits, over its bytes; empty where it could not be read.
+    /// `sha256:` and hexadecimal digits, over the bytes; empty if they could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
-    /// What the verifier says of it.
+    /// The status of the file.
     pub status: Status,
-    /// Whether the verifier passed the same bytes in an earlier run, and was not called again.
+    /// Whether the pass was cached.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cached: bool,
-    /// That run, where it was.
+    /// The run that established a cached pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub established: Option<String>,
-    /// Why it was not judged, where it was not.
+    /// Why it was not judged, if so.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// A question to a model, and what that took.
+/// A question to a model, and its cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
@@ -208,7 +207,7 @@ pub struct ModelUse {
     /// How the answer ended (`end`, `length`, `refusal`, `other`), or why there is none (`not-distinct`, `budget`,
     /// `unreachable`, `malformed`).
     pub ended: String,
-    /// The family that the model belongs to, where the configuration names it.
+    /// The family of the model, if the configuration names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// SHA-256 of the question, in hexadecimal.
@@ -217,18 +216,18 @@ pub struct ModelUse {
     /// SHA-256 of the answer, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_sha256: Option<String>,
-    /// What it cost in the currency of the configured prices.
+    /// The cost in the currency of the configured prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// The tokens of the question, where the model says so.
+    /// The tokens of the question, if the model reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// The tokens of the answer, where the model says so.
+    /// The tokens of the answer, if the model reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
     /// How many requests were sent.
     pub requests: u32,
-    /// Whether the answer was recorded in another run.
+    /// Whether the answer was replayed from another run.
     #[serde(skip_serializing_if = "is_false")]
     pub replayed: bool,
     /// How long it took.
@@ -251,45 +250,45 @@ impl From<&ModelUse> for ModelEvidence {
     }
 }
 
-/// A member whose error or abstention was let through by a setting.
+/// An error or abstention of a member that a setting ignores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Relaxation {
     /// The member's name.
     pub member: String,
-    /// What it said.
+    /// The status of the member.
     pub was: Status,
     /// The setting that let it through, such as `on_error = "warn"`.
     pub by: String,
 }
 
-/// One member of a gate, or the gate itself, and what became of it.
+/// One member of a gate, or the gate itself, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// What became of it, after everything that the configuration says about it.
+    /// Its outcome, after all settings are applied.
     pub outcome: Outcome,
-    /// Why it was skipped, or how its outcome came about where that is not plain.
+    /// Why it was skipped, or how its outcome came about, if that is not obvious.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Why it was skipped, as a word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<SkipReason>,
-    /// Whether it passed because the change holds nothing that any of its checks is for.
+    /// Whether it passed because none of its checks applies to the change.
     #[serde(default, skip_serializing_if = "is_false")]
     pub nothing_to_check: bool,
-    /// Which kind of failure it is: the verifier's word, or the host's.
+    /// The class of the failure: the verifier's, or the host's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
-    /// How bad it is.
+    /// The severity of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// How sure the outcome is: 1 for a deterministic check; of a vote, the share that is for it; of `all` and `tiers`, the
-    /// least of the members; of `any`, that of the surest pass.
+    /// The confidence of the outcome: 1 for a deterministic check; for a vote, the share in favour; for `all` and `tiers`,
+    /// the least of the members; for `any`, that of the surest pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// How a vote was counted.
@@ -298,46 +297,46 @@ pub struct Node {
     /// The index of the next task for which it will not be skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_due: Option<u32>,
-    /// Whether it only reports what it would have decided.
+    /// Whether it is in shadow mode, so that it only reports.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shadow: bool,
-    /// Whether a person is asked to decide.
+    /// Whether human review is needed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub escalated: bool,
     /// Whether its runs disagreed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub flaky: bool,
-    /// Whether it was decided by an evaluator's answer for which only the author of the change vouches.
+    /// Whether it depends on an evaluator's answer that only the author of the change vouches for.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_authors_word: bool,
-    /// What a pass of it rests on, besides passes.
+    /// The relaxations that a pass depends on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relaxed: Vec<Relaxation>,
-    /// How often the verifier was asked.
+    /// How often the check ran.
     #[serde(default, skip_serializing_if = "is_at_most_one")]
     pub attempts: u32,
     /// The verifier, for a check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier: Option<VerifierId>,
-    /// What each run of a flaky check said.
+    /// The status of each run of a flaky check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<Status>,
-    /// The files that were judged, for a check of files.
+    /// The checked files, for a file check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<JudgedFile>>,
-    /// What the verifier said, for a check that ran; for the whole gate, why its pass does not stand.
+    /// The verdict of a check that ran; for the whole gate, why its pass does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// What the verifier says about the codes of its findings, so that a report can explain them without the verifier.
+    /// The rules of the reported codes, so that a report can explain them without the verifier.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// What was run for it, every time that it was asked.
+    /// The commands of all its runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandEvidence>,
-    /// The models that were asked for it, every time that it was.
+    /// The models that all its runs asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,
-    /// When it began, counted from the start of the run; nothing for a member that did not run.
+    /// When it started, counted from the start of the run; absent if it did not run.
     #[serde(
         rename = "started_ms",
         default,
@@ -357,7 +356,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Returns a member of which nothing is known but what became of it.
+    /// Returns a member with nothing but its name, kind and outcome.
     pub fn new(name: impl Into<String>, kind: NodeKind, outcome: Outcome) -> Self {
         Self {
             name: name.into(),
@@ -390,17 +389,17 @@ impl Node {
         }
     }
 
-    /// Returns whether the author of the change had a part in it: by a word that skipped it, or by an evaluator's answer.
+    /// Returns whether the author of the change influenced it: by a statement that skipped it, or by an evaluator's answer.
     pub fn rests_on_author(&self) -> bool {
         !self.shadow && (self.by_authors_word || self.skipped.is_some_and(SkipReason::is_authors_word))
     }
 
-    /// Returns how many of the judged files were not judged again, since the same verifier passed the same bytes before.
+    /// Returns how many of the checked files were cached.
     pub fn cached(&self) -> usize {
         self.files.iter().flatten().filter(|file| file.cached).count()
     }
 
-    /// Returns the commands whose output says more than the findings do: of a check that found one thing wrong at most.
+    /// Returns the commands whose output says more than the findings: those of a check with at most one finding.
     pub fn commands_to_quote(&self) -> impl Iterator<Item = &CommandEvidence> {
         let findings = self.verdict.iter().flat_map(|verdict| &verdict.findings);
         let explained = findings.filter(|finding| finding.level == Level::Error).count() > 1;

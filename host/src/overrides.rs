@@ -1,8 +1,8 @@
-//! Overrides: a person lets something through without a pass.
+//! Overrides: a person lets work through without a pass.
 //!
-//! An override names who decided, why, and until when. It holds for one tree and for the findings that it covers, and is
-//! reported as `complete (unverified)` or `complete (forced)`, never as a pass. Without a terminal it needs a signature by a
-//! key that the configuration lists, which an agent cannot type.
+//! An override names who decided, why, and until when. It holds for one tree and the findings that it covers, and is
+//! reported as `complete (unverified)` or `complete (forced)`, never as a pass. Without a terminal it needs a signature of a
+//! configured key, which an agent cannot make.
 
 use crate::config::Overrides;
 use crate::ledger::body::Override;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What a signature is for, so that one for something else is none.
+/// The namespace of signatures, so that a signature for another purpose is not accepted.
 pub const NAMESPACE: &str = "gatehost-override";
 /// The least characters of a reason.
 const LEAST_REASON: usize = 12;
@@ -23,11 +23,11 @@ const LEAST_REASON: usize = 12;
 /// Why a gate may be skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// What verifies is not available.
+    /// The verification is not available.
     VerifyUnavailable,
-    /// The check is wrong, and not the work.
+    /// The check is wrong, not the work.
     KnownFalseNegative,
-    /// The person takes the risk.
+    /// The person accepts the risk.
     UserRisk,
 }
 
@@ -49,33 +49,33 @@ impl Condition {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverrideRefused {
-    /// The reason says nothing.
+    /// The reason is empty or too short.
     #[error("the reason must have at least {LEAST_REASON} characters")]
     NoReason,
-    /// The reason is one that never counts.
+    /// The reason is an excuse that never counts.
     #[error("`{0}` is not an accepted reason")]
     NotAReason(String),
-    /// There is nothing to let through.
+    /// There is nothing to override.
     #[error("run {0} passed, so there is nothing to override")]
     Passed(String),
-    /// What was judged is not known.
+    /// The checked tree is unknown.
     #[error("run {0} has no tree digest, so an override cannot be bound to its files")]
     NoTree(String),
-    /// It would hold too long.
+    /// The override would hold too long.
     #[error("an override lasts at most {}", crate::config::show_duration(*.0))]
     TooLong(Duration),
-    /// Nobody listed can have signed.
+    /// No signer is configured.
     #[error("`[overrides] signers` of the configuration lists no key")]
     NoSigners,
-    /// The signature is not one of a listed key over this request.
+    /// The signature is not one of a configured key over this request.
     #[error("the signature is not valid for this request: {0}")]
     BadSignature(String),
-    /// Nobody is there.
+    /// There is no terminal.
     #[error("an override needs a person at a terminal, or a signature")]
     NoTerminal,
 }
 
-/// Excuses that the gate exists to prevent.
+/// Excuses that a gate exists to prevent.
 const EXCUSES: [&str; 12] = [
     "looks good",
     "looks fine",
@@ -91,7 +91,7 @@ const EXCUSES: [&str; 12] = [
     "trust me",
 ];
 
-/// Whether the reason is one.
+/// Checks whether the reason is acceptable.
 pub fn check_reason(reason: &str) -> Result<(), OverrideRefused> {
     let plain = reason.trim().to_lowercase();
     if let Some(excuse) = EXCUSES.iter().find(|excuse| plain.contains(*excuse)) {
@@ -103,7 +103,7 @@ pub fn check_reason(reason: &str) -> Result<(), OverrideRefused> {
     Ok(())
 }
 
-/// Returns an override of the result of a run, before anybody vouched for it.
+/// Returns an override of the result of a run, before it is confirmed.
 pub fn propose(
     kind: &str,
     record: &Record,
@@ -135,8 +135,8 @@ pub fn propose(
     })
 }
 
-/// Returns the fingerprints of what keeps a run from passing. A check that found nothing, and did not pass all the same, is
-/// named itself: an override of one check's silence is none of another's.
+/// Returns the fingerprints because of which a run did not pass. A check without findings that did not pass is named itself,
+/// so that an override of its error covers no other check.
 pub fn faults(record: &Record) -> BTreeSet<String> {
     let mut faults = BTreeSet::new();
     let blocks = |node: &&crate::outcome::Node| {
@@ -155,8 +155,8 @@ pub fn faults(record: &Record) -> BTreeSet<String> {
     faults
 }
 
-/// Returns whether an override lets this record through now: the same tree, on the same base, nothing found that it does not
-/// cover, and not expired.
+/// Returns whether an override lets this record through now: the same tree and base, no finding that it does not cover, and
+/// not expired.
 pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
     now < granted.expires
         && record.tree.as_ref() == Some(&granted.tree)
@@ -164,8 +164,8 @@ pub fn covers(granted: &Override, record: &Record, now: u64) -> bool {
         && faults(record).iter().all(|fault| granted.fingerprints.contains(fault))
 }
 
-/// Checks a signature by `ssh-keygen -Y verify`, with the keys that the configuration lists. The signer's name is returned.
-/// `ssh_keygen` is the path of that program: whoever can choose it can forge a signature.
+/// Checks a signature with `ssh-keygen -Y verify` and the configured keys, and returns the name of the signer. `ssh_keygen`
+/// is the path of that program: whoever chooses it can forge a signature.
 pub fn check_signature(
     granted: &Override,
     signature: &Path,
@@ -215,7 +215,7 @@ fn verify(
         .stderr(Stdio::null())
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends before it reads has refused.
+        // A program that exits before it reads has refused.
         let _ = stdin.write_all(granted.request().as_bytes());
     }
     Ok(child.wait()?.success())

@@ -1,4 +1,4 @@
-//! Proof for others: was this tree passed by this policy, and a signed statement of the result of a run.
+//! Proof for others: whether this policy passed this tree, and signed statements of results.
 
 pub mod dsse;
 mod passed;

@@ -1,4 +1,4 @@
-//! Opens regular files, and nothing that could keep the reader waiting: no pipe, no device, no socket.
+//! Opens regular files only. A pipe, a device or a socket could block the reader.
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -6,19 +6,19 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// What happens to a symlink in the place of the file.
+/// What to do if the path is a symlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Symlinks {
-    /// The file that it leads to is opened.
+    /// Open its target.
     Follow,
-    /// It is refused.
+    /// Refuse it.
     Refuse,
 }
 
 /// Opens a regular file for reading. Anything else is an error of the kind `InvalidData`.
 pub(crate) fn open(path: &Path, symlinks: Symlinks) -> io::Result<File> {
     let other = || io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file");
-    // Non-blocking, because until it is looked at it may be a pipe without another end.
+    // Non-blocking, because it may be a pipe without a writer until it is checked.
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     if symlinks == Symlinks::Refuse {
         flags |= OFlags::NOFOLLOW;

@@ -1,4 +1,4 @@
-//! Where the verifiers of a plan come from: bundled ones, and components in files.
+//! Finds the verifiers of a plan: bundled ones, and components in files.
 
 use crate::config;
 use crate::plan::{Plan, Refusal, ResolvedVerifier, Resolver, SubmissionParts};
@@ -10,21 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Told of a verifier, by its name, that has to be compiled.
+/// Called with the name of a verifier that must be compiled.
 type Compiling = dyn Fn(&str, &ComponentSource) + Send + Sync;
 
-/// Finds verifiers, and keeps what it found for whoever runs the plan.
+/// Finds verifiers, and keeps them for the run.
 pub(crate) struct Verifiers {
     runtime: Arc<Runtime>,
-    /// What paths are relative to.
+    /// The folder that paths are relative to.
     folder: PathBuf,
-    /// Told before something is compiled, which can take long.
+    /// Called before a component is compiled, which can take long.
     compiling: Arc<Compiling>,
-    /// By the name that a check gives it: many checks may have one verifier, which is read and asked once.
+    /// The verifiers, by the name in the check. Many checks may use one verifier, which is read and described once.
     known: Mutex<BTreeMap<String, Result<Arc<KnownVerifier>, Failure>>>,
 }
 
-/// A verifier, and what it is.
+/// A verifier and its description.
 struct KnownVerifier {
     source: Arc<ComponentSource>,
     component_type: ComponentType,
@@ -32,7 +32,7 @@ struct KnownVerifier {
 }
 
 impl Verifiers {
-    /// Returns a resolver for a configuration in `folder`. `compiling` is told of components that have to be compiled first.
+    /// Returns a resolver for a configuration in `folder`. `compiling` is called for components that must be compiled.
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         folder: PathBuf,
@@ -48,14 +48,14 @@ impl Verifiers {
         sources.find(|source| source.digest() == digest).cloned()
     }
 
-    /// What the verifier with this digest says about the findings with this code.
+    /// Returns the rule for findings with this code, as the verifier with this digest declares it.
     pub(crate) fn rule(&self, digest: &str, code: &str) -> Option<Rule> {
         let known = self.known();
         let known = known.values().flatten().find(|known| known.source.digest() == digest)?;
         known.about.rule(code).map(|rule| Rule { code: code.to_owned(), ..rule.clone() })
     }
 
-    /// Returns the grants of a plan that their verifiers never use: each is a right for nothing.
+    /// Returns the grants of a plan that their verifiers never use.
     pub(crate) fn unused_grants(&self, plan: &Plan) -> Vec<String> {
         let mut warnings = BTreeSet::new();
         for check in plan.checks() {
@@ -80,8 +80,8 @@ impl Verifiers {
         self.known.lock()
     }
 
-    /// Finds every verifier of a configuration, and asks each what it is. What cannot be found is told by the plan, at the
-    /// check that names it.
+    /// Finds and describes every verifier of a configuration. The plan reports verifiers that cannot be found, at the check
+    /// that names them.
     pub(crate) async fn load(&self, config: &config::Config) {
         for check in config.checks.values() {
             self.load_one(&check.verifier).await;
@@ -104,7 +104,7 @@ impl Verifiers {
         let (runtime, folder, compiling) =
             (Arc::clone(&self.runtime), self.folder.clone(), Arc::clone(&self.compiling));
         let named = name.to_owned();
-        // Reading a component takes the disk, and compiling it seconds.
+        // Reading a component needs the disk, and compiling it takes seconds.
         let loaded = tokio::task::spawn_blocking(move || {
             let source = ComponentSource::named(&named, &folder)?;
             if runtime.needs_compiling(&source) {
@@ -156,7 +156,7 @@ impl Resolver for Verifiers {
         let known = self.find(&check.verifier).map_err(refused)?;
         let resolved = Self::resolve(check, &known).map_err(refused)?;
         let without = check.settings.as_object().is_some_and(serde_json::Map::is_empty);
-        // The schemas of the bundled ones are known to be schemas.
+        // The schemas of bundled verifiers are known to be valid.
         if !(without && known.source.is_bundled() && settings::surely_fits_none(&known.about.settings_schema)) {
             Self::validate(check, &known.about)?;
         }
@@ -164,7 +164,7 @@ impl Resolver for Verifiers {
     }
 }
 
-/// Returns which parts of a submission the bundled verifier of this name looks at.
+/// Returns which parts of a submission the bundled verifier of this name reads.
 fn reads(name: &str) -> SubmissionParts {
     match name {
         "completion-signal" | "contradiction" | "executor-report" => SubmissionParts::CLAIM,

@@ -1,8 +1,8 @@
-//! Whether failed work is tried again, a person is told, or everything stops. Pure: facts in, a decision out.
+//! Decides whether failed work is retried, a person is asked, or everything stops. Pure: facts in, a decision out.
 //!
-//! The classes and the numbers are those of the gate protocol: two retries after a failure of the executor, of a command or
-//! of the form of a report; one after a rejection; one after a time-out, half a minute later; none while the work waits for
-//! something else. What the verifier broke is not the executor's: the verifier is asked again.
+//! The defaults: two retries after a failure of the executor, of a command or of the report format; one after a rejection;
+//! one after a time-out, half a minute later; none while the work is blocked. If the verifier failed, the verifier runs
+//! again, not the executor.
 
 use crate::text::hex;
 use crate::verdict::{Class, Status};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// How often a failure of a class is tried again, and after which time.
+/// How often a class of failure is retried, and after how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retries {
     /// How often.
@@ -20,19 +20,19 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// So many, at once.
+    /// Returns this many retries without a delay.
     pub const fn at_once(most: u32) -> Self {
         Self { most, after_seconds: 0 }
     }
 }
 
-/// How often each class is tried again.
+/// How often each class of failure is retried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct RetryPolicy {
     /// The executor says that it failed.
     pub execution_failure: Retries,
-    /// A command, a test or a rule failed; also every class that a verifier named itself.
+    /// A command, a test or a rule failed; also every class that a verifier names itself.
     pub verify_failure: Retries,
     /// A reviewer rejected the work.
     pub review_rejection: Retries,
@@ -40,7 +40,7 @@ pub struct RetryPolicy {
     pub timeout: Retries,
     /// A report does not have the form that was asked for.
     pub malformed: Retries,
-    /// The verifier broke: it is asked again, and not the executor.
+    /// The verifier failed: it runs again, not the executor.
     pub infra: Retries,
 }
 
@@ -58,7 +58,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// What holds for a class; nothing is tried again while the task is blocked.
+    /// Returns the retries of a class; none while the task is blocked.
     pub fn of(&self, class: &Class) -> Retries {
         match class {
             Class::ExecutionFailure => self.execution_failure,
@@ -72,19 +72,19 @@ impl RetryPolicy {
     }
 }
 
-/// From which number on human review is needed; 0 for never.
+/// When human review is needed; 0 for never.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EscalationPolicy {
-    /// The same task failed so often.
+    /// After so many failures of the same task.
     pub same_task: u32,
-    /// A reviewer rejected it so often in a row.
+    /// After so many rejections in a row.
     pub rejections: u32,
-    /// So many time-outs on the same task.
+    /// After so many time-outs of the same task.
     pub timeouts: u32,
-    /// So many tasks of a group failed: everything stops.
+    /// After so many failed tasks of a group, everything stops.
     pub group: u32,
-    /// The command that is run when a person is needed, as the configuration names it.
+    /// The command that notifies a person, by its name in the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify: Option<String>,
 }
@@ -95,17 +95,18 @@ impl Default for EscalationPolicy {
     }
 }
 
-/// Returns the digest of both: what decides about retries is known apart from what decides about passes.
+/// Returns the digest of both policies. It is separate from the digest of the plan, because retries do not decide about
+/// passes.
 pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
-    // Neither holds anything that JSON cannot.
+    // Neither contains anything that JSON cannot represent.
     let bytes = serde_json::to_vec(&(retry, escalation)).unwrap_or_default();
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// The result; nothing where it was interrupted.
+    /// The status; `None` if the attempt was interrupted.
     pub status: Option<Status>,
     /// The class of its failure.
     pub class: Option<Class>,
@@ -122,7 +123,7 @@ impl Past {
         Self { status: None, class: None }
     }
 
-    /// Returns its class: what was interrupted failed to be executed, and what nobody could judge was not verified.
+    /// Returns the class: an interrupted attempt is an execution failure, and one without a judgement is a verify failure.
     fn class(&self) -> Class {
         match (&self.status, &self.class) {
             (_, Some(class)) => class.clone(),
@@ -133,26 +134,26 @@ impl Past {
     }
 }
 
-/// What is known when a decision is due.
+/// The facts for a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetryFacts {
-    /// The attempts at the task since it last passed or a person answered, oldest first; the last one is decided about.
+    /// The attempts since the task last passed or a person answered, oldest first. The decision is about the last one.
     pub attempts: Vec<Past>,
-    /// How many attempts there may be, where the caller says so.
+    /// How many attempts the caller allows.
     pub attempts_allowed: Option<u32>,
     /// How many tasks of the group failed, this one included.
     pub failed_in_group: u32,
-    /// Why human review is needed whatever the numbers say: a divided vote, a verifier's word, a setting.
+    /// Why human review is needed whatever the numbers: a divided vote, a verifier that asks for it, a setting.
     pub needs_person: Option<String>,
     /// The tasks that this one waits for.
     pub blocked_by: Vec<String>,
 }
 
-/// How far up it goes.
+/// The level of an escalation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EscalationLevel {
-    /// A person is told, and offered a choice.
+    /// A person is notified and offered a choice.
     Notify,
     /// Every gate of the project waits until a person has answered.
     Halt,
@@ -168,7 +169,7 @@ impl EscalationLevel {
     }
 }
 
-/// Whose turn it is.
+/// Who acts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// The author of the work, with feedback.
@@ -177,28 +178,28 @@ pub enum Again {
     Verifier,
 }
 
-/// What happens next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Nothing: it passed.
+    /// Nothing: the work passed.
     Done,
     /// It is tried again.
     Retry {
-        /// By whom.
+        /// Who acts.
         who: Again,
-        /// After which time.
+        /// The delay.
         after: Duration,
     },
     /// A person is needed.
     Escalate {
-        /// How far up it goes.
+        /// The level.
         level: EscalationLevel,
-        /// What led to it, as a word.
+        /// The trigger, as a word.
         trigger: &'static str,
         /// Why, for a person.
         why: String,
     },
-    /// It cannot go on, and nobody needs to be asked: something else comes first.
+    /// The work is blocked, and nobody needs to be asked.
     Stop {
         /// Why.
         why: String,
@@ -228,7 +229,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
     }
     let of = |wanted: &dyn Fn(&Class) -> bool| count(facts.attempts.iter().filter(|past| wanted(&past.class())));
     let rejected = |past: &&Past| past.class() == Class::ReviewRejection;
-    // What the verifier broke says nothing about the work, neither for nor against it.
+    // A failure of the verifier says nothing about the work.
     let judged = || facts.attempts.iter().rev().filter(|past| !matches!(past.class(), Class::Infra | Class::Blocked));
     let rejections = count(judged().take_while(rejected));
     let failures = count(judged());
@@ -252,7 +253,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
         let why = format!("`{class}` may be retried {} times, and has happened {alike} times", rule.most);
         return escalate(EscalationLevel::Notify, "retries", why);
     }
-    // An error is no verdict about the work, so there is nothing that the executor could repair.
+    // An error is no verdict about the work, so the executor has nothing to fix.
     let is_error = last.status == Some(Status::Error) || class == Class::Infra;
     let who = if is_error { Again::Verifier } else { Again::Executor };
     RetryDecision::Retry { who, after: Duration::from_secs(rule.after_seconds) }

@@ -1,4 +1,4 @@
-//! Identifiers of runs: 128 bits, as 26 letters and digits that sort as the bits do.
+//! Identifiers of runs: 128 bits as 26 letters and digits, which sort like the bits.
 
 use crate::random::random;
 use std::time::SystemTime;
@@ -20,7 +20,7 @@ pub(crate) fn encode(bits: u128) -> String {
     (0..LENGTH).rev().map(|digit| char::from(DIGITS[(bits >> (5 * digit) & 31) as usize])).collect()
 }
 
-/// Returns the bits of an identifier; nothing where it is none.
+/// Returns the bits of an identifier; `None` if it is not one.
 pub(crate) fn decode(id: &str) -> Option<u128> {
     let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
     let bits = id.bytes().try_fold(0u128, |bits, byte| Some(bits << 5 | digit(byte)? as u128));

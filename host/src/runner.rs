@@ -1,4 +1,4 @@
-//! Has the verifiers of a plan judge: one submission, or many files at once.
+//! Runs the verifiers of a plan: on one submission, or on many files at once.
 
 mod check;
 mod contents;
@@ -32,87 +32,88 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use unchanged::Unchanged;
 
-/// The most files that are read, and the most bytes of one, to tell findings apart by the text of their lines.
+/// The most files that are read, and the most bytes of one, to compute fingerprints from the text of lines.
 const MAX_LINE_FILES: usize = 100;
 const MAX_LINE_BYTES: u64 = 4 << 20;
 
-/// What is judged.
+/// The submission and the files that are checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     /// The submission.
     pub submission: Submission,
-    /// Where the files are.
+    /// The folder of the files.
     pub workspace: Arc<Workspace>,
-    /// The files that are there to be judged, ordered by path.
+    /// The paths of the files to check, in order.
     pub(crate) paths: Vec<String>,
-    /// What is not committed in the working tree, and the commit that it is relative to, where the submission shows
-    /// something else and a check asks for it.
+    /// The uncommitted changes of the working tree and their base commit. Set if the submission shows something else and a
+    /// check asks for them.
     pub(crate) uncommitted: Option<(Vec<Change>, Option<String>)>,
-    /// What some of them looked like when they were found.
+    /// The stat results of some files, from when they were found.
     pub(crate) looks: HashMap<String, FileStat>,
-    /// Whether the files are a copy that nobody else knows.
+    /// Whether the files are a private copy.
     pub(crate) is_copy: bool,
 }
 
-/// The files that a check is for.
+/// The files that match a check.
 struct Matching {
     set: Arc<FileSet>,
-    /// The places of their paths.
+    /// Their positions in the list of paths.
     places: Vec<usize>,
 }
 
-/// The files and the patterns of those that are left out.
+/// The patterns of `files` and `exclude`.
 type Patterns = (Vec<String>, Vec<String>);
 
-/// Told of a check how many of how many of its files are done.
+/// Called with the name of a check, the number of files that are done, and their total.
 pub(crate) type FilesDone = dyn Fn(&str, usize, usize) + Send + Sync;
 
-/// Asks the verifiers about one subject.
+/// Runs the checks of one subject.
 pub(crate) struct CheckRunner<'a> {
     runtime: Arc<Runtime>,
     verifiers: &'a Verifiers,
     subject: Arc<Subject>,
     services: Services,
-    /// The files that are judged, and which checks are for which of them.
+    /// The contents of the files, and how many checks need each.
     contents: Arc<Contents>,
     matching: BTreeMap<Patterns, Matching>,
-    /// The digests of files, for later runs.
+    /// The digests of files, kept for later runs.
     digests: Option<Digests>,
-    /// The files that commands were handed.
+    /// The files that commands got as arguments.
     handed: Unchanged,
-    /// The submission as the last check was told it.
+    /// The last prepared submission.
     prepared: Mutex<Option<PreparedFor>>,
     /// What verifiers read through `workspace`.
     reads: Arc<RunReads>,
-    /// The files whose changes the submission shows, as they were before anything ran; and whether somebody judged those.
+    /// The files whose changes the submission shows, as they were before anything ran; and whether a check judged them.
     shown: Unchanged,
     shown_was_judged: AtomicBool,
-    /// What the checks of files that were asked are for.
+    /// The file patterns of the checks that ran.
     asked: Mutex<Vec<Arc<FileSet>>>,
-    /// Whether somebody besides this program can change the files.
+    /// Whether another process can change the files.
     is_shared: bool,
     added: Option<&'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)>,
     use_cache: bool,
-    /// What verifiers passed before, by component, settings and limits.
+    /// The passes of earlier runs, by component, settings and limits.
     passes: Mutex<BTreeMap<(String, String, String), Arc<CachedPasses>>>,
     /// The identifier of the run.
     run: String,
-    /// What the work is relative to.
+    /// The base commit of the change.
     base: Option<Base>,
-    /// Told how many files of a check are done.
+    /// Receives the progress of file checks.
     done: Arc<FilesDone>,
     log: Mutex<Vec<Logged>>,
     observer: &'a (dyn Fn(GateEvent<'_>) + Sync),
 }
 
-/// A submission with what earlier checks established, as verifiers are given it.
+/// A submission with this evidence, prepared for verifiers.
 #[derive(Clone)]
 struct PreparedFor {
     evidence: Vec<Evidence>,
     submission: Arc<PreparedSubmission>,
 }
 
-/// Does something that waits for the disk. Where other tasks share this thread, another thread takes them over meanwhile.
+/// Runs work that waits for the disk. On a multi-threaded runtime, another thread takes over the tasks of this thread
+/// meanwhile.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -120,7 +121,7 @@ fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// What the verifier of a check logged.
+/// The log lines of the verifier of a check.
 #[derive(Debug)]
 pub(crate) struct Logged {
     /// The check.
@@ -132,7 +133,7 @@ pub(crate) struct Logged {
 }
 
 impl<'a> CheckRunner<'a> {
-    /// Returns a bench for this subject. `observer` is told of progress.
+    /// Returns a runner for this subject. `observer` receives progress.
     pub(crate) fn new(
         runtime: Arc<Runtime>,
         verifiers: &'a Verifiers,
@@ -146,7 +147,7 @@ impl<'a> CheckRunner<'a> {
         let mut wanted = vec![0; subject.paths.len()];
         for check in plan.checks().filter(|check| check.shape == Shape::File) {
             let patterns = (check.files.clone(), check.exclude.clone());
-            // The configuration has refused patterns that cannot be read.
+            // The configuration has refused invalid patterns already.
             let Ok(set) = FileSet::new(&check.files, &check.exclude) else { continue };
             let matching = matching.entry(patterns).or_insert_with(|| {
                 let paths = subject.paths.iter().enumerate();
@@ -155,7 +156,7 @@ impl<'a> CheckRunner<'a> {
             });
             matching.places.iter().for_each(|place| wanted[*place] += 1);
         }
-        // What a command changes is judged as it is then, and not as it was when it was found.
+        // A file that a command changes is checked in its new state, so earlier digests do not help.
         let has_commands = !plan.commands.is_empty();
         let store = runtime.cache_store().filter(|_| use_cache && !subject.is_copy && !has_commands);
         let root = subject.workspace.root();
@@ -195,27 +196,28 @@ impl<'a> CheckRunner<'a> {
         }
     }
 
-    /// Tells how many of how many files of a check are done.
+    /// Sets the receiver of progress.
     pub(crate) fn telling(self, done: Arc<FilesDone>) -> Self {
         Self { done, ..self }
     }
 
-    /// Passes that are established now are those of this run.
+    /// Sets the identifier of the run, which is stored with new passes.
     pub(crate) fn in_run(self, run: &str) -> Self {
         Self { run: run.to_owned(), ..self }
     }
 
-    /// Returns the repository and the commit that the work is relative to, for checks that run their commands there too.
+    /// Sets the base commit, for checks that also run their commands there.
     pub(crate) fn relative_to(self, base: Option<Base>) -> Self {
         Self { base, ..self }
     }
 
-    /// At the end, ask which files were added to those that are there to be judged: where commands run, some may be.
+    /// Sets a function that finds files that were added during the run. It is called at the end, because commands may create
+    /// files.
     pub(crate) fn looking_again(self, added: &'a (dyn Fn() -> Result<Vec<String>, Failure> + Sync)) -> Self {
         Self { added: Some(added), ..self }
     }
 
-    /// `Err` where there are files now that a check would have judged, had they been there.
+    /// Returns `Err` if there are new files that a check would have judged.
     fn confirm_the_list(&self) -> Result<(), Failure> {
         let Some(added) = self.added else { return Ok(()) };
         let added = added()?;
@@ -226,7 +228,7 @@ impl<'a> CheckRunner<'a> {
         if unjudged.is_empty() { Ok(()) } else { Err(unchanged::failure("changed while the gate ran", &unjudged)) }
     }
 
-    /// Ends the run: keeps what was learned of the files, and returns what was logged, in the order of the checks' names.
+    /// Ends the run: stores the digests of files, and returns the log lines, in the order of the names of the checks.
     pub(crate) fn into_log(self) -> Vec<Logged> {
         if let Some(digests) = &self.digests {
             digests.keep(&self.subject.paths, &self.contents.marks());
@@ -236,8 +238,8 @@ impl<'a> CheckRunner<'a> {
         log
     }
 
-    /// What a verifier passed before this run. Checks that share one, with its settings and limits, share this too: none of
-    /// them finds what another of the same run passed, so that a record does not depend on which was faster.
+    /// Returns the passes of a verifier from before this run. Checks with the same verifier, settings and limits share them.
+    /// None of them sees a pass of this run, so that the record does not depend on which check was faster.
     fn passes_before(&self, store: &Arc<CacheStore>, check: &plan::Check, settings: &str) -> Arc<CachedPasses> {
         let key = (check.digest.clone(), settings.to_owned(), format!("{:?}", check.limits));
         let mut passes = self.passes.lock();
@@ -245,7 +247,7 @@ impl<'a> CheckRunner<'a> {
         Arc::clone(passes.entry(key).or_insert_with(read))
     }
 
-    /// Returns the submission with what earlier checks established. Converted once for all checks that are told the same.
+    /// Returns the submission with this evidence. It is converted once for all checks with the same evidence.
     fn told(&self, evidence: &[Evidence]) -> Result<Arc<PreparedSubmission>, Failure> {
         let mut told = self.prepared.lock();
         if let Some(told) = told.as_ref().filter(|told| told.evidence == evidence) {
@@ -256,11 +258,11 @@ impl<'a> CheckRunner<'a> {
         Ok(submission)
     }
 
-    /// Gives the findings of a submission verifier their fingerprints, by the lines of the work that they are about.
+    /// Sets the fingerprints of the findings of a submission verifier, by the text of the lines.
     fn fingerprint(&self, check: &plan::Check, verdict: &mut Verdict) {
         let mut read: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         fingerprint::assign(&check.check, &mut verdict.findings, |path, line| {
-            // As many files are read as anybody can look at.
+            // No more files are read than a person would look at.
             if read.len() >= MAX_LINE_FILES && !read.contains_key(path) {
                 return None;
             }
@@ -269,8 +271,8 @@ impl<'a> CheckRunner<'a> {
         });
     }
 
-    /// Returns the files that a check of commands is for; none where it is for whatever changed. A command that is handed
-    /// its files is for those that are there; any other for those that are gone, too.
+    /// Returns the files of a check that runs commands; `None` if the check has no patterns. A command with `{files}` gets
+    /// only files that exist. For any other command, deleted files match too.
     fn files_of_commands(&self, check: &plan::Check, handed: bool) -> Result<Option<Vec<String>>, Failure> {
         if check.files.is_empty() && check.exclude.is_empty() && !handed {
             return Ok(None);

@@ -1,9 +1,9 @@
-//! Running other people's code without trusting it. The only door to wasmtime.
+//! Runs untrusted components in a sandbox. No other module uses wasmtime.
 //!
-//! A caller names a component ([`ComponentSource`]), loads it for the [`Grants`] of a check ([`Runtime::load`]) and has files
-//! or submissions judged by it ([`Runtime::check_file`], [`Runtime::check_submission`]). Whatever the component does,
-//! the answer is a [`Verdict`](crate::verdict::Verdict): all ways to end badly are statuses and not `Err`s. Nothing
-//! in the interface shows that there is a wasmtime behind it, so that it could run in another process.
+//! A caller names a component ([`ComponentSource`]), loads it for the [`Grants`] of a check ([`Runtime::load`]), and calls
+//! it with files or submissions ([`Runtime::check_file`], [`Runtime::check_submission`]). Whatever the component does, the
+//! answer is a [`Verdict`](crate::verdict::Verdict): failures of the component are statuses, not `Err`s. The interface does
+//! not expose wasmtime, so the runtime could move to another process.
 
 mod allowance;
 mod component_type;
@@ -52,7 +52,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// What a component says of itself.
+/// How a component describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Description {
@@ -60,11 +60,11 @@ pub struct Description {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it verifies.
+    /// What the component verifies.
     pub summary: String,
-    /// The files that it wants by default.
+    /// The default file patterns.
     pub files: Vec<String>,
-    /// A JSON Schema of its settings; empty when it takes none.
+    /// The JSON Schema of the settings; empty if there are none.
     pub settings_schema: String,
     /// Every kind of finding that it can report.
     pub rules: Vec<Rule>,
@@ -73,25 +73,26 @@ pub struct Description {
 }
 
 impl Description {
-    /// Returns the rule of the findings with this code, if it is declared. `*` stands for all codes of the settings.
+    /// Returns the rule for findings with this code, if it is declared. `*` stands for all codes that come from the
+    /// settings.
     pub fn rule(&self, code: &str) -> Option<&Rule> {
         let rule = |code: &str| self.rules.iter().find(|rule| rule.code == code);
         rule(code).or_else(|| rule("*"))
     }
 }
 
-/// Everything that is needed to call verifiers.
+/// The engine, and the components that are compiled and loaded.
 pub struct Runtime {
     engine: Engine,
     /// Whether the engine counts instructions.
     metered: bool,
-    /// `None` where there is no place for one; then a component from outside is compiled in every run.
+    /// `None` if there is no cache folder; then components are compiled in every run.
     cache: Option<Cache>,
-    /// Places of the instance pool.
+    /// The slots of the instance pool.
     slots: Semaphore,
-    /// Machine code by digest, so that it is found or compiled once.
+    /// Compiled components by digest, so that each is loaded or compiled once.
     components: Mutex<BTreeMap<String, Component>>,
-    /// What was loaded, so that a component is linked once however many checks use it.
+    /// Linked components, so that each is linked once for all its checks.
     loaded: Mutex<BTreeMap<(String, Grants), Arc<Verifier>>>,
 }
 
@@ -107,7 +108,7 @@ impl Runtime {
         Self::start(store, false)
     }
 
-    /// Starts an engine that counts the instructions of every call. Its code is slower, and kept nowhere.
+    /// Starts an engine that counts the instructions of every call. Its code is slower and not cached.
     pub fn metered() -> Result<Self, Failure> {
         Self::start(None, true)
     }
@@ -120,12 +121,12 @@ impl Runtime {
         Ok(Self { engine, metered, cache: store.map(Cache), slots, components, loaded })
     }
 
-    /// Returns where runs leave things for later ones.
+    /// Returns the store that is shared between runs.
     pub fn cache_store(&self) -> Option<&Arc<CacheStore>> {
         self.cache.as_ref().map(|cache| &cache.0)
     }
 
-    /// Makes a component ready for checks with these grants.
+    /// Prepares a component for checks with these grants.
     pub fn load(&self, source: &ComponentSource, grants: &Grants) -> Result<Arc<Verifier>, Failure> {
         let key = (source.digest().to_owned(), grants.clone());
         let loaded = || self.loaded.lock();

@@ -1,4 +1,4 @@
-//! The JSON Schemas of what people write and programs read: `gate.toml`, the submission, the report.
+//! The JSON Schemas of the documents that people write and programs read: `gate.toml`, the submission, the record.
 
 mod shape;
 
@@ -20,10 +20,10 @@ pub fn submission() -> Value {
     schema
 }
 
-/// A submission document to start from.
+/// An example of a submission document.
 pub const EXAMPLE_SUBMISSION: &str = include_str!("schema/submission.example.json");
 
-/// An evaluator's transcript, as `--evaluator` reads it.
+/// An example of an evaluator's transcript, as `--evaluator` reads it.
 pub const EXAMPLE_TRANSCRIPT: &str = include_str!("schema/transcript.example.jsonl");
 
 /// Returns the prompt of the bundled reviewer: a template to start from, for its setting `prompt`.
@@ -39,7 +39,7 @@ pub fn record() -> Value {
     written::<Record>("Gatehost record")
 }
 
-/// Returns the schema of what `--format json` prints where the caller made a mistake.
+/// Returns the schema of the document that `--format json` prints after an error.
 pub fn mistake() -> Value {
     written::<MistakeDocument>("Gatehost mistake")
 }
@@ -54,7 +54,7 @@ pub fn loop_record() -> Value {
     written::<LoopRecord>("Gatehost loop")
 }
 
-/// Returns the schema of what is written as this type.
+/// Returns the schema of this serialised type.
 fn written<T: schemars::JsonSchema>(title: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -62,19 +62,19 @@ fn written<T: schemars::JsonSchema>(title: &str) -> Value {
     schema
 }
 
-/// Returns the schema of what a program reads that is used as a verifier.
+/// Returns the schema of the input of a program that is used as a verifier.
 pub fn program_input() -> Value {
     written::<ProgramInput<'_>>("Gatehost program input")
 }
 
-/// Returns the schema of what such a program prints.
+/// Returns the schema of the output of such a program.
 pub fn program_output() -> Value {
     let mut schema = schemars::schema_for!(ProgramOutput).to_value();
     schema["title"] = json!("Gatehost program output");
     schema
 }
 
-/// `[hook]`: which gate `gate hook` runs.
+/// Returns the schema of `[hook]`.
 fn hook() -> Value {
     let gate = |what: &str| json!({ "description": what, "type": "string", "minLength": 1 });
     json!({
@@ -191,7 +191,7 @@ pub fn gate_toml() -> Value {
     root
 }
 
-/// Returns how often a failure of each class is tried again.
+/// Returns the schema of `[retry]`.
 fn retry() -> Value {
     let retries = json!({
         "description": "A number of retries, or `{ times = 1, after = \"30s\" }`.",
@@ -218,7 +218,7 @@ fn retry() -> Value {
     })
 }
 
-/// When human review is needed.
+/// Returns the schema of `[escalation]`.
 fn escalation() -> Value {
     let number = |what: &str, default: u32| json!({ "description": what, "type": "integer", "minimum": 0, "maximum": 100, "default": default });
     json!({
@@ -238,7 +238,7 @@ fn escalation() -> Value {
     })
 }
 
-/// Who may let something through.
+/// Returns the schema of `[overrides]`.
 fn overrides() -> Value {
     json!({
         "description": "Who may override a gate, and for how long.",
@@ -266,7 +266,7 @@ fn weight() -> Value {
     json!({ "description": "The weight of the ballot; members of a vote only.", "type": "integer", "minimum": 1 })
 }
 
-/// What can be said of every member.
+/// Returns the keys that every member can have.
 fn terms() -> Value {
     json!({
         "when": {
@@ -340,7 +340,7 @@ fn rules() -> Value {
     })
 }
 
-/// What can be said of a gate with a name, and not of one that is written in place.
+/// Returns the keys that only a named gate can have.
 fn of_gates_alone() -> Value {
     json!({ "loop": { "description": "Budgets for loops of this gate; they override `[loop]`.", "$ref": "#/$defs/loop" } })
 }
@@ -390,7 +390,7 @@ fn budgets() -> Value {
     })
 }
 
-/// Returns a table that names a file.
+/// Returns the schema of a table with the path of a file.
 fn file_of(description: &str) -> Value {
     json!({
         "description": description,
@@ -401,7 +401,7 @@ fn file_of(description: &str) -> Value {
     })
 }
 
-/// Who evaluates the work of a loop.
+/// Returns the schema of `[evaluator]`.
 fn evaluator() -> Value {
     let mut keys = command();
     if let Some(keys) = keys.as_object_mut() {
@@ -457,7 +457,7 @@ fn check() -> Value {
     })
 }
 
-/// Returns a command of the configuration, or that of the task.
+/// Returns the schema of a command: with `run`, or with `from = "task"`.
 fn with_a_program(mut command: Value) -> Value {
     command["oneOf"] = json!([{ "required": ["run"] }, { "required": ["from", "allow"] }]);
     command

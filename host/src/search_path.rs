@@ -1,7 +1,7 @@
-//! Finding a program by name, without running one that the author of a change put into the search path.
+//! Finds a program by name, but never one that the author of a change put into the search path.
 //!
-//! Package managers and virtual environments put folders of the work first in `PATH` (`node_modules/.bin`, `.venv/bin`).
-//! A program that `gate` itself depends on must not come from there.
+//! Package managers and virtual environments put folders of the workspace first in `PATH` (`node_modules/.bin`,
+//! `.venv/bin`). A program that `gate` itself depends on must not come from there.
 
 use rustix::process::geteuid;
 use std::env;
@@ -11,11 +11,11 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the absolute path of the first program `name` in the search path `path` that is outside the work that the
-/// folder `work` belongs to.
+/// Returns the absolute path of the first program `name` in the search path `path` that is outside the workspace of the
+/// folder `work`.
 ///
-/// An entry of the search path is skipped where it is relative, where it or the program (its symlinks resolved) is
-/// inside that work, or where another user than root and the caller owns or may replace the program.
+/// An entry of the search path is skipped if it is relative, if it or the program (symlinks resolved) is inside the
+/// workspace, or if a user other than root and the caller owns or may replace the program.
 pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
     let theirs = folders_of_author(work);
     folders(path, &theirs).find_map(|folder| {
@@ -25,12 +25,12 @@ pub fn find_program(name: &str, path: &OsStr, work: &Path) -> Option<PathBuf> {
         let is_program = about.is_file() && about.mode() & 0o111 != 0;
         let home = real.parent()?.metadata().ok()?;
         let is_safe = is_outside(&real, &theirs) && is_ours(&about) && is_ours(&home);
-        // By the name that it was found under: some programs go by that.
+        // Under the name that it was found by, because some programs depend on it.
         (is_program && is_safe).then_some(program)
     })
 }
 
-/// Returns the search path without the entries that are relative or inside the work that `work` belongs to.
+/// Returns the search path without entries that are relative or inside the workspace.
 pub fn outside(path: &OsStr, work: &Path) -> OsString {
     env::join_paths(folders(path, &folders_of_author(work))).unwrap_or_default()
 }
@@ -47,8 +47,8 @@ fn is_outside(path: &Path, theirs: &[PathBuf]) -> bool {
     !theirs.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Returns the folders that the author of a change writes: the work, every repository around it, since one inside another is
-/// made with one command, and the main working tree of a linked one.
+/// Returns the folders that the author of a change can write: the workspace, every repository around it, since a nested
+/// repository is easily created, and the main working tree of a linked one.
 fn folders_of_author(work: &Path) -> Vec<PathBuf> {
     let work = work.canonicalize().unwrap_or_else(|_| work.to_owned());
     let roots = |folder: &Path| -> Vec<PathBuf> {
@@ -57,7 +57,7 @@ fn folders_of_author(work: &Path) -> Vec<PathBuf> {
     };
     let mut theirs = roots(&work);
     for root in theirs.clone() {
-        // A file where a repository is elsewhere: `gitdir: ../main/.git/worktrees/this`.
+        // A file if the repository is elsewhere: `gitdir: ../main/.git/worktrees/this`.
         let Some(text) = text(&root.join(".git")) else { continue };
         let Some(folder) = text.strip_prefix("gitdir:").map(|folder| root.join(folder.trim())) else { continue };
         theirs.extend(folder.canonicalize().iter().flat_map(|folder| roots(folder)));
@@ -66,17 +66,16 @@ fn folders_of_author(work: &Path) -> Vec<PathBuf> {
     theirs
 }
 
-/// What a little file says.
+/// Returns the content of a small file.
 fn text(path: &Path) -> Option<String> {
-    // Not a pipe, which would be waited for.
+    // Not a pipe, which would block.
     path.symlink_metadata().ok().filter(Metadata::is_file)?;
     let mut text = String::new();
     File::open(path).ok()?.take(16 << 10).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
-/// Returns whether nobody but root and the caller may write it. In a user namespace, root's files belong to whom `/` belongs
-/// to.
+/// Returns whether only root and the caller may write it. In a user namespace, files of root belong to the owner of `/`.
 fn is_ours(about: &Metadata) -> bool {
     let owner = about.uid();
     let root = || Path::new("/").metadata().is_ok_and(|top| top.uid() == owner);

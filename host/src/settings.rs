@@ -1,4 +1,4 @@
-//! Settings against the schema that a verifier describes, before anything runs.
+//! Validates settings against the schema of a verifier, before anything runs.
 
 mod bounded;
 
@@ -6,29 +6,29 @@ use crate::config::nearest;
 use crate::text::clean_line;
 use serde_json::{Map, Value};
 
-/// A schema that is longer is not read: it is a stranger's.
+/// Longer schemas are refused, because they are not trusted.
 const MAX_SCHEMA_BYTES: usize = 64 << 10;
-/// What one of its patterns may take when it is compiled.
+/// The most memory of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 4 << 20;
-/// Problems that are told at once.
+/// The most problems that are reported.
 const MAX_PROBLEMS: usize = 20;
-/// Characters of one of them.
+/// The most characters of one problem.
 const MAX_MESSAGE: usize = 1_000;
 
-/// One thing that is wrong with settings.
+/// One problem of settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsProblem {
-    /// Where: the keys from the top, joined by `.`; empty for the settings as a whole.
+    /// The place: the keys from the top, joined by `.`; empty for the settings as a whole.
     pub place: String,
     /// What is wrong.
     pub message: String,
-    /// Whether it is the schema that is wrong, whatever the settings are.
+    /// Whether the schema itself is invalid.
     pub of_schema: bool,
 }
 
-/// Returns whether a table without settings fits, at a glance: nothing at the top of the schema could ask for one. Building
-/// a validator takes longer than many a verifier, and most checks have no settings. Only for a schema that is known to be
-/// one; `false` says nothing.
+/// Returns whether empty settings are surely valid, because nothing at the top of the schema could require one. Building a
+/// validator takes longer than many verifiers, and most checks have no settings. Only for a valid schema; `false` means
+/// nothing.
 pub(crate) fn surely_fits_none(schema: &str) -> bool {
     const HARMLESS: [&str; 6] = ["$schema", "title", "description", "type", "properties", "additionalProperties"];
     schema.is_empty()
@@ -38,7 +38,7 @@ pub(crate) fn surely_fits_none(schema: &str) -> bool {
         })
 }
 
-/// Checks settings. `schema` is JSON text; empty means that the verifier takes no settings.
+/// Validates settings. `schema` is JSON text; empty means that the verifier takes no settings.
 pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<SettingsProblem>> {
     let about = |message: String, of_schema| Err(vec![SettingsProblem { place: String::new(), message, of_schema }]);
     let whole = |message| about(message, false);
@@ -65,7 +65,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<SettingsProble
     if let Err(why) = bounded::check(&schema) {
         return unusable(format!("the verifier's schema cannot be used: {why}"));
     }
-    // The linear engine for patterns: with a backtracking one, a stranger's pattern could run forever.
+    // The linear pattern engine, because a pattern of an untrusted schema could backtrack forever.
     let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
     let options = jsonschema::options().with_pattern_options(patterns);
     let validator = match options.build(&schema) {
@@ -86,7 +86,7 @@ pub fn validate(schema: &str, settings: &Value) -> Result<(), Vec<SettingsProble
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// What is wrong, with the nearest valid word or key where one is near. It quotes the schema.
+/// Returns what is wrong, with the nearest valid word or key. The text quotes the schema.
 fn message(error: &jsonschema::ValidationError<'_>) -> String {
     use jsonschema::error::ValidationErrorKind as Kind;
     let near = match error.kind() {

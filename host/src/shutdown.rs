@@ -1,6 +1,6 @@
-//! The end of a program that was interrupted: what it started is ended, what it made for a while is deleted.
+//! Cleans up when the program is interrupted: kills what it started, and deletes its temporary files.
 //!
-//! Values that are dropped do both by themselves. A program that ends at once drops none.
+//! Dropped values do both by themselves. A program that exits at once drops none.
 
 use crate::{commands, temporary};
 use parking_lot::Mutex;
@@ -9,12 +9,11 @@ use std::time::Duration;
 
 type LastWords = Box<dyn FnOnce() + Send>;
 
-/// What is still to be said when the program is interrupted, by whom.
+/// Functions to call when the program is interrupted.
 static LAST_WORDS: Mutex<Vec<(u64, LastWords)>> = Mutex::new(Vec::new());
 
-/// Ends every command that runs, with all that it started, and deletes the temporary files of commands and snapshots. From
-/// now on no command begins, and nothing temporary is made: the caller ends the program next. Commands are waited for,
-/// but no longer than `patience`.
+/// Kills every command with everything that it started, and deletes temporary files. From now on, no command starts and no
+/// temporary file is created: the caller exits next. Waits for commands at most `patience`.
 pub fn clean_up(patience: Duration) {
     commands::end_all(patience);
     let last_words = std::mem::take(&mut *LAST_WORDS.lock());
@@ -22,7 +21,7 @@ pub fn clean_up(patience: Duration) {
     temporary::remove_all();
 }
 
-/// Forgets what was to be done when it is dropped.
+/// Removes the function when it is dropped.
 #[must_use]
 pub struct WhenInterrupted(u64);
 
@@ -32,7 +31,7 @@ impl fmt::Debug for WhenInterrupted {
     }
 }
 
-/// Does this too when the program is interrupted, after what it started has ended and while the value that is returned lives.
+/// Calls this function when the program is interrupted, after commands have ended, while the returned value lives.
 pub fn when_interrupted(say: impl FnOnce() + Send + 'static) -> WhenInterrupted {
     let mut waiting = LAST_WORDS.lock();
     let number = waiting.iter().map(|(number, _)| number + 1).max().unwrap_or(0);

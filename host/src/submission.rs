@@ -1,4 +1,4 @@
-//! What is judged: the task, the claim, the tool calls, the changes. Data only; `wit/submission.wit` explains each.
+//! The submission: the task, the claim, the tool calls, the changes. Data only; `wit/submission.wit` explains each field.
 
 use crate::verdict::{Class, Finding, Status};
 use schemars::JsonSchema;
@@ -9,33 +9,33 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Submission {
-    /// What was asked for.
+    /// The task.
     pub task: Option<Task>,
-    /// What the executor says that it did.
+    /// What the executor says it did.
     pub claim: Option<Claim>,
-    /// The tools that it called, in order.
+    /// The tool calls of the executor, in order.
     pub tool_calls: Vec<ToolCall>,
     /// The files that changed, ordered by path.
     pub changes: Vec<Change>,
-    /// Which attempt this is, from 1; 0 stands for "not said" and is handed over as 1.
+    /// The attempt number, from 1; 0 stands for "not set" and is passed on as 1.
     pub attempt: u32,
-    /// Who did the work.
+    /// The executor that did the work.
     pub executor: Executor,
-    /// What earlier attempts were found wanting in, oldest first.
+    /// The findings of earlier attempts, oldest first.
     pub prior_findings: Vec<PriorFinding>,
-    /// What earlier checks of this run established. Written by the host, and refused in a document.
+    /// The evidence from earlier checks of this run. Set by the host, and refused in a document.
     #[serde(deserialize_with = "refuse_evidence")]
     #[schemars(skip)]
     pub evidence: Vec<Evidence>,
-    /// What a separate evaluator said.
+    /// The answer of a separate evaluator.
     pub evaluator: Option<Evaluator>,
-    /// The commit that the changes are relative to.
+    /// The base commit of the changes.
     pub base: Option<String>,
     /// How many attempts the task may take.
     pub attempts_allowed: Option<u32>,
-    /// Which review of the task it is, and how many there may be.
+    /// The number of the review, and how many there may be.
     pub review: Option<ReviewRound>,
-    /// The digest of the tree that is judged. Computed by the host, and refused in a document.
+    /// The digest of the checked tree. Computed by the host, and refused in a document.
     #[serde(deserialize_with = "refuse_tree_digest", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub tree_digest: Option<String>,
@@ -49,7 +49,7 @@ fn refuse_evidence<'de, D: Deserializer<'de>>(_: D) -> Result<Vec<Evidence>, D::
     Err(D::Error::custom("`evidence` is established by `gate`; remove it from the submission"))
 }
 
-/// Which of the reviews of a task.
+/// The number of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewRound {
@@ -59,7 +59,7 @@ pub struct ReviewRound {
     pub allowed: u32,
 }
 
-/// Where a task or an evaluator's answer comes from, and so who vouches for it.
+/// Where a task or an evaluator's answer comes from, which decides who vouches for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSource {
@@ -73,7 +73,7 @@ pub enum TaskSource {
 }
 
 impl TaskSource {
-    /// Returns the source of this name; the author where there is none, since nobody else vouches for it.
+    /// Returns the source with this name; the author if there is none, because nobody else vouches for it.
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "caller" => Self::Caller,
@@ -93,15 +93,15 @@ fn author_only<'de, D: Deserializer<'de>>(_: D) -> Result<TaskSource, D::Error> 
 pub struct Task {
     /// Its identifier.
     pub id: String,
-    /// One line.
+    /// The title, on one line.
     pub title: String,
-    /// The whole text.
+    /// The full text.
     pub description: String,
     /// What the result must satisfy.
     pub acceptance_criteria: Vec<String>,
-    /// When it counts as done.
+    /// When the task counts as done.
     pub done_criteria: Vec<String>,
-    /// The command that proves it, as the task's author wrote it.
+    /// The command that proves it, as the author of the task wrote it.
     pub verify: Option<String>,
     /// The phase that it belongs to.
     pub phase: Option<String>,
@@ -113,35 +113,35 @@ pub struct Task {
     pub total: Option<u32>,
     /// Files that must exist afterwards.
     pub expected_outputs: Vec<String>,
-    /// Files that it may change; empty: not restricted.
+    /// Files that the task may change; empty for no restriction.
     pub files: Vec<String>,
-    /// How far up the tiers it asks to be verified.
+    /// The highest tier that the task asks for.
     pub tier: Option<u32>,
-    /// Where it comes from. Said by the host, and refused in a document.
+    /// Where the task comes from. Set by the host, and refused in a document.
     #[serde(deserialize_with = "author_only")]
     #[schemars(skip)]
     pub source: TaskSource,
-    /// The group, or wave, of tasks that run side by side.
+    /// The group, or wave, of tasks that run in parallel.
     pub group: Option<String>,
     /// The identifiers of the tasks that must be done before it.
     pub depends_on: Vec<String>,
-    /// For a batch that is judged as one: how many tasks it has.
+    /// For a batch that is checked as one: how many tasks it has.
     pub size: Option<u32>,
-    /// The message that the commit of the task shall have.
+    /// The commit message of the task.
     pub commit: Option<String>,
-    /// The positions of later tasks with which a phase begins. Known to whoever has the plan, and never handed over.
+    /// The positions of later tasks that start a phase. Known only if there is a plan, and not passed to verifiers.
     #[serde(skip)]
     #[schemars(skip)]
     pub boundaries: Vec<u32>,
 }
 
-/// What the executor says that it did.
+/// What the executor says it did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claim {
-    /// Its words.
+    /// The text.
     pub text: String,
-    /// Its structured report.
+    /// The structured report.
     pub report: Option<serde_json::Value>,
 }
 
@@ -153,13 +153,13 @@ pub struct ToolCall {
     pub tool: String,
     /// Whether it succeeded.
     pub success: bool,
-    /// What went wrong.
+    /// The error message.
     #[serde(default)]
     pub error: Option<String>,
-    /// What it was called with.
+    /// The arguments.
     #[serde(default)]
     pub input: Option<serde_json::Value>,
-    /// What it answered.
+    /// The result.
     #[serde(default)]
     pub output: Option<String>,
     /// The paths that it changed.
@@ -171,17 +171,17 @@ pub struct ToolCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
-    /// It is new.
+    /// The file is new.
     Added,
-    /// It is different.
+    /// The content or the mode changed.
     Modified,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
-    /// It has another path.
+    /// The file was renamed.
     Renamed,
 }
 
-/// How far a change has come.
+/// The state of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeState {
@@ -191,11 +191,11 @@ pub enum ChangeState {
     Staged,
     /// In the working tree.
     Unstaged,
-    /// Unknown to git.
+    /// Not tracked by git.
     Untracked,
 }
 
-/// What a line of a hunk is.
+/// The kind of a diff line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineKind {
@@ -242,13 +242,13 @@ pub struct Change {
     /// The path before a rename.
     #[serde(default)]
     pub old_path: Option<String>,
-    /// The size now.
+    /// The current size.
     #[serde(default)]
     pub size: Option<u64>,
-    /// What changed in it, where that is known.
+    /// The changed lines, if they are known.
     #[serde(default)]
     pub hunks: Option<Vec<Hunk>>,
-    /// The mode before, as git has it: `0o100644`, `0o100755`, `0o120000`, `0o160000`.
+    /// The mode before, as in git: `0o100644`, `0o100755`, `0o120000`, `0o160000`.
     #[serde(default)]
     pub old_mode: Option<u32>,
     /// The mode now.
@@ -266,9 +266,9 @@ pub enum ExecutorEnd {
     Killed,
     /// It timed out.
     TimedOut,
-    /// It used up its turns or its budget before it was done.
+    /// It used up its turns or its budget.
     OutOfTurns,
-    /// By itself.
+    /// It finished by itself.
     Finished,
 }
 
@@ -288,7 +288,7 @@ pub struct Executor {
     /// The session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How it ended, where somebody observed it.
+    /// How it ended, if somebody observed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<ExecutorEnd>,
 }
@@ -301,7 +301,7 @@ pub struct PriorFinding {
     pub attempt: u32,
     /// The check.
     pub check: String,
-    /// The finding, with its fingerprint where that is known.
+    /// The finding, with its fingerprint if it is known.
     pub finding: Finding,
 }
 
@@ -313,36 +313,36 @@ pub struct CommandEvidence {
     pub name: String,
     /// What was run.
     pub argv: Vec<String>,
-    /// Its exit code; none for a signal or a time-out.
+    /// The exit code; `None` after a signal or a time-out.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that killed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// Whether it timed out.
     #[serde(skip_serializing_if = "is_false")]
     pub timed_out: bool,
-    /// What it printed, cut to a bound: standard output, then standard error.
+    /// The output, shortened: stdout, then stderr.
     pub output: String,
-    /// All of its standard output.
+    /// Length and digest of stdout.
     pub stdout: Printed,
-    /// All of its standard error.
+    /// Length and digest of stderr.
     pub stderr: Printed,
     /// When it began, in UTC.
     pub started: String,
     /// How long it ran.
     pub duration_ms: u64,
-    /// How it was confined: `none`, `landlock` or `namespaces`.
+    /// The sandbox level: `none`, `landlock` or `namespaces`.
     pub sandbox: String,
-    /// Whether it ran on the base, before the change.
+    /// Whether it ran on the base commit.
     #[serde(skip_serializing_if = "is_false")]
     pub on_base: bool,
-    /// Whether its result was recorded in another run.
+    /// Whether its result was replayed from another run.
     #[serde(skip_serializing_if = "is_false")]
     pub replayed: bool,
 }
 
 impl CommandEvidence {
-    /// What was run, as one would type it.
+    /// Returns the command line, as one would type it.
     pub fn line(&self) -> String {
         let quoted = |part: &String| {
             let plain =
@@ -363,7 +363,7 @@ impl CommandEvidence {
     }
 }
 
-/// An output that is kept only in part.
+/// The length and digest of an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Printed {
@@ -393,11 +393,11 @@ pub struct ModelEvidence {
     pub question_sha256: String,
     /// SHA-256 of the answer, in hexadecimal.
     pub answer_sha256: Option<String>,
-    /// Whether the answer was recorded in another run.
+    /// Whether the answer was replayed from another run.
     pub replayed: bool,
 }
 
-/// What an earlier check of the same run established.
+/// The evidence from an earlier check of the same run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
@@ -405,14 +405,14 @@ pub struct Evidence {
     pub check: String,
     /// The verifier that it used.
     pub verifier: String,
-    /// How it ended.
+    /// Its status.
     pub outcome: Status,
     /// Its summary.
     pub summary: String,
-    /// What it found.
+    /// Its findings.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// What was run for it.
+    /// The commands that ran for it.
     #[serde(default)]
     pub commands: Vec<CommandEvidence>,
     /// The digest of the verifier's component.
@@ -429,11 +429,11 @@ pub struct Evidence {
     pub models: Vec<ModelEvidence>,
 }
 
-/// What a separate evaluator said.
+/// The answer of a separate evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluator {
-    /// Whether it came to an end by itself.
+    /// Whether the evaluator finished by itself.
     pub completed: bool,
     /// Its final text.
     pub text: String,
@@ -446,7 +446,7 @@ pub struct Evaluator {
     /// The session in which it worked.
     #[serde(default)]
     pub session: Option<String>,
-    /// Where it comes from. Said by the host, and refused in a document.
+    /// Where it comes from. Set by the host, and refused in a document.
     #[serde(default, deserialize_with = "author_only", skip_serializing)]
     #[schemars(skip)]
     pub source: TaskSource,

@@ -1,4 +1,4 @@
-//! Plans of tasks as people and planning agents write them: Markdown task blocks, and tags.
+//! Reads plans of tasks as people and planning agents write them: Markdown task blocks, or tags.
 //!
 //! ```text
 //! ## Phase 1: Base
@@ -23,13 +23,13 @@ use crate::text::clean;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A plan that is longer is not read.
+/// Longer plans are not read.
 pub const MAX_BYTES: u64 = 4 << 20;
 
 /// One task of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTask {
-    /// What it asks for; its position is that in the plan.
+    /// The task; its index is its position in the plan.
     pub task: Task,
     /// Whether it is marked as done.
     pub checked: bool,
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Vec<PlannedTask> {
     tasks
 }
 
-/// Markdown task blocks.
+/// Reads Markdown task blocks.
 fn blocks(text: &str) -> Vec<PlannedTask> {
     let (Some(heading), Some(block), Some(field)) = (&*HEADING, &*BLOCK, &*FIELD) else { return Vec::new() };
     let mut tasks: Vec<PlannedTask> = Vec::new();
@@ -97,7 +97,7 @@ fn blocks(text: &str) -> Vec<PlannedTask> {
                 last = found[1].trim().to_lowercase();
                 set(&mut planned.task, &last, &found[2]);
             }
-            // What is indented below a field goes on with it.
+            // Lines that are indented below a field continue it.
             None if planned.line != line && !last.is_empty() => {
                 set(&mut planned.task, &last, content.trim().trim_start_matches(['-', '*']))
             }
@@ -107,7 +107,7 @@ fn blocks(text: &str) -> Vec<PlannedTask> {
     tasks
 }
 
-/// Tags.
+/// Reads tags.
 fn tags(text: &str) -> Vec<PlannedTask> {
     let (Some(tag), Some(attribute)) = (&*TASK_TAG, &*ATTRIBUTE) else { return Vec::new() };
     let mut tasks = Vec::new();
@@ -146,7 +146,7 @@ fn tags(text: &str) -> Vec<PlannedTask> {
     tasks
 }
 
-/// `Task 3: Create it` is task 3.
+/// Returns the number of a title such as `Task 3: Create it`.
 fn numbered(title: &str) -> Option<String> {
     let rest = title.strip_prefix("Task ")?;
     let id: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();

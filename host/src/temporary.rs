@@ -1,4 +1,4 @@
-//! Folders of this user alone, deleted with their value; what a run that was killed leaves, a later one deletes.
+//! Private temporary folders, which are deleted with their value. Folders of killed runs are deleted by a later run.
 
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, renameat_with, statat, unlinkat};
@@ -12,19 +12,19 @@ use std::sync::Once;
 use std::time::Duration;
 use std::{env, io};
 
-/// A younger folder may be one that its owner has not locked yet.
+/// A younger folder may not be locked by its owner yet.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
-/// What a folder is for.
+/// The purpose of a folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     /// The home and the temporary files of a command.
     Command,
     /// The files of a commit, or of the index.
     Snapshot,
-    /// What is handed to an executor.
+    /// Files for an executor.
     Feedback,
-    /// A copy of the work.
+    /// A copy of the workspace.
     Copy,
 }
 
@@ -41,16 +41,16 @@ impl Purpose {
     }
 }
 
-/// The folders that there are now; `None` once the program ends and there are to be no more.
+/// The existing folders; `None` once the program exits and no more may be created.
 static LIVE: Mutex<Option<BTreeSet<PathBuf>>> = Mutex::new(Some(BTreeSet::new()));
 
-/// Deletes every folder that there is, and lets no other be made: the program is about to end.
+/// Deletes all folders and creates no others, because the program is about to exit.
 pub(crate) fn remove_all() {
     let live = LIVE.lock().take();
     live.into_iter().flatten().for_each(|folder| remove(&folder));
 }
 
-/// A folder, locked for as long as it is in use.
+/// A folder that is locked while it is in use.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
@@ -58,7 +58,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// Returns a new one, empty.
+    /// Creates an empty folder.
     pub(crate) fn new(purpose: Purpose) -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(|| sweep(&env::temp_dir()));
@@ -70,12 +70,12 @@ impl Temporary {
             Some(live) => live.insert(path.clone()),
             None => return Err(io::Error::other("`gate` was interrupted")),
         };
-        // From here on, it is this value that deletes it.
+        // From here on, this value deletes the folder.
         let _ = folder.keep();
         Ok(Self { path, _lock: lock })
     }
 
-    /// Returns where it is, without a link on the way.
+    /// Returns the path, without symlinks.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -90,7 +90,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Locked as long as the handle lives, however its owner ends.
+/// Locks a folder until the handle is closed, however the process ends.
 fn lock(folder: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = rustix::fs::open(folder, flags, Mode::empty())?;
@@ -98,7 +98,7 @@ fn lock(folder: &Path) -> io::Result<OwnedFd> {
     Ok(handle)
 }
 
-/// Deletes the folders of runs that were killed. What cannot be deleted is left to the next run.
+/// Deletes the folders of killed runs. A later run retries what cannot be deleted.
 fn sweep(temporary: &Path) {
     let own = rustix::process::geteuid().as_raw();
     let is_stale = |entry: &DirEntry| {
@@ -111,7 +111,7 @@ fn sweep(temporary: &Path) {
     };
     let entries = fs::read_dir(temporary).into_iter().flatten().flatten();
     for entry in entries.filter(is_stale) {
-        // What a command closed to its owner cannot be locked before it is opened up, and nobody uses it any more.
+        // A folder that a command made unreadable cannot be locked before its mode is changed, and nobody uses it any more.
         let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
         if lock(&entry.path()).is_ok() {
             remove(&entry.path());
@@ -119,8 +119,7 @@ fn sweep(temporary: &Path) {
     }
 }
 
-/// Deletes a folder and all that is in it, also what was closed to its owner. What cannot be deleted is left to the next
-/// run.
+/// Deletes a folder and everything in it, also what is unreadable. A later run retries what cannot be deleted.
 fn remove(folder: &Path) {
     let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
     if let Ok(root) = open_folder(rustix::fs::CWD, folder) {
@@ -129,9 +128,8 @@ fn remove(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Deletes all that is in a folder. A command may have put folders into folders, deeper than a path can be long, than
-/// files can be open, and than a stack is high: so what is in a folder inside is moved up into this one, and there is
-/// never more than one folder inside open.
+/// Deletes everything in a folder. A command may have nested folders deeper than a path, the open files or the stack allow.
+/// So the content of an inner folder is moved up into this one, and never more than one inner folder is open.
 fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
     let mut moved = 0u64;
     loop {
@@ -153,7 +151,7 @@ fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
                     progress = true;
                     continue;
                 }
-                // Nobody moves what they may not write.
+                // Moving needs write permission.
                 let _ = open_up(&inside, &inner);
                 loop {
                     moved += 1;
@@ -172,9 +170,9 @@ fn empty(root: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-/// Opens a folder inside, which its owner may have closed to themselves.
+/// Opens an inner folder, after making it accessible.
 fn open_up(above: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
-    // Links are not changed by this, and nothing else is here that is not to be deleted.
+    // Symlinks are not affected, and everything here is to be deleted.
     if statat(above, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|about| FileType::from_raw_mode(about.st_mode).is_dir())
     {
         let _ = rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty());

@@ -1,13 +1,12 @@
-//! Making foreign text safe to show: bounded, and without characters that could forge or hide something; and how a
-//! moment is written.
+//! Escapes foreign text for output, and formats timestamps.
 
 use anstyle::Style;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bounds `text` to `max` characters, and escapes what must not reach a terminal, a log or a report as it is.
+/// Shortens `text` to `max` characters, and escapes what must not reach a terminal, a log or a report.
 ///
-/// Escaped are control characters (so no colour, no cursor movement, no NUL) except line feed and tab, and the
-/// characters that turn the direction of text or are invisible. Whoever prints several lines must indent them.
+/// Escaped are control characters (so no colour, no cursor movement, no NUL) except line feed and tab, and characters that
+/// change the text direction or are invisible. A caller that prints several lines must indent them.
 pub fn clean(text: &str, max: usize) -> String {
     let mut clean = String::with_capacity(text.len().min(max));
     for (count, c) in text.chars().enumerate() {
@@ -24,7 +23,7 @@ pub fn clean(text: &str, max: usize) -> String {
     clean
 }
 
-/// As [`clean`], in one line.
+/// Escapes and shortens text like [`clean`], to one line.
 pub fn clean_line(text: &str, max: usize) -> String {
     let mut line = clean(text, max);
     for (what, instead) in [('\n', "\\n"), ('\t', " ")] {
@@ -35,8 +34,8 @@ pub fn clean_line(text: &str, max: usize) -> String {
     line
 }
 
-/// JSON with the same meaning, in which what [`clean`] escapes is escaped as JSON does it. In valid JSON, none of it is
-/// outside of a string but line feeds and the like, which stay.
+/// Returns equivalent JSON in which the characters that [`clean`] escapes are escaped as in JSON. In valid JSON these occur
+/// only in strings, except line feeds and the like, which stay.
 pub fn clean_json(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for c in json.chars() {
@@ -49,18 +48,18 @@ pub fn clean_json(json: &str) -> String {
     clean
 }
 
-/// Text in a colour or another style, if `color` asks for it.
+/// Returns text in a colour or another style, if `color` is set.
 pub fn paint(color: bool, style: Style, text: &str) -> String {
     if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
 }
 
-/// Returns a moment in UTC, to the millisecond, such as `2026-01-26T14:05:00.000Z`.
+/// Returns a time in UTC with milliseconds, such as `2026-01-26T14:05:00.000Z`.
 ///
-/// This is the usual civil-from-days algorithm. A crate for dates would be a new dependency for this one format.
+/// The usual civil-from-days algorithm. A date crate would be a new dependency for this one format.
 pub fn timestamp(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Years are counted from March, so that a leap day is the last of its year; 400 years have 146,097 days.
+    // Years start in March, so that a leap day is the last day of its year; 400 years have 146,097 days.
     let days = days + 719_468;
     let of_era = days % 146_097;
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -80,7 +79,7 @@ fn hides(c: char) -> bool {
             | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// Bytes in hexadecimal, as digests are written.
+/// Returns bytes in hexadecimal, as digests are written.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,9 +1,8 @@
-//! What coding agents print about themselves, line by line: `claude -p --output-format stream-json`, `codex exec --json`
-//! and `gemini --output-format stream-json`.
+//! Reads the transcripts of coding agents line by line: `claude -p --output-format stream-json`, `codex exec --json` and
+//! `gemini --output-format stream-json`.
 //!
-//! The claim, the tool calls, the model, the session, the tokens and the end of the work come from there. Only an output
-//! that opens as one of these does is a transcript; any other is text. An agent came to an end by itself only if the last
-//! event says so.
+//! They contain the claim, the tool calls, the model, the session, the tokens and how the agent ended. Only an output that
+//! starts like one of these is a transcript; any other is text. The agent finished by itself only if the last event says so.
 
 use crate::submission::{ExecutorEnd, ToolCall};
 use crate::text::clean;
@@ -12,18 +11,18 @@ use std::collections::BTreeMap;
 
 /// The longest line that is read.
 const MAX_LINE: usize = 16 << 20;
-/// The most tool calls that are kept, and the most characters of what one answered.
+/// The most tool calls, and the most characters of one result.
 const MAX_CALLS: usize = 2_000;
 const MAX_OUTPUT: usize = 4_000;
-/// The most characters of the claim: its end.
+/// The most characters of the claim, from its end.
 const MAX_CLAIM: usize = 64 << 10;
 
-/// What an agent did, as the program that ran it tells.
+/// What an agent did.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transcript {
     /// `claude-code`, `codex` or `gemini`.
     pub agent: &'static str,
-    /// Its last words.
+    /// Its final text.
     pub claim: String,
     /// The tools that it called, in order.
     pub tool_calls: Vec<ToolCall>,
@@ -39,37 +38,37 @@ pub(crate) struct Transcript {
     pub ended: ExecutorEnd,
 }
 
-/// Reads an output as it comes.
+/// Reads an output as it arrives.
 #[derive(Debug, Default)]
 pub(crate) struct TranscriptReader {
     line: Vec<u8>,
-    /// Whether the line is too long, and the rest of it is passed over.
+    /// Whether the line is too long, so that the rest of it is skipped.
     passing_over: bool,
     state: ReaderState,
 }
 
 #[derive(Debug, Default)]
 enum ReaderState {
-    /// Nothing was printed yet.
+    /// Nothing was read yet.
     #[default]
     Open,
-    /// It is no transcript.
+    /// The output is not a transcript.
     Text,
-    /// It is one.
+    /// The output is a transcript.
     Known(Box<KnownTranscript>),
 }
 
 #[derive(Debug)]
 struct KnownTranscript {
     told: Transcript,
-    /// Calls that were not answered yet, by their identifiers.
+    /// Tool calls without a result yet, by their identifiers.
     pending: BTreeMap<String, usize>,
-    /// Whether the next words go on with the last.
+    /// Whether the next text continues the last.
     goes_on: bool,
 }
 
 impl TranscriptReader {
-    /// The next bytes.
+    /// Reads the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         if matches!(self.state, ReaderState::Text) {
             return;
@@ -89,7 +88,7 @@ impl TranscriptReader {
         }
     }
 
-    /// What was told, if it was a transcript.
+    /// Returns the transcript, if the output was one.
     pub(crate) fn finish(mut self) -> Option<Transcript> {
         self.take_line();
         match self.state {
@@ -106,7 +105,7 @@ impl TranscriptReader {
         let event: Option<Value> = serde_json::from_slice(&line).ok().filter(Value::is_object);
         match (&mut self.state, event) {
             (ReaderState::Known(known), Some(event)) => known.take(&event),
-            // A warning between events says nothing.
+            // A warning between events is ignored.
             (ReaderState::Known(_) | ReaderState::Text, _) => {}
             (ReaderState::Open, event) => {
                 self.state = match event.as_ref().and_then(opening) {
@@ -118,7 +117,7 @@ impl TranscriptReader {
     }
 }
 
-/// Returns which agent opens its output so.
+/// Returns the agent whose output starts with this event.
 fn opening(event: &Value) -> Option<&'static str> {
     match event["type"].as_str()? {
         "system" if event["subtype"] == "init" => Some("claude-code"),
@@ -148,7 +147,7 @@ impl KnownTranscript {
     }
 
     fn take(&mut self, event: &Value) {
-        // What follows an end takes it back.
+        // An event after the end cancels it.
         self.told.ended = ExecutorEnd::Error;
         let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         for (kept, found) in [
@@ -266,7 +265,7 @@ impl KnownTranscript {
         }
     }
 
-    /// A call counts as failed until it is answered.
+    /// Adds a tool call. It counts as failed until there is a result.
     fn calls(&mut self, id: &Value, tool: &Value, input: &Value) {
         if self.told.tool_calls.len() >= MAX_CALLS {
             return;

@@ -1,4 +1,4 @@
-//! The answer of a check: what a verifier decided, or why there is no decision. Data only.
+//! The verdict of a check: what a verifier decided, or why there is no decision. Data only.
 
 use crate::text::clean;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use std::fmt;
 /// The most characters of a failure's message, and of its hint.
 const MAX_TEXT: usize = 4_000;
 
-/// What a check or a gate says. Nothing but [`Status::Pass`] passes.
+/// The result of a check or a gate. Only [`Status::Pass`] passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -16,11 +16,11 @@ pub enum Status {
     Fail,
     /// The work is acceptable.
     Pass,
-    /// The verifier should judge and cannot: a person should look.
+    /// The verifier should judge the work and cannot: human review is needed.
     Abstain,
-    /// There is no answer. Said by the host only.
+    /// There is no answer. Set by the host only.
     Error,
-    /// The input is not for it. Neutral: it counts neither for nor against the work.
+    /// The verifier does not apply to the input. It counts neither for nor against the work.
     NotApplicable,
 }
 
@@ -43,13 +43,13 @@ impl fmt::Display for Status {
     }
 }
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The work must not pass with this.
     Error,
-    /// Worth repairing.
+    /// Worth fixing.
     Warning,
     /// Information.
     Note,
@@ -65,7 +65,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Where a finding is. Lines and columns count from 1, columns in characters.
+/// The place of a finding. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
@@ -98,14 +98,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a finding is about, and so who has to act on it.
+/// What a finding is about, which decides who has to act.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
-    /// The work: whoever did it can repair it.
+    /// The work: its author can fix it.
     #[default]
     Work,
-    /// The specification or the task: the work cannot repair it.
+    /// The specification or the task: changing the work does not help.
     Specification,
     /// Something that only a person can do.
     Manual,
@@ -133,11 +133,11 @@ pub struct Edit {
     pub replacement: String,
 }
 
-/// A repair of a finding: edits of the file of its place.
+/// A fix of a finding: edits of the file of its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fix {
-    /// What the repair does, in one line.
+    /// What the fix does, in one line.
     pub description: String,
     /// The edits, in the order of the file.
     pub edits: Vec<Edit>,
@@ -147,7 +147,7 @@ pub struct Fix {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// Its stable name within the verifier.
+    /// Its code, stable within the verifier.
     pub code: String,
     /// How much it weighs.
     pub level: Level,
@@ -162,23 +162,23 @@ pub struct Finding {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Category::is_work")]
     pub category: Category,
-    /// What identifies it besides its code and its file, such as the name of a test.
+    /// What identifies the finding besides its code and its file, such as the name of a test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// A page that explains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// A repair.
+    /// A fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
-    /// What makes it the same finding in another attempt: a hash of the check, the code, the path, and the key or the text
-    /// of the line. Set by the host; empty until a check reports the finding.
+    /// Identifies the finding across attempts: a hash of the check, the code, the path, and the key or the text of the line.
+    /// Set by the host.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fingerprint: String,
 }
 
 impl Finding {
-    /// Returns a finding of which nothing is known but its code, level and message.
+    /// Returns a finding with nothing but a code, a level and a message.
     pub fn new(code: impl Into<String>, level: Level, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -198,13 +198,13 @@ impl Finding {
 /// A kind of finding that a verifier can report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rule {
-    /// The code of its findings; `*` for all that come from the settings.
+    /// The code of its findings; `*` for all codes that come from the settings.
     pub code: String,
     /// The level that its findings usually have.
     pub level: Level,
     /// What it means, in one line.
     pub summary: String,
-    /// How to repair it, and why it matters.
+    /// How to fix it, and why it matters.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub help: String,
     /// A page that explains it.
@@ -212,24 +212,24 @@ pub struct Rule {
     pub url: Option<String>,
 }
 
-/// Which kind of failure a verdict is, for the decision about a retry.
+/// The class of a failure, which decides about retries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// The executor says that it failed.
+    /// The executor reports that it failed.
     ExecutionFailure,
     /// A command, a test or a rule failed on the work.
     VerifyFailure,
     /// A reviewer rejected the work.
     ReviewRejection,
-    /// The work waits for something else.
+    /// The work is blocked by something else.
     Blocked,
     /// A step exceeded its time limit.
     Timeout,
-    /// A report or an answer does not have the form that was asked for.
+    /// A report or an answer has the wrong format.
     Malformed,
-    /// The verifier broke, and not the work. Said by the host only.
+    /// The verifier failed, not the work. Set by the host only.
     Infra,
-    /// Another kind, in the verifier's own word.
+    /// Another class, named by the verifier.
     Other(String),
 }
 
@@ -314,7 +314,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns a failure without a hint. Names and words of others may be in all texts, so they are made safe to show.
+    /// Returns a failure without a hint. Texts may contain foreign words, so they are escaped.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: clean(&message.into(), MAX_TEXT), hint: None }
     }
@@ -330,7 +330,7 @@ impl Failure {
 pub struct Verdict {
     /// What it says.
     pub status: Status,
-    /// How sure the verifier is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// One line for a person.
@@ -342,7 +342,7 @@ pub struct Verdict {
     /// Whether a person must decide, whatever the status says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_person: bool,
-    /// What was measured.
+    /// The measured numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
     /// Why there is no answer; present exactly when the status is `error`.
@@ -360,7 +360,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Verdict {
-    /// Returns a verdict of this status that says nothing else.
+    /// Returns a verdict with nothing but this status.
     pub fn of(status: Status) -> Self {
         Self {
             status,
@@ -507,8 +507,8 @@ error_kinds! {
 }
 
 impl ErrorKind {
-    /// Returns whether it rests on what a command printed, or on its exit code. The author of the work may have chosen both,
-    /// so such an error is never let through, never tried again, and counts as a ballot against the work.
+    /// Returns whether the error follows from the output or the exit code of a command. The author of the work may have
+    /// chosen both, so such an error is never ignored, never retried, and counts as a vote against the work.
     pub fn is_by_output(self) -> bool {
         matches!(
             self,

@@ -1,9 +1,8 @@
-//! The files of the workspace, read without following a link and without leaving the root.
+//! Reads the files of the workspace without following symlinks and without leaving the root.
 //!
-//! Every file that is judged is read through here, whether the host hands it to a verifier or a verifier asks for it.
-//! A path is walked part by part from a handle on the root, refusing links on the way, so it cannot lead outside
-//! even while somebody changes the tree. What is not a regular file is never opened for reading: a pipe would block,
-//! and a device could do anything.
+//! Every checked file is read through this module, whether the host passes it to a verifier or a verifier reads it. A path
+//! is opened part by part from a handle on the root, and symlinks are refused, so it cannot lead outside even while another
+//! process changes the tree. Only regular files are opened, because a pipe would block and a device could do anything.
 
 mod links;
 mod mark;
@@ -24,13 +23,13 @@ use std::path::{Path, PathBuf};
 const MAX_PATH_BYTES: usize = 4 << 10;
 /// Entries of one page of a listing.
 const PAGE: usize = 1_000;
-/// The most entries of one directory. More are an error, since a listing must be sorted whole.
+/// The most entries of one directory. More are an error, because a listing must be sorted as a whole.
 const MAX_ENTRIES: usize = 200_000;
 
-/// How a directory is opened.
+/// The flags for opening a directory.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A root, open.
+/// An open root.
 #[derive(Debug)]
 pub struct Workspace {
     root: OwnedFd,
@@ -47,18 +46,18 @@ pub enum WorkspaceError {
     /// The path is not one that can be inside the workspace.
     #[error("not a path inside the workspace: expected parts joined by `/`, without `.`, `..`, `\\`, NUL or `.git`")]
     BadPath,
-    /// Something else is there.
+    /// The path has another kind.
     #[error("{}", match .0 { FileKind::Directory => "a directory, not a file", FileKind::Link => "a symlink, which is not followed", _ => "not a regular file" })]
     WrongKind(FileKind),
-    /// A link does not lead to anything in the workspace.
+    /// A symlink does not lead to anything in the workspace.
     #[error("a symlink to `{target}`, which {how}")]
     Astray {
-        /// What the link says, safe to show.
+        /// The target of the symlink, escaped.
         target: String,
-        /// Where it leads.
+        /// Why it cannot be followed.
         how: Astray,
     },
-    /// The file is larger than asked for.
+    /// The file is larger than the limit.
     #[error("it has {0} bytes, which is too much")]
     TooLarge(u64),
     /// The file changed while it was read.
@@ -67,7 +66,7 @@ pub enum WorkspaceError {
     /// The directory has too many entries.
     #[error("a directory of more than {MAX_ENTRIES} entries")]
     TooManyEntries,
-    /// The system refused.
+    /// The operating system returned an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -76,7 +75,7 @@ impl From<Errno> for WorkspaceError {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::NOENT | Errno::NOTDIR => Self::NotFound,
-            // A link where a file or a directory was to be opened.
+            // A symlink instead of a file or a directory.
             Errno::LOOP => Self::WrongKind(FileKind::Link),
             Errno::NXIO => Self::WrongKind(FileKind::Other),
             other => Self::Io(other.into()),
@@ -84,7 +83,7 @@ impl From<Errno> for WorkspaceError {
     }
 }
 
-/// What is at a path.
+/// The kind of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -97,7 +96,7 @@ pub enum FileKind {
     Other,
 }
 
-/// One thing in the workspace.
+/// One file or directory of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceEntry {
     /// Its path relative to the root.
@@ -113,35 +112,35 @@ pub struct WorkspaceEntry {
 pub struct ListingPage {
     /// The entries, in the order of their paths' bytes.
     pub entries: Vec<WorkspaceEntry>,
-    /// Where to go on.
+    /// Where the next page starts.
     pub next: Option<String>,
     /// How many names are not UTF-8.
     pub unnamable: u32,
 }
 
 impl Workspace {
-    /// Opens a root.
+    /// Opens a workspace.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { root: rustix::fs::open(path, flags, Mode::empty())?, path: path.to_owned() })
     }
 
-    /// Returns where the root is.
+    /// Returns the path of the root.
     pub fn root(&self) -> &Path {
         &self.path
     }
 
-    /// Reads a file whole, if it has at most `max` bytes.
+    /// Reads a whole file of at most `max` bytes.
     pub fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, WorkspaceError> {
         self.read_with_mode(path, max).map(|(bytes, _)| bytes)
     }
 
-    /// Reads a file whole, if it has at most `max` bytes; and whether its owner may execute it.
+    /// Reads a whole file of at most `max` bytes, and returns whether its owner may execute it.
     pub fn read_with_mode(&self, path: &str, max: u64) -> Result<(Vec<u8>, bool), WorkspaceError> {
         self.read_sighted(path, max).map(|(bytes, sight)| (bytes, sight.executable))
     }
 
-    /// Reads a file whole, if it has at most `max` bytes; and what it looked like before.
+    /// Reads a whole file of at most `max` bytes, and returns its stat from before.
     pub(crate) fn read_sighted(&self, path: &str, max: u64) -> Result<(Vec<u8>, FileStat), WorkspaceError> {
         let (mut file, stat) = self.open_regular_parts(path, &parts(path)?)?;
         let sight = FileStat::of(&stat).ok_or(WorkspaceError::WrongKind(FileKind::Other))?;
@@ -149,7 +148,7 @@ impl Workspace {
         if size > max {
             return Err(WorkspaceError::TooLarge(size));
         }
-        // One byte more than there should be, to see a file that grows.
+        // One byte more than expected, to notice a growing file.
         let expected = usize::try_from(size).map_err(|_| WorkspaceError::TooLarge(size))?;
         let mut bytes = vec![0; expected.checked_add(1).ok_or(WorkspaceError::TooLarge(size))?];
         let mut length = 0;
@@ -183,7 +182,7 @@ impl Workspace {
         if bytes.len() as u64 == length { Ok(bytes) } else { Err(WorkspaceError::Changed) }
     }
 
-    /// Says what is at a path.
+    /// Returns the kind and size of what is at a path.
     pub fn stat(&self, path: &str) -> Result<WorkspaceEntry, WorkspaceError> {
         let parts = parts(path)?;
         let Some((name, folders)) = parts.split_last() else {
@@ -218,7 +217,7 @@ impl Workspace {
         let mut entries = Vec::new();
         for name in names[start..].iter().take(PAGE) {
             let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
-            // Gone since it was listed: as if it had never been.
+            // Deleted since it was listed.
             match rustix::fs::statat(folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => entries.push(entry(path, &stat)),
                 Err(Errno::NOENT) => {}
@@ -252,8 +251,8 @@ impl Workspace {
         Ok((file, entry(String::new(), &stat).size))
     }
 
-    /// Opens a directory whose path was made of names that were listed; the root for an empty path. A name that cannot
-    /// be judged can still be looked into.
+    /// Opens a directory by a path of listed names; the root for an empty path. The name need not be a valid path of the
+    /// workspace.
     pub(crate) fn open_listed_folder(&self, path: &[u8]) -> Result<OwnedFd, WorkspaceError> {
         if path.is_empty() {
             return Ok(rustix::fs::openat(&self.root, ".", FOLDER, Mode::empty())?);
@@ -265,13 +264,13 @@ impl Workspace {
         self.open_parts(&parts)?.ok_or(WorkspaceError::NotFound)
     }
 
-    /// Opens a regular file whose path was made of names that were listed, with what the system says of it.
+    /// Opens a regular file by a path of listed names, and returns its stat.
     pub(crate) fn open_listed_file(&self, path: &[u8]) -> Result<(File, Stat), WorkspaceError> {
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
         self.open_regular_parts(path, &parts)
     }
 
-    /// What a link says whose path was made of names that were listed.
+    /// Returns the target of a symlink by a path of listed names.
     pub(crate) fn read_listed_link(&self, path: &[u8]) -> Result<Vec<u8>, WorkspaceError> {
         let parts: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
         let (name, folders) = parts.split_last().ok_or(WorkspaceError::NotFound)?;
@@ -280,7 +279,7 @@ impl Workspace {
         Ok(rustix::fs::readlinkat(folder, *name, Vec::new())?.into_bytes())
     }
 
-    /// What the system says of a regular file.
+    /// Returns the stat of a regular file.
     fn stat_file(&self, path: &str) -> Result<Stat, WorkspaceError> {
         let stat = self.stat_raw(path)?;
         match kind(&stat) {
@@ -289,7 +288,7 @@ impl Workspace {
         }
     }
 
-    /// What the system says of a path, the last part of which may be a link.
+    /// Returns the stat of a path, whose last part may be a symlink.
     pub(crate) fn stat_raw(&self, path: &str) -> Result<Stat, WorkspaceError> {
         let parts = parts(path)?;
         let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
@@ -300,16 +299,16 @@ impl Workspace {
         Ok(stat)
     }
 
-    /// Opens what is at a path in one step, where the system can refuse links on the way; `None` where it cannot.
+    /// Opens a path in one step if the kernel can refuse symlinks; `None` if it cannot.
     #[cfg(target_os = "linux")]
     fn open_below<P: Arg>(&self, path: P, flags: OFlags) -> Option<Result<OwnedFd, WorkspaceError>> {
         use rustix::fs::ResolveFlags;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve) {
             Ok(opened) => Some(Ok(opened)),
-            // Older than Linux 5.6, or not allowed by a sandbox; or somebody moves folders meanwhile.
+            // Older than Linux 5.6, or denied by a sandbox; or another process moves folders meanwhile.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN | Errno::INVAL) => None,
-            // A link is no directory to the system either: part by part, it is seen which of them it was.
+            // The kernel reports a symlink as not a directory. Opening part by part shows which part it is.
             Err(Errno::NOTDIR) if flags.contains(OFlags::DIRECTORY) => None,
             Err(errno) => Some(Err(errno.into())),
         }
@@ -320,7 +319,7 @@ impl Workspace {
         None
     }
 
-    /// `None` for the root itself, which is open already.
+    /// Opens a folder; `None` for the root itself, which is open already.
     fn open_folder(&self, parts: &[&str]) -> Result<Option<OwnedFd>, WorkspaceError> {
         if !parts.is_empty()
             && let Some(opened) = self.open_below(parts.join("/"), FOLDER)
@@ -330,13 +329,13 @@ impl Workspace {
         self.open_parts(parts)
     }
 
-    /// The same, part by part.
+    /// Opens a folder part by part.
     fn open_parts<P: Arg + Copy>(&self, parts: &[P]) -> Result<Option<OwnedFd>, WorkspaceError> {
         let mut folder: Option<OwnedFd> = None;
         for part in parts {
             let from = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
             let opened = rustix::fs::openat(from, *part, FOLDER, Mode::empty());
-            // A link is no directory to the system either, but what is behind it may be there.
+            // The kernel reports a symlink as not a directory, but its target may exist.
             let is_link = || {
                 rustix::fs::statat(from, *part, AtFlags::SYMLINK_NOFOLLOW)
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
@@ -350,7 +349,7 @@ impl Workspace {
     }
 }
 
-/// What the system says that something is.
+/// Returns the kind of a stat.
 pub(crate) fn kind(stat: &Stat) -> FileKind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,
@@ -366,7 +365,7 @@ fn entry(path: String, stat: &Stat) -> WorkspaceEntry {
     WorkspaceEntry { path, kind, size }
 }
 
-/// Returns whether this is a path that can be inside the workspace.
+/// Returns whether this is a valid path inside the workspace.
 pub fn is_inside(path: &str) -> bool {
     parts(path).is_ok_and(|parts| !parts.is_empty())
 }
@@ -375,12 +374,12 @@ fn parts(path: &str) -> Result<Vec<&str>, WorkspaceError> {
     if path.is_empty() {
         return Ok(Vec::new());
     }
-    // First: who asks may be a guest, and a list of the parts takes more than the path.
+    // Before splitting, because a guest may pass a long path, and a list of parts takes more memory.
     if path.len() > MAX_PATH_BYTES {
         return Err(WorkspaceError::BadPath);
     }
     let parts: Vec<&str> = path.split('/').collect();
-    // Some file systems do not tell cases apart.
+    // Some file systems ignore case.
     let good = |part: &&str| {
         !matches!(*part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git") && !part.contains(['\\', '\0'])
     };

@@ -1,4 +1,4 @@
-//! What a verifier costs: time, memory and instructions of each call, against the verifier that only says pass.
+//! Measures the time, memory and instructions of each call, compared with a verifier that only returns pass.
 
 use super::case::{Case, CaseInput};
 use super::trial::Trial;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// `fixtures/bench/trivial.wat` as a component; a test keeps them the same.
 pub const TRIVIAL: &[u8] = include_bytes!("../../../fixtures/bench/trivial.wasm");
 
-/// A median, and where the true one is with 95 % confidence.
+/// A median with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The median of what was measured.
@@ -22,7 +22,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// By order statistics, which assume nothing about how times are distributed.
+    /// Uses order statistics, which assume nothing about the distribution.
     fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let count = values.len() as f64;
@@ -32,7 +32,7 @@ impl Estimate {
     }
 }
 
-/// What the calls of one case cost, together.
+/// The cost of all calls of one case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// The case.
@@ -43,15 +43,15 @@ pub struct Measured {
     pub rounds: usize,
     /// Microseconds.
     pub time_us: Estimate,
-    /// The time, as a multiple of what as many calls of the trivial verifier take, measured in turns.
+    /// The time as a multiple of the trivial verifier's time for as many calls, measured alternately.
     pub to_trivial: Estimate,
-    /// The most bytes of linear memory that one call took.
+    /// The most bytes of linear memory of one call.
     pub memory: usize,
     /// The WebAssembly instructions that all calls executed.
     pub instructions: u64,
 }
 
-/// How long a case is measured, and how often at least and at most.
+/// How long a case is measured, and the least and most rounds.
 const TIME: Duration = Duration::from_secs(1);
 const ROUNDS: (usize, usize) = (20, 1_000);
 
@@ -84,7 +84,7 @@ async fn measure_case(trial: &Trial, trivial: &Trial, case: &Case) -> Result<Mea
     let (mut times, mut ratios) = (Vec::new(), Vec::new());
     let start = Instant::now();
     while times.len() < ROUNDS.0 || (start.elapsed() < TIME && times.len() < ROUNDS.1) {
-        // In turns: what disturbs one disturbs the other.
+        // Alternately, so that disturbances affect both.
         let of_trivial = time(trivial, &baseline).await?;
         let own = time(trial, case).await?;
         times.push(own * 1e6);
@@ -99,7 +99,7 @@ async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {
     Ok(trial.judge(case).await?.time.as_secs_f64())
 }
 
-/// Returns the trivial verifier judges files: in place of a submission it gets a file of the same size.
+/// Returns files of the same size instead of a submission, because the trivial verifier checks files.
 fn as_files(given: &CaseInput) -> CaseInput {
     match given {
         CaseInput::Files(_) => given.clone(),

@@ -1,4 +1,4 @@
-//! A case: a folder that says what a verifier is given and what it must answer.
+//! A case: a folder with the input of a verifier and the expected answer.
 //!
 //! - `input/`: the files. A file verifier judges each of them, symlinks too; for a submission verifier they are the
 //!   workspace
@@ -29,15 +29,15 @@ pub struct Case {
     pub(super) folder: PathBuf,
     /// The settings, a JSON object.
     pub settings: Value,
-    /// What is judged.
+    /// The input.
     pub given: CaseInput,
     pub(super) commands: CommandScript,
     pub(super) models: ModelScript,
-    /// What must come of it, if that is known.
+    /// The expected verdict, if there is one.
     pub expected: Option<Value>,
 }
 
-/// What a case gives to judge.
+/// The input of a case.
 #[derive(Clone, Debug)]
 pub enum CaseInput {
     /// Files, ordered by path.
@@ -47,7 +47,7 @@ pub enum CaseInput {
 }
 
 impl CaseInput {
-    /// Returns the shape of a verifier that can judge it.
+    /// Returns the shape of a verifier that can check it.
     pub fn shape(&self) -> Shape {
         match self {
             Self::Files(_) => Shape::File,
@@ -56,7 +56,7 @@ impl CaseInput {
     }
 }
 
-/// Reads all cases of a folder whose names contain `filter`, in order. None is a mistake.
+/// Reads all cases of a folder whose names contain `filter`, in order. It is a mistake if there is none.
 pub fn read_all(folder: &Path, filter: Option<&str>) -> Result<Vec<Case>, Vec<Mistake>> {
     let none = |message: String| {
         vec![Mistake::new(message).hint(
@@ -126,7 +126,7 @@ impl Case {
         Some(self.folder.join("input")).filter(|folder| folder.is_dir())
     }
 
-    /// Makes this what must come of it.
+    /// Writes the found verdict as the expected one.
     pub fn bless(&self, found: &Value) -> Result<(), Mistake> {
         let path = self.folder.join("expected.json");
         fs::write(&path, format!("{found:#}\n"))
@@ -142,8 +142,8 @@ fn document<T: DeserializeOwned>(folder: &Path, part: &str) -> Result<Option<T>,
     }
 }
 
-/// Returns the files below a folder, with paths relative to it. A link is given the content of the file that it leads to, as
-/// a gate does; what it leads to outside of the folder, or what is no file, is missing.
+/// Returns the files below a folder, with relative paths. A symlink has the content of its target, as in a gate. Targets
+/// outside the folder, and targets that are not files, are missing.
 fn files_below(root: &Path) -> Result<Vec<FileInput>, String> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];

@@ -1,7 +1,7 @@
-//! The promises that every verifier makes, whatever it verifies: it answers, always the same, and never by accident.
+//! The rules that every verifier must follow: it always answers, and always the same.
 //!
-//! Each promise is one line: kept, or broken and by what. That a guest cannot hang or harm the host is the sandbox's
-//! promise and not the verifier's; here it counts whether people get an answer for ordinary and for odd inputs.
+//! Each rule is one line: kept, or broken and why. That a guest cannot hang or harm the host is the job of the sandbox. Here
+//! it matters whether people get an answer for ordinary and for odd inputs.
 
 mod edges;
 mod inputs;
@@ -21,16 +21,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// One promise, and whether it is kept.
+/// One rule, and whether it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Promise {
-    /// What is promised.
+    /// The rule.
     pub name: String,
     /// Whether it is kept.
     pub kept: bool,
-    /// What was seen; for a broken promise, what broke it.
+    /// What was observed; for a broken rule, what broke it.
     pub seen: String,
-    /// What to do about a broken one, if that is known.
+    /// What to do about a broken rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Promise {
         Self { name: name.into(), kept: false, seen: seen.into(), hint: hint.into() }
     }
 
-    /// Kept, unless there is something that breaks it.
+    /// Returns a rule that is kept, unless something breaks it.
     fn of(name: &str, seen: impl Into<String>, broken: Option<String>, hint: &str) -> Self {
         match broken {
             None => Self::kept(name, seen),
@@ -63,8 +63,7 @@ fn told(failure: &Failure) -> String {
 
 const SCHEMA: &str = "the settings schema is a JSON Schema";
 
-/// Holds a verifier to all of them. The first case that it can be asked about says what
-/// an ordinary input is.
+/// Tests a verifier against all rules. The first usable case is the ordinary input.
 pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let mut promises = vec![imports(trial), description(trial), patterns(trial), schema(trial)];
     promises.push(rules::well_formed(&trial.about));
@@ -79,7 +78,7 @@ pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
     let ordinary = answers(trial, first, &format!("case `{}`", first.name), &first.given, &mut undeclared).await;
     let answered = ordinary.kept;
     promises.push(ordinary);
-    // Where it cannot answer for an ordinary input, odd ones tell nothing more.
+    // If it cannot answer for an ordinary input, odd ones show nothing.
     if !answered {
         promises.push(undeclared.promise());
         return promises;
@@ -96,7 +95,7 @@ pub async fn conformance(trial: &Trial, cases: &[Case]) -> Vec<Promise> {
 }
 
 fn imports(trial: &Trial) -> Promise {
-    // A component with others would not have been loaded.
+    // A component with other imports would not have been loaded.
     let wasi = trial.component_type.imports.iter().filter(|import| import.starts_with("wasi:")).count();
     let needs: Vec<&str> =
         trial.component_type.capabilities().into_iter().map(|capability| capability.needs()).collect();
@@ -177,7 +176,7 @@ fn no_settings(trial: &Trial, cases: &[Case]) -> Promise {
     }
 }
 
-/// What is seen when the cases are judged, twice.
+/// Runs the cases twice and compares.
 async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>) -> Vec<Promise> {
     let (mut differs, mut misplaced, mut misnamed, mut printed) = (None, None, None, 0);
     for case in cases {
@@ -214,7 +213,7 @@ async fn of_cases(trial: &Trial, cases: &[Case], undeclared: &mut Undeclared<'_>
     ]
 }
 
-/// Returns all that a caller gets of an answer.
+/// Returns everything that a caller sees of an answer.
 fn seen(judged: &TrialRun) -> (Value, Vec<String>) {
     let lines = judged.answers.iter().flat_map(|(_, answer)| &answer.log);
     (judged.verdicts(), lines.map(|line| format!("{}: {}", line.severity, line.message)).collect())
@@ -224,7 +223,7 @@ fn misplaced_finding(case: &Case, judged: &TrialRun) -> Option<String> {
     let CaseInput::Files(files) = &case.given else { return None };
     judged.answers.iter().find_map(|(path, answer)| {
         let bytes = &files.iter().find(|file| file.path == *path)?.content;
-        // The line after the last line break counts: that is where what is missing at the end is missing.
+        // The line after the last line break counts: missing text at the end is reported there.
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
         let mut findings = answer.verdict.findings.iter();
         let (code, line) = findings.find_map(|finding| {
@@ -241,7 +240,7 @@ fn misnamed_finding(case: &Case, judged: &TrialRun) -> Option<String> {
     Some(format!("case `{}`: the code `{}`", case.name, clean_line(&finding.code, 60)))
 }
 
-/// It must answer: anything but an error.
+/// Tests that it answers with anything but an error.
 async fn answers(
     trial: &Trial,
     like: &Case,
@@ -282,7 +281,7 @@ async fn ask(
     trial.ask(&TrialInput { given, settings, limits, workspace: folder.as_deref(), commands, models }).await
 }
 
-/// Settings that its schema allows must not confuse it, however odd they are.
+/// Tests settings that the schema allows, however odd.
 async fn edges(trial: &Trial, like: &Case, undeclared: &mut Undeclared<'_>) -> Promise {
     let name = "answers for unusual settings that its schema allows";
     let odd = edges::of(&trial.about.settings_schema, &like.settings);
@@ -303,7 +302,7 @@ async fn edges(trial: &Trial, like: &Case, undeclared: &mut Undeclared<'_>) -> P
     Promise::kept(name, if count == 0 { "there are none".to_owned() } else { format!("{count} of them") })
 }
 
-/// Limits that are lower than usual, and how a call ends that needs more.
+/// Returns lower limits, and how a call ends that needs more.
 fn few() -> [(&'static str, ErrorKind, Limits); 3] {
     let usual = Limits::default;
     [
@@ -313,7 +312,7 @@ fn few() -> [(&'static str, ErrorKind, Limits); 3] {
     ]
 }
 
-/// With less than it needs it ends for want of it, and with enough it answers as usual.
+/// Tests that it ends with the right error below a limit, and answers with enough.
 async fn within(trial: &Trial, case: &Case, name: &str, kind: ErrorKind, limits: &Limits) -> Promise {
     let name = format!("answers the same with {name}, or not at all");
     let (usual, less) = match (trial.judge(case).await, trial.judge_within(case, limits).await) {
@@ -322,7 +321,7 @@ async fn within(trial: &Trial, case: &Case, name: &str, kind: ErrorKind, limits:
     };
     match less.error() {
         Some(failure) if failure.kind != kind => Promise::by(name, &failure),
-        // The same words for both: whether a millisecond is enough differs from run to run.
+        // The same text for both, because whether a millisecond is enough differs between runs.
         Some(_) => Promise::kept(name, format!("ends as {kind} where it needs more")),
         None if less.verdicts() == usual.verdicts() => {
             Promise::kept(name, format!("ends as {kind} where it needs more"))

@@ -1,4 +1,4 @@
-//! Where a verifier and its cases are: a project with a `gate-verifier.toml`, or a component and a folder.
+//! Finds a verifier and its cases: a project with a `gate-verifier.toml`, or a component and a folder.
 
 use super::Mistake;
 use crate::runtime::BUNDLED;
@@ -13,18 +13,18 @@ pub const MANIFEST: &str = "gate-verifier.toml";
 /// A verifier and its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The component, as [`crate::runtime::ComponentSource::named`] takes it beside the folder that it was looked for in.
+    /// The component, as [`crate::runtime::ComponentSource::named`] takes it.
     pub component: String,
     /// The folder of its cases.
     pub cases: PathBuf,
 }
 
 impl Project {
-    /// What `path`, relative to `folder`, names: a folder with a manifest, a component in a file, or a bundled verifier.
-    /// `cases` is the folder of the cases where it is not `cases` beside it.
+    /// Finds what `path`, relative to `folder`, names: a folder with a manifest, a component file, or a bundled verifier.
+    /// `cases` is the folder of the cases, if it is not `cases` next to it.
     pub fn find(path: &str, folder: &Path, cases: Option<&Path>) -> Result<Self, Mistake> {
         let unpinned = path.rsplit_once("@sha256:").map_or(path, |(unpinned, _)| unpinned);
-        // Without the dots that say nothing.
+        // Without `.` parts.
         let at: PathBuf = folder.join(unpinned).components().collect();
         let beside = |home: &Path| cases.map_or_else(|| home.join("cases"), |cases| folder.join(cases));
         // Only a component has bytes to pin.
@@ -50,14 +50,14 @@ impl Project {
     }
 }
 
-/// Returns a file of a folder, so that it is not taken for a bundled verifier's name.
+/// Returns a file as a path that cannot be taken for the name of a bundled verifier.
 fn as_path(folder: &str, file: &str) -> String {
     let path: PathBuf = Path::new(folder).join(file).components().collect();
     let path = path.to_string_lossy();
     if path.starts_with(['/', '.']) { path.into_owned() } else { format!("./{path}") }
 }
 
-/// The languages that `gate new` and `gate build` know.
+/// The languages that `gate new` and `gate build` support.
 pub const LANGUAGES: &[&str] =
     &["rust", "python", "javascript", "typescript", "c", "cpp", "zig", "go", "assemblyscript"];
 
@@ -65,7 +65,7 @@ pub const LANGUAGES: &[&str] =
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The language, one of [`LANGUAGES`]; a component that something else builds has none.
+    /// The language, one of [`LANGUAGES`]; `None` if something else builds the component.
     #[serde(default)]
     pub lang: Option<String>,
     /// The path of the built component, relative to the project.

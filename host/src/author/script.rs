@@ -1,4 +1,4 @@
-//! What commands and models answer in a case.
+//! Scripted answers of commands and models for a case.
 //!
 //! ```json
 //! { "tests": [{ "exit": 1, "stdout": "1 failed\n" }, { "timed_out": true }, { "not_started": "no such program" }] }
@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// `commands.json`: for each command, what comes of it, in order.
+/// `commands.json`: the results of each command, in order.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct CommandScript(BTreeMap<String, Vec<ScriptedRun>>);
 
-/// `models.json`: the nonce, and for each model its answers, in order.
+/// `models.json`: the nonce, and the answers of each model, in order.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelScript {
@@ -32,7 +32,7 @@ pub(super) struct ModelScript {
 }
 
 impl CommandScript {
-    /// Commands that answer so.
+    /// Returns commands with these results.
     pub(super) fn commands(&self) -> Granted<dyn RunCommands> {
         let names: Vec<String> = self.0.keys().cloned().collect();
         let answers = self.0.iter().map(|(name, runs)| (name.clone(), runs.iter().map(|run| run.ran(name)).collect()));
@@ -41,7 +41,7 @@ impl CommandScript {
 }
 
 impl ModelScript {
-    /// Models that answer so.
+    /// Returns models with these answers.
     pub(super) fn models(&self) -> Granted<dyn AskModels> {
         let names: Vec<String> = self.answers.keys().cloned().collect();
         let answers = self.answers.iter();

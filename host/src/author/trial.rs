@@ -1,4 +1,4 @@
-//! A verifier judges its cases, and what it says is held against what was expected.
+//! Runs a verifier on its cases, and compares its answers with the expected ones.
 
 use super::Mistake;
 use super::case::{Case, CaseInput};
@@ -18,20 +18,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A verifier that is tried.
+/// A verifier under test.
 #[derive(Debug)]
 pub struct Trial {
     pub(super) runtime: Arc<Runtime>,
     pub(super) verifier: Arc<Verifier>,
     /// Its imports and exports.
     pub component_type: ComponentType,
-    /// What it says of itself.
+    /// Its description.
     pub about: Description,
-    /// Stands for the work where a case has none.
+    /// The workspace of cases without one.
     empty: tempfile::TempDir,
 }
 
-/// What is asked of it.
+/// The input of a call.
 pub(super) struct TrialInput<'a> {
     pub(super) given: &'a CaseInput,
     pub(super) settings: &'a Value,
@@ -41,32 +41,32 @@ pub(super) struct TrialInput<'a> {
     pub(super) models: Granted<dyn AskModels>,
 }
 
-/// What it said: for each file, or of the submission.
+/// The answers: one per file, or one for the submission.
 #[derive(Debug)]
 pub struct TrialRun {
     /// The answers, each with the path of the file; the path is empty for a submission.
     pub answers: Vec<(String, CallResult)>,
-    /// How long all calls took, without what had to be prepared for them.
+    /// The time of all calls, without their preparation.
     pub(super) time: Duration,
 }
 
-/// What became of a case.
+/// The result of a case.
 #[derive(Debug)]
 pub enum CaseOutcome {
-    /// It said what was expected.
+    /// The answer is the expected one.
     Pass,
-    /// What it said is expected from now on.
+    /// The answer is the expected one from now on.
     Blessed,
-    /// It said something else: the difference, line by line.
+    /// The answer differs: the difference, line by line.
     Differs(String),
-    /// Nobody knows what is expected.
+    /// The case has no expected verdict.
     Unexpected,
-    /// It gave no verdict.
+    /// There is no verdict.
     Error(Failure),
 }
 
 impl CaseOutcome {
-    /// What it counts as.
+    /// Returns the status of the result.
     pub fn status(&self) -> Status {
         match self {
             Self::Pass | Self::Blessed => Status::Pass,
@@ -77,7 +77,7 @@ impl CaseOutcome {
 }
 
 impl Trial {
-    /// Loads a component. It is granted what it imports: what it does with that is what is tried.
+    /// Loads a component. It is granted everything that it imports.
     pub async fn load(runtime: Arc<Runtime>, source: &ComponentSource) -> Result<Self, Failure> {
         let about = runtime.describe(source).await?;
         let component_type = runtime.anatomy_of(source)?;
@@ -89,7 +89,7 @@ impl Trial {
         Ok(Self { runtime, verifier, component_type, about, empty })
     }
 
-    /// Refuses cases that it could not be asked about.
+    /// Refuses cases that do not fit the shape of the verifier.
     pub fn suits(&self, cases: &[Case]) -> Result<(), Mistake> {
         let Some(shape) = self.verifier.shape() else { return Ok(()) };
         match cases.iter().find(|case| case.given.shape() != shape) {
@@ -104,7 +104,7 @@ impl Trial {
         }
     }
 
-    /// Has it judge a case.
+    /// Runs a case.
     pub async fn judge(&self, case: &Case) -> Result<TrialRun, Failure> {
         self.judge_within(case, &Limits::default()).await
     }
@@ -122,7 +122,7 @@ impl Trial {
         self.ask(&asked).await
     }
 
-    /// `Err` where it is not even asked.
+    /// Returns `Err` if the verifier cannot be called.
     pub(super) async fn ask(&self, asked: &TrialInput<'_>) -> Result<TrialRun, Failure> {
         settings::validate(&self.about.settings_schema, asked.settings).map_err(|problems| invalid(&problems))?;
         let has = |capability| self.component_type.capabilities().contains(&capability);
@@ -181,7 +181,7 @@ impl TrialRun {
         }
     }
 
-    /// Returns the first answer that is none.
+    /// Returns the first error.
     pub(super) fn error(&self) -> Option<Failure> {
         self.answers.iter().find_map(|(path, answer)| {
             let failure = answer.verdict.error.clone()?;
@@ -190,7 +190,7 @@ impl TrialRun {
         })
     }
 
-    /// Holds it against what the case expects; with `bless`, expect it from now on. An error is never expected.
+    /// Compares the answer with the expected one; with `bless`, stores it. An error is never expected.
     pub fn compare(&self, case: &Case, bless: bool) -> Result<CaseOutcome, Mistake> {
         if let Some(failure) = self.error() {
             return Ok(CaseOutcome::Error(failure));
@@ -208,7 +208,7 @@ impl TrialRun {
     }
 }
 
-/// What differs between two texts, line by line.
+/// Returns the difference between two texts, line by line.
 pub(super) fn difference(expected: &str, found: &str) -> String {
     TextDiff::from_lines(expected, found).unified_diff().context_radius(3).header("expected", "found").to_string()
 }

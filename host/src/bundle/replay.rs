@@ -1,4 +1,4 @@
-//! Repeating a run from a bundle, and what differs.
+//! Repeats a run from a bundle, and compares the records.
 
 use super::{Bundle, BundledFile, VERSION, submission};
 use crate::commands::CommandTape;
@@ -17,29 +17,29 @@ use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What replaying a bundle came to.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// The record of the run in the bundle.
     pub recorded: Record,
     /// The record of the replay.
     pub record: Record,
-    /// What differs; empty where both are the same.
+    /// The differences; empty if both records are the same.
     pub differences: Vec<RecordDifference>,
 }
 
-/// Something that differs between two records.
+/// A difference between two records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordDifference {
-    /// Where, as a JSON pointer.
+    /// The place, as a JSON pointer.
     pub at: String,
-    /// What the bundle has there.
+    /// The recorded value.
     pub recorded: Value,
-    /// What the replay has there.
+    /// The value of the replay.
     pub replayed: Value,
 }
 
-/// Fields that no two runs share, or that only say how a run came to its answers.
+/// Fields that differ between any two runs, or that only say how a run got its answers.
 const VOLATILE: [&str; 18] = [
     "run",
     "started",
@@ -61,7 +61,7 @@ const VOLATILE: [&str; 18] = [
     "advice",
 ];
 
-/// Runs the gate of a bundle again, on what it holds. No command is run and no model is asked.
+/// Runs the gate of a bundle again, on its files. No command runs and no model is asked.
 pub async fn replay(host: &Host, bundle: &Bundle, environment: &Environment) -> Result<Replayed, Error> {
     if bundle.version != VERSION {
         return Err(Error::input(format_args!("expected a bundle of version {VERSION}, found {}", bundle.version)));
@@ -112,7 +112,7 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
     if let Some(path) = tape("models.jsonl", &bundle.models)? {
         request.models = Recording::Replay(path);
     }
-    // Without a tape, a command of the policy is not run either.
+    // Without a tape, commands of the policy do not run either.
     let commands = tape("commands.jsonl", &Some(bundle.commands.clone().unwrap_or_default()))?;
     if let Some(path) = commands {
         let tape = CommandTape::replay(&path).map_err(|error| Error::input(&error))?;
@@ -143,14 +143,14 @@ fn request(bundle: &Bundle, recorded: &Record, root: &Path, environment: &Enviro
     Ok(request)
 }
 
-/// Returns the paths of the policy that the change touched, as the record tells.
+/// Returns the paths of the policy that the change touched, according to the record.
 fn touched(recorded: &Record) -> Vec<String> {
     let findings = recorded.gate.walk().flat_map(|node| node.verdict.iter().flat_map(|verdict| &verdict.findings));
     let touched = findings.filter(|finding| finding.code == "policy.touched");
     touched.filter_map(|finding| Some(finding.place.as_ref()?.path.clone())).collect()
 }
 
-/// Writes a file of a bundle below a folder. A path that leads out of it is refused.
+/// Writes a file of a bundle below a folder. A path that leaves the folder is refused.
 fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
     let bad = || {
         Error::input(format_args!(
@@ -165,7 +165,7 @@ fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
     let target = folder.join(path);
     let write = || -> io::Result<()> {
         fs::create_dir_all(target.parent().unwrap_or(folder))?;
-        // What would be written through a link of the bundle leads elsewhere.
+        // A symlink of the bundle could lead elsewhere.
         if target.parent().is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real != *parent)) {
             return Err(io::Error::other("a folder above it is a link"));
         }
@@ -179,7 +179,7 @@ fn put(folder: &Path, path: &str, file: &BundledFile) -> Result<(), Error> {
     write().map_err(|error| bad().because(error))
 }
 
-/// Returns a record without what differs from run to run.
+/// Returns a record without the fields that differ between runs.
 fn stable(record: &Record) -> Value {
     let mut value = serde_json::to_value(record).unwrap_or_default();
     strip(&mut value);

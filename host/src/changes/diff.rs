@@ -1,4 +1,4 @@
-//! Hunks, made from the bytes before and the bytes that are judged.
+//! Computes hunks from the bytes before and after a change.
 
 use crate::submission::{DiffLine, Hunk, LineKind};
 use crate::verdict::Edit;
@@ -6,17 +6,17 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// A file with more changed lines, and those around them, is handed over without its hunks.
+/// A file with more changed and context lines has no hunks.
 const MAX_LINES: usize = 20_000;
-/// A file with more bytes before or after has no hunks either.
+/// A larger file has no hunks either.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
-/// Unchanged lines around each change.
+/// Context lines around each change.
 const CONTEXT: usize = 3;
-/// For the lines of one file. Lines that moved in a large file can take forever.
+/// The time limit for one file. Lines that moved in a large file can take forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Returns the hunks that make `new` from `old`. None where one of them is binary, or where there are too many lines: a part
-/// of the truth could hide the rest.
+/// Returns the hunks that turn `old` into `new`. `None` if one of them is binary, or if there are too many lines: a part of
+/// the diff could hide the rest.
 pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
     if [old, new].iter().any(|content| content.contains(&0) || content.len() as u64 > MAX_BYTES) {
         return None;
@@ -34,14 +34,14 @@ pub(super) fn hunks(old: &[u8], new: &[u8]) -> Option<Vec<Hunk>> {
     (hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() <= MAX_LINES).then_some(hunks)
 }
 
-/// Returns the edits that make `new` from `old`, by lines.
+/// Returns the line-based edits that turn `old` into `new`.
 #[cfg_attr(
     not(all(feature = "commands", target_os = "linux")),
     allow(dead_code, reason = "only commands repair files")
 )]
 pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
     let (before, after) = (lines(old.as_bytes()), lines(new.as_bytes()));
-    // Late is not wrong here: there are more edits than there need be.
+    // After the time limit, the edits are correct, but more than needed.
     let deadline = Instant::now() + PATIENCE;
     let changes = capture_diff_slices_deadline(Algorithm::Myers, &before, &after, Some(deadline));
     let line = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
@@ -59,12 +59,12 @@ pub(crate) fn edits(old: &str, new: &str) -> Vec<Edit> {
     changes.iter().filter(|change| !matches!(change, DiffOp::Equal { .. })).map(edit).collect()
 }
 
-/// With their ends: a line that lost its end is another line.
+/// Splits content into lines with their line ends: a line that lost its end is another line.
 fn lines(content: &[u8]) -> Vec<&[u8]> {
     content.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// As many lines are added or removed at least.
+/// Returns a lower bound for the number of changed lines.
 fn fewest_changes(old: &[&[u8]], new: &[&[u8]]) -> usize {
     if old.len() + new.len() <= MAX_LINES {
         return 0;
@@ -88,7 +88,7 @@ fn hunk(group: &[DiffOp], old: &[&[u8]], new: &[&[u8]]) -> Hunk {
             }
         }
     }
-    // Where there are no lines of a side, the number is that of the line before, as in a unified diff.
+    // If a side has no lines, the number is that of the line before, as in a unified diff.
     let start = |first: Option<usize>, count: usize| {
         let first = first.unwrap_or(0) + usize::from(count > 0);
         u32::try_from(first).unwrap_or(u32::MAX)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Characters of a path in a message.
 const MAX_SHOWN: usize = 1_000;
 
-/// Why the changes cannot be told.
+/// Why the changes cannot be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangesError {
@@ -19,7 +19,7 @@ pub enum ChangesError {
         /// Why.
         source: std::io::Error,
     },
-    /// Only git can answer that.
+    /// The selection needs a repository.
     #[error("`{}` is not in a git repository, and {asked} needs one", shown(.path))]
     NoRepository {
         /// The folder.
@@ -27,26 +27,26 @@ pub enum ChangesError {
         /// The flag.
         asked: &'static str,
     },
-    /// There is a repository, and nobody to ask about it.
+    /// There is a repository, but no `git` program.
     #[error("cannot find changes: no `git` in PATH outside the workspace")]
     NoGit,
-    /// Git could not answer.
+    /// Git failed.
     #[error("`git {command}` failed: {message}")]
     Git {
-        /// What it was asked.
+        /// The git command.
         command: String,
-        /// What it said.
+        /// The message of git.
         message: String,
     },
-    /// Git would look at other files than those that are read.
+    /// Git would use another working tree.
     #[error("git uses `{}` as the working tree of `{}`, so it would not see the checked files", shown(.top), shown(.found))]
     Elsewhere {
         /// Where the repository was found.
         found: PathBuf,
-        /// Where git looks.
+        /// The working tree that git uses.
         top: PathBuf,
     },
-    /// A repository was made inside another, around files that belong to the outer one.
+    /// A repository was created inside another, around files that belong to the outer one.
     #[error("`{}` has a `.git` of its own, and its files belong to the repository `{}`", shown(.inner), shown(.outer))]
     Planted {
         /// The root of the inner one.
@@ -67,7 +67,7 @@ pub enum ChangesError {
     /// Several commits have that name.
     #[error("`{0}` is ambiguous: more than one ref has this name")]
     Ambiguous(String),
-    /// Two commits never parted.
+    /// Two commits have no common ancestor.
     #[error("`{from}` and `{to}` have no common ancestor{}", if *.is_shallow { " in this shallow clone" } else { "" })]
     NoCommonAncestor {
         /// The first.
@@ -77,7 +77,7 @@ pub enum ChangesError {
         /// Whether a part of the history is missing.
         is_shallow: bool,
     },
-    /// Some commits between two are missing, so that nobody can tell where they parted.
+    /// The merge base is in a missing part of the history.
     #[error("`{from}` and `{to}` parted in a part of the history that is not here")]
     Incomplete {
         /// The first.
@@ -85,16 +85,16 @@ pub enum ChangesError {
         /// The second.
         to: String,
     },
-    /// The index has several contents for one file.
+    /// A file has merge conflicts.
     #[error("`{}` has merge conflicts, so there is no staged content to check", shown_text(.0))]
     Unmerged(String),
-    /// A file changed that is not in the working tree.
+    /// A changed file is not in the working tree, because the checkout is sparse.
     #[error("`{}` has changed, but the sparse checkout excludes it from the working tree", shown_text(.0))]
     LeftOut(String),
-    /// A commit or an index holds what no folder can.
+    /// A commit or an index contains paths that no folder can have.
     #[error("`{}` is stored twice, or both as a file and as a folder", shown_text(.0))]
     Clash(String),
-    /// An object that is needed is not there.
+    /// An object is missing.
     #[error("{what} (`{id}`) is missing from this clone")]
     Missing {
         /// What it is needed for.
@@ -102,22 +102,22 @@ pub enum ChangesError {
         /// Its id.
         id: String,
     },
-    /// An object has other bytes than its id stands for.
+    /// The bytes of an object do not match its id.
     #[error("the content of object `{id}` does not match its id")]
     Forged {
         /// The id.
         id: String,
     },
-    /// A tree is not one.
+    /// A tree object is malformed.
     #[error("this repository has a malformed tree object")]
     BadTree,
     /// The index cannot be read.
     #[error("cannot read the index of this repository: {0}")]
     BadIndex(String),
-    /// The index has an id for a folder that is not that of the folder's entries.
+    /// The index has a tree id for a folder that does not match its entries.
     #[error("the cached tree of {} in the index does not match its entries, so `git commit` would store other content", if .0.is_empty() { "the root folder".to_owned() } else { format!("the folder `{}`", .0) })]
     ForgedIndex(String),
-    /// Git would wait for a file, or read it without an end.
+    /// Git would block on a file, or read it without end.
     #[error("cannot let git read `{path}`: {why}")]
     Unbounded {
         /// The file.
@@ -125,10 +125,10 @@ pub enum ChangesError {
         /// What it is.
         why: String,
     },
-    /// What is stored cannot be written down to be judged.
+    /// The files cannot be written to a temporary folder.
     #[error("cannot write the files to a temporary folder: {0}")]
     Snapshot(String),
-    /// A file that was named is not inside the root.
+    /// A named file is not inside the root.
     #[error("`{}` is not inside `{}`", shown(.path), shown(.root))]
     Outside {
         /// The file.
@@ -136,7 +136,7 @@ pub enum ChangesError {
         /// The root.
         root: PathBuf,
     },
-    /// A file that was named is not there.
+    /// A named file cannot be read.
     #[error("cannot read `{path}`: {why}")]
     Unreadable {
         /// The file.
@@ -144,18 +144,18 @@ pub enum ChangesError {
         /// Why.
         why: String,
     },
-    /// A path cannot be told to a verifier.
+    /// A path cannot be passed to a verifier.
     #[error("the path `{0}` cannot be checked: it is not UTF-8, or contains control characters")]
     BadPath(String),
 }
 
 impl ChangesError {
-    /// Returns whether the machine is at fault, and not the caller: there is no space, or git did not answer in time.
+    /// Returns whether the machine is at fault, not the caller: there is no disk space, or git timed out.
     pub fn is_of_the_machine(&self) -> bool {
         matches!(self, Self::Snapshot(_) | Self::Git { .. })
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn hint(&self) -> Option<String> {
         if let Self::UnknownCommit { name, is_shallow: false, known } = self {
             let near = nearest(name, known.iter().map(String::as_str));
@@ -185,7 +185,7 @@ impl ChangesError {
     }
 }
 
-/// Returns a path as a message may show it: whoever made the file chose its name.
+/// Returns a path for a message, escaped, because the author of the change chose the name.
 pub(super) fn shown(path: &Path) -> String {
     shown_text(&path.to_string_lossy())
 }

@@ -1,10 +1,11 @@
-//! The files of a folder that is not in a repository, or that is one of its own.
+//! The files of a folder that is in no repository.
 
 use super::{ChangesError, shown, shown_text, whole_file};
 use crate::submission::{Change, ChangeState};
 use std::path::Path;
 
-/// Returns every file below `folder`, whatever an ignore file says: nobody sees when one is planted. Paths begin at `root`.
+/// Returns every file below `folder`. Ignore files do not count, because one could be planted unseen. Paths are relative to
+/// `root`.
 pub(super) fn files(root: &Path, folder: &str) -> Result<Vec<Change>, ChangesError> {
     let mut changes = Vec::new();
     let start = if folder.is_empty() { root.to_owned() } else { root.join(folder) };

@@ -1,8 +1,8 @@
-//! What a repository says, and what the working tree does.
+//! Reads a repository and its working tree.
 //!
-//! The repository belongs to the author of the change. Nothing in it is believed but object ids whose bytes were hashed
-//! here: trees, commits and files are read through `objects.rs`; of the index only paths and ids count (`index.rs`); what
-//! is in the working tree, the system says (`look.rs`), and its bytes are hashed here too (`content.rs`).
+//! The repository belongs to the author of the change. Only object ids whose bytes were hashed here are trusted: trees,
+//! commits and files are read by `objects.rs`; only paths and ids of the index are used (`index.rs`); the working tree is
+//! walked (`walk.rs`), and its bytes are hashed here too (`content.rs`).
 
 mod child_io;
 mod attributes;
@@ -41,24 +41,24 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of a configuration that is longer is not taken for the same.
+/// Longer files of a configuration count as changed.
 const MAX_COMPARED: u64 = 256 << 20;
 
 /// A repository with a working tree.
 pub(super) struct Repository {
     pub(super) root: PathBuf,
-    /// Asked only when there is a question: files that are named need no git.
+    /// Opened on first use: named files need no git.
     git: OnceCell<Git>,
     pub(super) environment: Environment,
 }
 
-/// Changes, and the commit that they are relative to.
+/// Changes, and their base commit.
 #[derive(Default)]
 pub(super) struct FoundChanges {
     pub(super) changes: Vec<Change>,
     pub(super) base: Option<String>,
     pub(super) snapshot: Option<Snapshot>,
-    /// What some files of the working tree look like.
+    /// The stat results of some files of the working tree.
     pub(super) looks: HashMap<String, FileStat>,
 }
 
@@ -80,7 +80,7 @@ impl Repository {
         if let Some(root) = root {
             return Ok(Some(Self::at(root, environment)));
         }
-        // Told by the environment, as git does for its hooks: then only git knows.
+        // `GIT_DIR` is set, as in git hooks: then only git knows the working tree.
         if environment.get("GIT_DIR").is_none() {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl Repository {
         Ok(self.git.get_or_init(|| git))
     }
 
-    /// Returns whether the last commit has a folder of files at this place, and not another repository.
+    /// Returns whether the last commit has a folder of files at this path, not another repository.
     pub(super) fn has_folder(&self, place: &Path) -> Result<bool, ChangesError> {
         let Some(git) = Git::open_other(&self.root, &self.environment)? else { return Ok(false) };
         let mut objects = Objects::new(&git);
@@ -109,7 +109,7 @@ impl Repository {
         tree::has_folder(&mut objects, commit.tree, names)
     }
 
-    /// What differs from the last commit, untracked files included.
+    /// Returns the differences from the last commit, untracked files included.
     pub(super) fn changed(
         &self,
         work: &Workspace,
@@ -120,8 +120,8 @@ impl Repository {
         worktree_changes::Live { git, root: &self.root, work, store }.changes(None, hunks)
     }
 
-    /// What differs between a commit and the working tree, untracked files included. Unless `exactly` that commit is
-    /// meant, it is where the commit and the last one parted.
+    /// Returns the differences between a commit and the working tree, untracked files included. Unless `exactly` is set, the
+    /// merge base with the last commit is used.
     pub(super) fn since(
         &self,
         name: &str,
@@ -141,7 +141,7 @@ impl Repository {
         worktree_changes::Live { git, root: &self.root, work, store: None }.files(folder)
     }
 
-    /// What is in the index and differs from the last commit.
+    /// Returns the staged differences from the last commit.
     pub(super) fn staged(&self, needs: Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let index = index::Index::read(git, &git.layout.index)?;
@@ -159,7 +159,8 @@ impl Repository {
         Ok(FoundChanges { base: head.map(|(id, _)| id.to_string()), ..found })
     }
 
-    /// Returns these files of a commit, and its full name. Where one is a link, all files are there: it may lead to any.
+    /// Returns these files of a commit, and its full id. If one is a symlink, all files are included, because it may lead to
+    /// any.
     pub(super) fn stored(&self, name: &str, paths: &BTreeSet<&str>) -> Result<(String, Snapshot), ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
@@ -183,8 +184,7 @@ impl Repository {
         Ok((commit.to_string(), Snapshot::of(&mut objects, &files)?))
     }
 
-    /// Returns the commit that a selection is relative to; the last one where it compares nothing, and none before the
-    /// first.
+    /// Returns the base commit of a selection. If it compares nothing, the last commit; `None` before the first.
     pub(super) fn base(&self, selection: &Selection) -> Result<Option<String>, ChangesError> {
         let git = self.git()?;
         Ok(Self::base_of(git, &mut Objects::new(git), selection)?.map(|id| id.to_string()))
@@ -212,8 +212,8 @@ impl Repository {
         })
     }
 
-    /// Returns the commit that a selection is relative to, and those of these paths that it has: whether the working tree
-    /// has the same file there, byte for byte.
+    /// Returns the base commit of a selection, and for those of these paths that it has whether the working tree has the
+    /// same bytes.
     pub(super) fn same_files(
         &self,
         selection: &Selection,
@@ -223,7 +223,8 @@ impl Repository {
         let mut objects = Objects::new(git);
         let commit = match (Self::base_of(git, &mut objects, selection)?, selection) {
             (Some(base), _) => base,
-            // Nothing comes before the first commit, so its own configuration counts, and not that of the working tree.
+            // Nothing comes before the first commit, so the configuration in the commit applies, not that of the working
+            // tree.
             (None, Selection::Commit(name)) => commits::named(git, &mut objects, name)?,
             (None, _) => return Ok(None),
         };
@@ -245,14 +246,14 @@ impl Repository {
         Ok(Some(SameFiles { commit: commit.to_string(), same: found }))
     }
 
-    /// The first parent of a commit; none for the first commit, as the hashed commit says it.
+    /// Returns the first parent of a commit, as the hashed commit names it; `None` for the first commit.
     fn parent(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Option<id::Id>, ChangesError> {
         let id = commits::named(git, objects, name)?;
         let is_first = commits::read(objects, &id)?.parents.is_empty();
         if is_first { Ok(None) } else { commits::named(git, objects, &format!("{id}^")).map(Some) }
     }
 
-    /// What differs between a commit and its first parent.
+    /// Returns the differences between a commit and its first parent.
     pub(super) fn commit(&self, name: &str, needs: Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);
@@ -268,7 +269,7 @@ impl Repository {
         Ok(FoundChanges { base: base.map(|base| base.to_string()), ..found })
     }
 
-    /// What differs between two commits, from where they parted.
+    /// Returns the differences between two commits, since their merge base.
     pub(super) fn between(&self, from: &str, to: &str, needs: Needs) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         let mut objects = Objects::new(git);

@@ -9,26 +9,26 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Which files are asked for.
+/// Which files are checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Selection {
-    /// What differs from the last commit, untracked files included; without git, every file.
+    /// The differences from the last commit, untracked files included; outside a repository, every file.
     #[default]
     Changed,
-    /// What is in the index and differs from the last commit. Judged are the bytes in the index.
+    /// The staged differences from the last commit. The bytes in the index are checked.
     Staged,
-    /// Every file that git tracks or would track; without git, every file.
+    /// Every file that git tracks or would track; outside a repository, every file.
     All,
-    /// These, relative to the folder that the caller is in.
+    /// These files and folders, relative to the folder of the caller.
     Files(Vec<PathBuf>),
-    /// What differs between a commit and the working tree: later commits, the index, unstaged and untracked files in
-    /// one subject. If the commit is not an ancestor of `HEAD`, their merge base takes its place.
+    /// The differences between a commit and the working tree: later commits, staged, unstaged and untracked files together.
+    /// If the commit is not an ancestor of `HEAD`, the merge base is used.
     Since(String),
-    /// What differs between exactly this commit and the working tree, wherever `HEAD` has gone since: for whoever noted the
+    /// The differences between exactly this commit and the working tree, wherever `HEAD` is: for a caller who noted the
     /// commit before the work began.
     Base(String),
-    /// What differs between two commits, from where they parted. Judged are the bytes of the second.
+    /// The differences between two commits, since their merge base. The bytes of the second commit are checked.
     Between {
         /// The first.
         from: String,
@@ -41,12 +41,12 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// Returns whether the files are judged where they are, and not as a copy that nobody else knows.
+    /// Returns whether the files are checked in place, not in a private copy.
     pub fn is_live(&self) -> bool {
         matches!(self, Self::Changed | Self::All | Self::Files(_) | Self::Since(_) | Self::Base(_))
     }
 
-    /// Returns whether everything that is not committed in the working tree is part of it.
+    /// Returns whether all uncommitted changes of the working tree are selected.
     pub(crate) fn shows_working_tree(&self) -> bool {
         matches!(self, Self::Changed | Self::Since(_) | Self::Base(_))
     }
@@ -109,13 +109,13 @@ pub(super) fn in_repository(
     Ok(Changes { changes, workspace, base: found.base, from_git: true, looks, snapshot: found.snapshot })
 }
 
-/// Returns whether a folder belongs to a repository inside this one, of whose files this one knows nothing.
+/// Returns whether a folder belongs to a nested repository.
 fn is_of_another(root: &Path, inside: &str) -> bool {
     let folders = Path::new(inside).ancestors().filter(|folder| !folder.as_os_str().is_empty());
     folders.map(|folder| root.join(folder).join(".git")).any(|git| git.symlink_metadata().is_ok())
 }
 
-/// Returns the files that the caller named. A folder stands for the files `below` it.
+/// Returns the files that the caller named. A folder stands for the files below it.
 fn named(
     folder: &Path,
     root: &Path,
@@ -128,7 +128,7 @@ fn named(
         let outside = || ChangesError::Outside { path: path.clone(), root: root.to_owned() };
         let not_found = |error: std::io::Error| ChangesError::Unreadable { path: shown(path), why: error.to_string() };
         let joined = folder.join(path);
-        // Only the folder is made real: the last part may be a link, and who judges it says what becomes of one.
+        // Only the folder is resolved: the last part may be a symlink, which is checked as such.
         let absolute = match (joined.parent(), joined.file_name()) {
             (Some(parent), Some(name)) => parent.canonicalize().map_err(not_found)?.join(name),
             _ => joined.canonicalize().map_err(not_found)?,
@@ -147,7 +147,7 @@ fn named(
     Ok(changes)
 }
 
-/// A file that is judged whole, because there is nothing to compare it with.
+/// Returns a change for a file that is checked as a whole, because there is nothing to compare it with.
 pub(super) fn whole_file(path: String, state: ChangeState) -> Change {
     Change {
         path,
@@ -161,7 +161,7 @@ pub(super) fn whole_file(path: String, state: ChangeState) -> Change {
     }
 }
 
-/// In order, each once, with their sizes. What is looked at for that is noted.
+/// Sorts and deduplicates changes, and adds their sizes and stat results.
 fn sized(mut changes: Vec<Change>, workspace: &Workspace, looks: &mut HashMap<String, FileStat>) -> Vec<Change> {
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes.dedup_by(|a, b| a.path == b.path);

@@ -1,11 +1,11 @@
-//! Files as a commit has them.
+//! Files of a commit.
 
 use super::{ChangesError, Selection, git, open};
 use crate::environment::Environment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Files of a commit, in a folder of their own that is deleted with this value.
+/// Files of a commit in a temporary folder, which is deleted with this value.
 #[derive(Debug)]
 pub struct StoredFiles {
     snapshot: git::Snapshot,
@@ -24,7 +24,7 @@ impl StoredFiles {
     }
 }
 
-/// Returns these files as a commit has them; those that it does not have are left out. Paths are relative to the root of the
+/// Returns these files of a commit. Files that it does not have are left out. Paths are relative to the root of the
 /// repository.
 pub fn stored(
     root: &Path,
@@ -51,12 +51,12 @@ pub fn checkout(root: &Path, commit: &str, environment: &Environment) -> Result<
 pub struct SameFiles {
     /// The commit, in full.
     pub commit: String,
-    /// The files that it has; and whether the working tree has the same bytes there.
+    /// The files that the commit has, and whether the working tree has the same bytes.
     pub same: BTreeMap<String, bool>,
 }
 
-/// Returns the commit that a selection is relative to, if there is one, and those of these paths that it has: whether the
-/// working tree has the same file there, byte for byte. Paths are relative to `root`, the root of a repository.
+/// Returns the base commit of a selection, if there is one, and for those of these paths that it has whether the working
+/// tree has the same bytes. Paths are relative to `root`, the root of a repository.
 pub fn same_files(
     root: &Path,
     selection: &Selection,
@@ -67,7 +67,7 @@ pub fn same_files(
     git::Repository::find(root, environment)?.ok_or_else(missing)?.same_files(selection, paths)
 }
 
-/// Returns a copy of the work that `folder` is in, at this commit, to be changed without changing the work.
+/// Returns a copy of the working tree of `folder` at this commit, which can be changed without changing the original.
 pub(crate) fn copy(folder: &Path, base: &str, environment: &Environment) -> Result<git::Copy, ChangesError> {
     let folder = folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
     let missing = || ChangesError::NoRepository { path: folder.clone(), asked: "a copy of the work" };

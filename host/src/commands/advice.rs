@@ -1,8 +1,7 @@
-//! Which key of its configuration may help a command that failed: read off what it printed, and its exit code.
+//! Finds the configuration key that may help a command that failed, from its output and its exit code.
 //!
-//! Where a command failed for its confinement, or for what is not installed, there is no judgement of the work. But the author
-//! of the work decides what a command prints and with which code it exits, so such an error is never let through:
-//! [`ErrorKind::is_by_output`].
+//! If a command failed because of the sandbox or a missing dependency, that says nothing about the work. But the author of
+//! the work decides what a command prints and how it exits, so such an error is never ignored: [`ErrorKind::is_by_output`].
 
 use super::{Advice, Captured, CommandEnding};
 use crate::config::CommandConfig;
@@ -12,11 +11,11 @@ use regex::Regex;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// As much is looked at of the end of an output: an error is said last.
+/// How many bytes of the end of an output are searched. The error is usually last.
 const LOOKED_AT: usize = 64 << 10;
 
 static READ_ONLY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)read-only file system|\bEROFS\b").ok());
-/// What only warns goes on without.
+/// Warnings, after which a program continues.
 static WARNING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)warn").ok());
 static QUOTED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"['‘"`]([^'‘’"`]+)['’"`]|(?:create|open|write) (\S+): "#).ok());
@@ -34,7 +33,7 @@ static NO_NETWORK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ];
     Regex::new(&format!("(?i){}", words.join("|"))).ok()
 });
-/// Groups: a module of Python; a package of Node; a gem; a package of Go; a crate.
+/// Groups: a Python module; a Node package; a gem; a Go package; a crate.
 static NO_DEPENDENCY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let ways = [
         r"No module named '?([A-Za-z0-9_]+)",
@@ -54,7 +53,7 @@ static UNSET: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[A-Z][A-Z0-9_]{2,}\b").ok());
 
-/// What may help the command `name`, which ran in `root`, if anything that is known does.
+/// Returns the advice for the command `name`, which ran in `root`, if there is any.
 pub(super) fn advice(
     name: &str,
     command: &CommandConfig,
@@ -116,7 +115,7 @@ pub(super) fn advice(
     let missing = matching(&NO_DEPENDENCY).find_map(|line| {
         let found = NO_DEPENDENCY.as_ref()?.captures(line)?;
         let package = found.iter().skip(1).flatten().next()?.as_str();
-        // What the work itself has, or should have, is its own fault.
+        // If the package belongs to the workspace, the work is at fault.
         (!is_of_the_work(root, package)).then(|| clean_line(package, 60))
     });
     missing.and_then(|package| {
@@ -131,7 +130,7 @@ pub(super) fn advice(
     })
 }
 
-/// Returns whether a module or package is a part of the work, by its name.
+/// Returns whether a module or package belongs to the workspace, by its name.
 fn is_of_the_work(root: &Path, package: &str) -> bool {
     if package.is_empty() {
         return false;

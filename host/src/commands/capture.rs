@@ -1,13 +1,13 @@
-//! Keeping the beginning and the end of an output, however much there is of it.
+//! Keeps the beginning and the end of an output of any length.
 
 use super::Captured;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 
-/// As much is kept of the beginning, and as much of the end.
+/// How many bytes of the beginning and of the end are kept.
 pub(super) const KEPT: usize = 1 << 20;
 
-/// An output as it comes in.
+/// An output while it is read.
 #[derive(Default)]
 pub(super) struct Capture {
     head: Vec<u8>,
@@ -30,7 +30,7 @@ impl Capture {
     pub(super) fn finish(self) -> Captured {
         let sha256 = crate::text::hex(&self.digest.finalize());
         let (mut head, mut tail) = (self.head, Vec::from(self.tail));
-        // Nothing between was left out: then it is one piece.
+        // Nothing is missing in between, so it is one piece.
         if self.length == (head.len() + tail.len()) as u64 {
             head.append(&mut tail);
         }

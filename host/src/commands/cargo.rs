@@ -1,21 +1,21 @@
-//! `~/.cargo/config.toml` as a command may see it: what builds need of it, and no token.
+//! Filters `~/.cargo/config.toml` for commands: what builds need of it, without tokens.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Keys whose values are secrets, wherever they stand.
+/// Keys whose values are secrets, in any table.
 const SECRET_KEYS: [&str; 4] = ["token", "secret-key", "password", "secret"];
 /// Parts of the names of variables in `[env]` that hold secrets.
 const SECRET_WORDS: [&str; 5] = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "API_KEY"];
 
-/// Returns the text without its secrets: the same text where there are none, `None` where it cannot be understood.
+/// Returns the text without its secrets; `None` if it cannot be parsed.
 pub(super) fn without_secrets(text: &str) -> Option<String> {
     let table = DeTable::parse(text).ok()?;
     let mut secrets = Vec::new();
     collect(table.get_ref(), &mut secrets);
     secrets.sort_by_key(|span| span.start);
     let mut shown = text.to_owned();
-    // From the end, so that what is before stays where it is.
+    // From the end, so that earlier positions stay valid.
     for span in secrets.into_iter().rev() {
         shown.replace_range(span, "\"\"");
     }
@@ -38,7 +38,7 @@ fn collect(table: &DeTable<'_>, secrets: &mut Vec<std::ops::Range<usize>>) {
     }
 }
 
-/// Returns the texts in a value that are secrets.
+/// Returns the positions of the texts in a value.
 fn leaves(value: &Spanned<DeValue<'_>>, is_secret: &dyn Fn(&str) -> bool, secrets: &mut Vec<std::ops::Range<usize>>) {
     match value.get_ref() {
         DeValue::String(text) if is_secret(text) => secrets.push(value.span()),
@@ -48,7 +48,7 @@ fn leaves(value: &Spanned<DeValue<'_>>, is_secret: &dyn Fn(&str) -> bool, secret
     }
 }
 
-/// `https://user:password@host`, as a proxy or an index can be.
+/// Returns whether a text is a URL with a password, as a proxy or an index can be.
 fn has_password(text: &str) -> bool {
     let authority = text.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or_default());
     authority.is_some_and(|authority| authority.contains('@'))

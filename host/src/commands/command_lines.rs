@@ -1,12 +1,12 @@
-//! The command lines of a command that is handed files: `{files}` in `run`, split by size.
+//! The command lines of a command that takes files: `{files}` in `run`, split by size.
 
 use crate::config::{CommandConfig, FILES};
 
-/// The most bytes of one command line. Linux takes 2 MiB at least with the usual stack, and less where that is small.
+/// The most bytes of one command line. Linux allows at least 2 MiB with the usual stack size, and less with a small one.
 const MOST_BYTES: usize = 96 << 10;
 
-/// What is to be run: one command line, or several where the files do not fit on one. None where the command is handed
-/// files and there are none.
+/// Returns the command lines to run: several if the files do not fit on one. None if the command takes files and there are
+/// none.
 pub(super) fn command_lines(command: &CommandConfig, files: &[String]) -> Vec<Vec<String>> {
     if !command.takes_files() {
         return vec![command.run.clone()];
@@ -37,8 +37,8 @@ pub(super) fn command_lines(command: &CommandConfig, files: &[String]) -> Vec<Ve
     batches.into_iter().map(line).collect()
 }
 
-/// Returns a file as an argument of a command that runs in `cwd`. The author of the work chose its name, which must not be
-/// taken for an option or for a file of options.
+/// Returns a file as an argument of a command that runs in `cwd`. The author of the work chose its name, so it must not look
+/// like an option or a response file.
 fn argument(path: &str, cwd: Option<&str>) -> String {
     let folder: Vec<&str> = cwd.unwrap_or("").split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let parts: Vec<&str> = path.split('/').collect();

@@ -1,7 +1,6 @@
-//! Digests of files, taken before a command and again after it, to see what changed in between.
+//! Digests of files, taken before and after a command, to detect changes.
 //!
-//! Nothing here waits or grows without bound: only regular files are read, since a pipe would keep the reader forever,
-//! and only so much of them.
+//! Everything is bounded: only regular files are read, because a pipe would block, and only up to a limit.
 
 use crate::regular_file::{self, Symlinks};
 use sha2::{Digest, Sha256};
@@ -10,17 +9,17 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// So many files and folders are looked at in all.
+/// The most files and folders.
 const MOST_ENTRIES: usize = 100_000;
-/// So many bytes of one file are read. What is longer is known by its times, which only the kernel sets.
+/// The most bytes of one file. A longer file is identified by its timestamps, which only the kernel can set.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// How some files were at a time.
+/// The digests of some files at one time.
 #[derive(Debug)]
 pub(super) struct FileDigests(Vec<(PathBuf, [u8; 32])>);
 
 impl FileDigests {
-    /// Returns how these are now; of folders either all that is in them, or only that they are there.
+    /// Computes the digests of these paths. For folders, either of everything in them, or only that they exist.
     pub(super) fn of(paths: impl Iterator<Item = PathBuf>, deep: bool) -> Self {
         let mut left = MOST_ENTRIES;
         let digest = |path: PathBuf| {
@@ -31,7 +30,7 @@ impl FileDigests {
         Self(paths.map(digest).collect())
     }
 
-    /// The first that is another one now.
+    /// Returns the first path that differs.
     pub(super) fn first_difference(&self, now: &Self) -> Option<&Path> {
         self.0.iter().zip(&now.0).find(|(before, now)| before != now).map(|((path, _), _)| path.as_path())
     }
@@ -61,7 +60,7 @@ fn add(all: &mut Sha256, path: &Path, deep: bool, left: &mut usize) {
     }
 }
 
-/// Returns a digest of what is in a regular file.
+/// Returns the digest of a regular file.
 fn content(path: &Path, about: &Metadata) -> io::Result<[u8; 32]> {
     let mut digest = Sha256::new();
     if about.len() > MOST_BYTES {

@@ -1,4 +1,4 @@
-//! The filter of system calls: what no test needs and much harm can be done with.
+//! The seccomp filter: system calls that no test needs and that can do much harm.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -7,7 +7,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Never allowed: they change the machine, reach what has no namespace, or do another's work unfiltered.
+/// Always denied: these calls change the machine, reach resources without a namespace, or run unfiltered work elsewhere.
 const DENIED: &[libc::c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -43,8 +43,8 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Messages, semaphores and memory that all processes of the machine share by a number or a name: without a namespace
-/// of its own, a command would reach those of others, and leave its own behind.
+/// Message queues, semaphores and shared memory that all processes of the machine reach by a number or a name. Without its
+/// own namespace, a command could reach those of others.
 const SHARED: &[libc::c_long] = &[
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
@@ -61,19 +61,19 @@ const SHARED: &[libc::c_long] = &[
     libc::SYS_shmget,
 ];
 
-/// Which sockets there may be.
+/// Which sockets are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// Those of the internet and of paths: a network namespace, and a mounts without others' sockets, keep them inside.
-    /// No others: the socket of a virtual machine to its host, for one, is in no namespace.
+    /// Internet and Unix sockets: the network namespace and the mounts keep them inside. No others: vsock, for example, has
+    /// no namespace.
     Inside,
-    /// Those of the internet; no others, since a path or a name would lead to programs of this machine.
+    /// Only internet sockets, because a Unix socket would lead to other programs on this machine.
     Internet,
     /// None.
     None,
 }
 
-/// Returns a program for the kernel.
+/// Compiles the filter.
 pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|&call| (call, Vec::new())).collect();
     const INTERNET: [libc::c_int; 3] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -96,7 +96,7 @@ pub(super) fn program(sockets: Sockets) -> io::Result<BpfProgram> {
     Ok([other_numbers().as_slice(), &program].concat())
 }
 
-/// Returns a family of sockets that is none of these.
+/// Returns the rules that deny all socket families except these.
 fn none_of(families: &[libc::c_int]) -> io::Result<SeccompRule> {
     let other =
         |family: &libc::c_int| SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *family as u64);
@@ -104,7 +104,7 @@ fn none_of(families: &[libc::c_int]) -> io::Result<SeccompRule> {
     SeccompRule::new(others).map_err(io::Error::other)
 }
 
-/// Two connected ends are harmless, unless they can be sent to elsewhere, as datagrams can: of any type but these two.
+/// Returns the rules for `socketpair`. Connected pairs are harmless, except datagram pairs, which can send elsewhere.
 fn pairs_to_refuse() -> io::Result<Vec<SeccompRule>> {
     const TYPES: u64 = 0xf;
     let condition = |argument, operation, value| {
@@ -117,7 +117,7 @@ fn pairs_to_refuse() -> io::Result<Vec<SeccompRule>> {
     types.chain([condition(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)]).collect()
 }
 
-/// On x86-64 every call has a second number, by which it would pass the filter: those are refused first.
+/// Returns instructions that deny the second system call numbers of x86-64 (x32), which would bypass the filter.
 fn other_numbers() -> Vec<sock_filter> {
     if !cfg!(target_arch = "x86_64") {
         return Vec::new();

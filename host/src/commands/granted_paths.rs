@@ -1,8 +1,8 @@
-//! The paths that the configuration gives to a command, and where they really are.
+//! Resolves the paths that the configuration grants to a command.
 //!
-//! The work is its author's, and so are the links in it: one that leads elsewhere would give a command what nobody
-//! granted. So a path is walked part by part, and a link that lies in the work is not followed, wherever it leads. Any
-//! other link is the business of whoever wrote the configuration.
+//! The workspace belongs to the author of the change, and so do the symlinks in it: one that leads elsewhere would grant
+//! what the configuration does not. So a path is resolved part by part, and symlinks in the workspace are not followed.
+//! Other symlinks are the responsibility of the author of the configuration.
 
 use super::NoResult;
 use super::mounts::MountAccess;
@@ -12,21 +12,20 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-/// As many links are followed as the kernel would.
+/// The most symlinks that are followed, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// What paths are relative to, and what they may not lead to.
+/// The folders that paths are relative to, and the protected paths.
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
-    /// The root of the workspace, without a link in it.
+    /// The root of the workspace, without symlinks.
     pub(super) root: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) protected: &'a Protected,
 }
 
 impl Ground<'_> {
-    /// Returns where a path of the configuration really is. It must be there; but a folder to be written in the work is
-    /// made.
+    /// Returns the real path of a granted path. It must exist, but a missing folder in the workspace is created for writing.
     pub(super) fn find(&self, named: &str, access: MountAccess) -> Result<PathBuf, NoResult> {
         let verb = if access == MountAccess::Write { "write" } else { "see" };
         let real = self.walk(named, access).and_then(|real| self.permitted(named, access, real));
@@ -46,7 +45,7 @@ impl Ground<'_> {
                 real.pop();
                 continue;
             }
-            // An absolute path, which replaces everything before it, too.
+            // An absolute path replaces everything before it.
             let next = real.join(&part);
             match next.symlink_metadata() {
                 Ok(about) if about.is_symlink() => {
@@ -57,7 +56,7 @@ impl Ground<'_> {
                 Ok(_) => real = next,
                 Err(error) if is_missing(&error) && access == MountAccess::Write && real.starts_with(self.root) => {
                     real = self.permitted(named, access, next)?;
-                    // Fails where something else has come in between, which is then not followed either.
+                    // Fails if another process created something there meanwhile, which is then not followed either.
                     fs::create_dir(&real).map_err(|error| format!(": cannot create it: {error}"))?;
                 }
                 Err(error) => return Err(format!(": {error}")),
@@ -66,7 +65,7 @@ impl Ground<'_> {
         Ok(real)
     }
 
-    /// Returns where a link leads, if it is one to be followed.
+    /// Returns the target of a symlink that may be followed.
     fn link(&self, link: &Path, count: usize) -> Result<PathBuf, String> {
         let target = fs::read_link(link).map_err(|error| format!(": {error}"))?;
         match link.strip_prefix(self.root) {

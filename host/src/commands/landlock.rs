@@ -1,4 +1,4 @@
-//! Landlock: which files a command may touch, and nobody outside whom it may signal or trace.
+//! Landlock: the files that a command may access, and the processes that it may signal or trace.
 
 use super::mounts::{MountAccess, MountedPath};
 use super::sys::{self, RulesetAttr};
@@ -16,12 +16,12 @@ const MAKE_BLOCK: u64 = 1 << 11;
 const REFER: u64 = 1 << 13;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
-/// Since this version, files can be moved from folder to folder, without which hardly anything can be built.
+/// The first version that allows moving files between folders, which most builds need.
 const REFERS: u32 = 2;
-/// Since this version, abstract sockets and signals can be kept inside.
+/// The first version that confines abstract sockets and signals.
 const SCOPES: u32 = 6;
 
-/// A ruleset, ready to be made and entered by a child.
+/// A ruleset that a child creates and enforces.
 #[derive(Debug)]
 pub(super) struct Landlock {
     version: u32,
@@ -29,7 +29,7 @@ pub(super) struct Landlock {
 }
 
 impl Landlock {
-    /// Returns the rules for these places. `None`: the kernel has no Landlock, or one too old to be of use.
+    /// Returns the rules for these paths. `None` if the kernel has no Landlock, or one that is too old.
     pub(super) fn new(places: &[MountedPath]) -> io::Result<Option<Self>> {
         let version = sys::landlock_version();
         if version < REFERS {
@@ -40,18 +40,18 @@ impl Landlock {
         Ok(Some(Self { version, rules }))
     }
 
-    /// Returns whether `kill(-1)` reaches those who entered, and nobody else.
+    /// Returns whether `kill(-1)` reaches only processes inside the sandbox.
     pub(super) fn keeps_signals_inside(&self) -> bool {
         self.version >= SCOPES
     }
 
-    /// Submits to the rules.
+    /// Enforces the rules.
     pub(super) fn enter(&self) -> io::Result<()> {
         let attr = RulesetAttr { handled_fs: handled(self.version), handled_net: 0, scoped: self.scopes() };
         let ruleset = sys::landlock_ruleset(&attr, self.version)?;
         for (path, access) in &self.rules {
             match sys::landlock_allow(&ruleset, path, *access) {
-                // What is not there need not be allowed.
+                // A path that does not exist needs no rule.
                 Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EACCES)) => {}
                 other => other?,
             }
@@ -59,8 +59,7 @@ impl Landlock {
         sys::landlock_enter(&ruleset)
     }
 
-    /// Submits to a second ruleset, of which whoever entered only the first is no part: it can be neither traced nor
-    /// signalled from within.
+    /// Enforces a second ruleset, so that processes with only the first one can be neither traced nor signalled from within.
     pub(super) fn enter_deeper(&self) -> io::Result<()> {
         let attr = RulesetAttr { handled_fs: MAKE_CHAR | MAKE_BLOCK | REFER, handled_net: 0, scoped: self.scopes() };
         let ruleset = sys::landlock_ruleset(&attr, self.version)?;
@@ -74,7 +73,7 @@ impl Landlock {
     }
 }
 
-/// Returns every right that this version knows: what is not allowed is denied.
+/// Returns every right that this version knows. Rights that are not granted are denied.
 fn handled(version: u32) -> u64 {
     let rights = match version {
         0..=2 => 14,

@@ -1,4 +1,4 @@
-//! What a command sees: the work, the system, the toolchains of whoever runs it, and nothing else of theirs.
+//! The paths that a command sees: the workspace, the system, the toolchains of the user, and nothing else.
 
 use super::granted_paths::Ground;
 use super::protected::Protected;
@@ -10,38 +10,38 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What may be done with a place.
+/// How a path may be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MountAccess {
     /// Read and execute.
     Read,
     /// Read, execute and change.
     Write,
-    /// A device that is read and written and holds nothing.
+    /// A device that stores nothing.
     Device,
 }
 
-/// A file or a folder, and what may be done with it and with all below it.
+/// A file or folder, and how it and everything below it may be accessed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MountedPath {
-    /// Without a link in it.
+    /// The path, without symlinks.
     pub(super) path: PathBuf,
     pub(super) access: MountAccess,
     pub(super) folder: bool,
 }
 
-/// All of it.
+/// All paths that a command sees.
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
-    /// In an order in which what is above comes first; what is below has the last word.
+    /// The paths, parents first. The rule of the deepest path applies.
     pub(super) places: Vec<MountedPath>,
-    /// Links from what things are called to where they are.
+    /// Symlinks from the usual paths to the real ones.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
-    /// Links in the command's own home, relative to it, to where things are.
+    /// Symlinks in the home folder of the command, relative to it.
     pub(super) home: Vec<(PathBuf, PathBuf)>,
-    /// Files in the command's own home, relative to it, and what is in them.
+    /// Files in the home folder of the command, relative to it, with their contents.
     pub(super) files: Vec<(PathBuf, String)>,
-    /// Folders that are not to be seen, although they are in one of the places, or above one.
+    /// Folders that must stay hidden although they are inside or above a visible path.
     pub(super) hidden: Vec<Private>,
 }
 
@@ -63,8 +63,8 @@ const SYSTEM: &[&str] = &[
     "/run/systemd/resolve",
 ];
 
-/// Toolchains and their packages, in a home: the folders that tools need, and not those above them, where many keep
-/// credentials.
+/// Toolchains and their packages in a home folder: the folders that tools need, not their parents, where credentials often
+/// are.
 const TOOLCHAINS: &[&str] = &[
     ".asdf",
     ".bun/bin",
@@ -113,10 +113,10 @@ const TOOLCHAINS: &[&str] = &[
     "go/pkg",
 ];
 
-/// The settings of cargo, in a home: shown without the tokens that they may have.
+/// The cargo configuration in a home folder: shown without tokens.
 const CARGO_CONFIG: &str = ".cargo/config.toml";
 
-/// What programs need of the folder that their `bin` is in: installations, environments of Python, Java's and Go's.
+/// Folders next to `bin` that programs need: installations of Python, Java and Go, for example.
 const BESIDE_BIN: &[&str] = &[
     "VERSION",
     "conda-meta",
@@ -137,10 +137,10 @@ const BESIDE_BIN: &[&str] = &[
     "version",
 ];
 
-/// What the programs in a folder `shims` start.
+/// Folders next to `shims` with the programs that shims start.
 const BESIDE_SHIMS: &[&str] = &["bin", "installs", "lib", "libexec", "plugins", "versions"];
 
-/// Credentials, in a home, that lie in a folder which may be shown as a whole: one in `PATH`, for one.
+/// Credentials in a home folder that may be inside a visible folder, such as one in `PATH`.
 const CREDENTIALS: &[&str] = &[
     ".cargo/config",
     ".cargo/config.toml",
@@ -156,7 +156,7 @@ const CREDENTIALS: &[&str] = &[
     ".pulumi/credentials.json",
 ];
 
-/// Names of credentials, whatever folder of a home they are in.
+/// File names of credentials, in any folder of a home.
 const CREDENTIAL_NAMES: &[&str] = &[
     ".credentials",
     ".credentials.json",
@@ -179,14 +179,14 @@ const CREDENTIAL_NAMES: &[&str] = &[
     "token.json",
 ];
 
-/// Variables that say where a toolchain is. They are passed on, and the place can be seen.
+/// Variables that locate a toolchain. They are passed on, and the path is visible.
 const POINTERS: &[&str] =
     &["RUSTUP_HOME", "GOROOT", "GOPATH", "GOMODCACHE", "JAVA_HOME", "PYENV_ROOT", "NVM_DIR", "VIRTUAL_ENV"];
 
-/// What is passed on besides, since nothing works without.
+/// Other variables that are passed on, because nothing works without them.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TZ"];
 
-/// Returns the environment of a command, except where its home is.
+/// Returns the environment of a command, without its home folder.
 pub(super) fn environment(command: &CommandConfig, from: &Environment) -> BTreeMap<OsString, OsString> {
     let named = command.env.iter().map(String::as_str);
     let names = PASSED.iter().chain(POINTERS).copied().chain(named);
@@ -197,18 +197,18 @@ pub(super) fn environment(command: &CommandConfig, from: &Environment) -> BTreeM
     all
 }
 
-/// A folder of gate's own, which no command may see: what passed is written there, and the key that proves it.
+/// A folder of `gate` that no command may read: cached passes and the key that authenticates them, or the ledger.
 #[derive(Clone, Debug)]
 pub(super) struct Private {
     pub(super) path: PathBuf,
-    /// What it is: `cache` or `state`.
+    /// Its purpose: `cache` or `state`.
     pub(super) what: &'static str,
-    /// The variable that chooses another.
+    /// The variable that chooses another folder.
     pub(super) variable: &'static str,
 }
 
 impl Mounts {
-    /// What this command sees, when it works in `root`, which has no link in it. Nobody sees into `private` folders.
+    /// Returns the paths that this command sees in `root`, which has no symlink in it. `private` folders are hidden.
     pub(super) fn new(
         command: &CommandConfig,
         root: &Path,
@@ -244,7 +244,7 @@ impl Mounts {
                 seen.place(ground.find(path, access)?, access);
             }
         }
-        // Whatever else was said, nobody changes what decides about the work.
+        // Whatever was granted, protected files are never writable.
         for path in protected.places().filter(|path| seen.access(path).is_some()).collect::<Vec<_>>() {
             seen.place(path.to_owned(), MountAccess::Read);
             seen.pin(path);
@@ -258,7 +258,7 @@ impl Mounts {
     }
 }
 
-/// A mounts as it is put together.
+/// Collects the visible paths.
 #[derive(Default)]
 struct MountsBuilder<'a> {
     home: Option<&'a Path>,
@@ -266,13 +266,13 @@ struct MountsBuilder<'a> {
     links: BTreeMap<PathBuf, PathBuf>,
     own: Vec<(PathBuf, PathBuf)>,
     files: Vec<(PathBuf, String)>,
-    /// Places that are kept although those above them say the same.
+    /// Paths that are kept although a parent has the same access.
     pinned: BTreeSet<PathBuf>,
     hidden: Vec<Private>,
 }
 
 impl MountsBuilder<'_> {
-    /// It can be read if it is there, under its name and where it really is. Never a whole home.
+    /// Makes a path readable if it exists, under its name and its real path. Never a whole home folder.
     fn read(&mut self, path: &Path) -> bool {
         let Ok(real) = path.canonicalize() else { return false };
         if self.home.is_some_and(|home| home.starts_with(&real)) {
@@ -285,7 +285,7 @@ impl MountsBuilder<'_> {
         true
     }
 
-    /// It can be read, except for the credentials in it, if it is in a home.
+    /// Makes a real path readable, except for credentials in a home folder.
     fn show(&mut self, real: PathBuf) {
         let Some(home) = self.home.filter(|home| real.starts_with(home)) else {
             return self.place(real, MountAccess::Read);
@@ -300,7 +300,7 @@ impl MountsBuilder<'_> {
         }
         for entry in entries().collect::<Vec<_>>() {
             match entry.file_type() {
-                // It may lead to what is shown anyhow; it does not show more.
+                // A symlink may lead to a visible path; it makes nothing else visible.
                 Ok(kind) if kind.is_symlink() => {
                     if let Ok(target) = entry.path().canonicalize() {
                         self.links.insert(entry.path(), target);
@@ -318,13 +318,13 @@ impl MountsBuilder<'_> {
         }
     }
 
-    /// What may be done with a path, by the nearest place above it or there.
+    /// Returns the access of a path, by its nearest visible parent.
     fn access(&self, path: &Path) -> Option<MountAccess> {
         path.ancestors().find_map(|above| self.places.get(above)).map(|place| place.access)
     }
 
-    /// Sees to it that a path stays where it is. It cannot be moved, being a place itself; but a folder above it could, and
-    /// another be put there, unless that is a place too.
+    /// Keeps a path in its place. A mounted path cannot be moved, but its parent could be moved and replaced, unless that is
+    /// mounted too.
     fn pin(&mut self, path: &Path) {
         let movable = |above: &&Path| self.access(above) == Some(MountAccess::Write);
         for above in path.ancestors().skip(1).filter(movable).collect::<Vec<_>>() {
@@ -333,7 +333,7 @@ impl MountsBuilder<'_> {
         }
     }
 
-    /// Hides a folder, if anything of it would be seen.
+    /// Hides a folder if a part of it would be visible.
     fn hide(&mut self, folder: Private, root: &Path) -> Result<(), NoResult> {
         let Private { path, what, variable } = &folder;
         if root.starts_with(path) {
@@ -368,11 +368,11 @@ impl MountsBuilder<'_> {
         }
     }
 
-    /// A folder of programs; and what they need that stands beside it, where that is a folder of their own.
+    /// Makes a folder of programs readable, and the folders next to it that they need.
     fn programs(&mut self, folder: &Path) {
         self.read(folder);
         let Some(above) = folder.parent().filter(|above| *above != Path::new("/")) else { return };
-        // What is above a home, or shared by many programs in one, is no folder of their own.
+        // A folder above a home, or one that many programs share, does not belong to one installation.
         let shared = |home: &Path| ["", ".cargo", ".local"].iter().any(|name| home.join(name) == above);
         let is_shared = self.home.is_some_and(|home| home.starts_with(above) || shared(home));
         let beside = match folder.file_name().and_then(OsStr::to_str) {
@@ -386,7 +386,7 @@ impl MountsBuilder<'_> {
         for name in beside {
             self.read(&above.join(name));
         }
-        // The sources of Go's own packages are a part of it; those in other folders are somebody's work.
+        // The sources of Go's own packages are part of the toolchain; sources in other folders are somebody's work.
         if above.join("pkg/tool").is_dir() || above.join("src/runtime").is_dir() {
             self.read(&above.join("src"));
         }
@@ -395,7 +395,7 @@ impl MountsBuilder<'_> {
     fn into_view(self) -> Mounts {
         let mut places: Vec<MountedPath> = Vec::new();
         for place in self.places.into_values() {
-            // Ordered by path, so what is above is there already; the nearest is the last of them.
+            // Sorted by path, so parents come first; the nearest is the last.
             let above = places.iter().rev().find(|above| place.path.starts_with(&above.path));
             if above.is_none_or(|above| above.access != place.access) || self.pinned.contains(&place.path) {
                 places.push(place);
@@ -407,7 +407,7 @@ impl MountsBuilder<'_> {
     }
 }
 
-/// Returns whether a path, which is in `home`, is known to be one of credentials.
+/// Returns whether a path in `home` is known to contain credentials.
 fn is_credential(path: &Path, home: &Path) -> bool {
     CREDENTIALS.iter().any(|credential| path == home.join(credential))
         || path.file_name().is_some_and(|name| CREDENTIAL_NAMES.iter().any(|credential| name == *credential))

@@ -1,4 +1,4 @@
-//! Namespaces: a command's own processes, network, users, and a file system in which there is only what it may see.
+//! Namespaces: a command gets its own processes, network and users, and a file system with only what it may see.
 
 use super::landlock::{path, text};
 use super::mounts::{MountAccess, MountedPath, Mounts};
@@ -9,22 +9,22 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where its own home is, inside.
+/// The home folder inside the namespace.
 pub(super) const HOME: &str = "/home/gate";
-/// Where its temporary files are, inside.
+/// The temporary folder inside the namespace.
 pub(super) const TEMPORARY: &str = "/tmp";
-/// How much all its own files may take together. They are in memory.
+/// The size of the private files of a command, which are in memory.
 const SPACE: &CStr = c"size=1073741824,nr_inodes=1000000,mode=0755";
-/// How many processes and threads there may be: the kernel counts their numbers, in the namespace, since 6.14.
+/// The most processes and threads. The kernel limits their number in the namespace since 6.14.
 const MOST_PROCESSES: &[u8] = b"4096";
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// One step on the way to the new root.
+/// One step of setting up the new root.
 #[derive(Debug)]
 enum MountStep {
     Folder(CString, libc::mode_t),
     File(CString),
-    /// A file of its own, with this in it.
+    /// A private file with this content.
     Text(CString, Vec<u8>),
     Link {
         path: CString,
@@ -35,11 +35,11 @@ enum MountStep {
         target: CString,
         attributes: u64,
     },
-    /// Nothing is to be seen there, and nothing to be put.
+    /// An empty, read-only folder instead of the original.
     Hide(CString),
 }
 
-/// Everything that is needed to enter namespaces, prepared.
+/// Everything that is needed to enter the namespaces, prepared by the parent.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     root: CString,
@@ -52,7 +52,7 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Returns a root at `root`, an empty folder of the machine, with what is in the mounts.
+    /// Returns a root at `root`, an empty folder of the machine, with these mounts.
     pub(super) fn new(root: &Path, mounts: &Mounts, cwd: &Path, network: bool) -> io::Result<Self> {
         let mut plan = MountSteps { root, steps: Vec::new(), made: BTreeSet::new() };
         for (folder, mode) in
@@ -97,13 +97,13 @@ impl Namespaces {
         })
     }
 
-    /// Returns the namespaces to be made.
+    /// Returns the flags of the new namespaces.
     pub(super) fn flags(&self) -> c_int {
         let network = if self.network { 0 } else { libc::CLONE_NEWNET };
         libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | network
     }
 
-    /// Called by the first process of new namespaces, to make itself at home in them.
+    /// Called by the first process of the namespaces, to set them up.
     pub(super) fn enter(&self) -> io::Result<()> {
         sys::write_file(c"/proc/self/setgroups", b"deny")?;
         sys::write_file(c"/proc/self/uid_map", self.uid_map.as_bytes())?;
@@ -111,7 +111,7 @@ impl Namespaces {
         if !self.network {
             sys::loopback_up()?;
         }
-        // Nothing that is mounted here is to be seen outside.
+        // Mounts must not propagate to the outside.
         sys::mount(c"none", c"/", c"", libc::MS_REC | libc::MS_PRIVATE, c"")?;
         sys::mount(c"gate", &self.root, c"tmpfs", libc::MS_NOSUID | libc::MS_NODEV, SPACE)?;
         for step in &self.steps {
@@ -123,8 +123,7 @@ impl Namespaces {
         sys::chdir(&self.cwd)
     }
 
-    /// Where the machine hides parts of `/proc` itself, as containers do, it lets nobody mount another: then there is
-    /// none.
+    /// If the machine hides parts of `/proc`, as containers do, the kernel refuses to mount another one. Then there is none.
     fn mount_proc(&self) -> io::Result<()> {
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         match sys::mount(c"proc", &self.proc, c"proc", flags, c"") {
@@ -132,7 +131,7 @@ impl Namespaces {
             other => other?,
         }
         sys::chdir(&self.proc)?;
-        // Older kernels have one number for the whole machine, which is not ours to change.
+        // Older kernels have one limit for the whole machine, which must not change.
         let _ = sys::write_file(c"sys/kernel/pid_max", MOST_PROCESSES);
         sys::restrict_mount(&self.proc, libc::MOUNT_ATTR_RDONLY)
     }
@@ -160,7 +159,7 @@ impl MountStep {
     }
 }
 
-/// Steps as they are put together: every folder on the way is made first, and once.
+/// Collects the steps: every parent folder is created first, and once.
 struct MountSteps<'a> {
     root: &'a Path,
     steps: Vec<MountStep>,
@@ -209,7 +208,7 @@ impl MountSteps<'_> {
     }
 }
 
-/// What is there beside the mounts, for whoever else restricts it.
+/// Returns the paths that exist besides the mounts, for Landlock.
 pub(super) fn own_places() -> Vec<MountedPath> {
     let own = |path: &str, access| MountedPath { path: path.into(), access, folder: true };
     let devices = DEVICES.map(|name| MountedPath {

@@ -1,8 +1,8 @@
-//! Why there is no result of a command: an error of the check, whatever its verifier would say.
+//! Why a command has no result. This is an error of the check, whatever its verifier would say.
 
 use crate::verdict::{ErrorKind, Failure};
 
-/// Why there is no result of a command.
+/// Why a command has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct NoResult {
@@ -12,12 +12,12 @@ pub struct NoResult {
 }
 
 impl NoResult {
-    /// Returns the command could not be started, confined or attended to.
+    /// Returns the reason for a command that could not be started, confined or supervised.
     pub fn not_started(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::CommandNotStarted, message: message.into(), hint: None }
     }
 
-    /// Returns the command changed what it must not.
+    /// Returns the reason for a command that changed protected files.
     pub fn tampered(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::CommandTampered, ..Self::not_started(message) }
     }
@@ -27,17 +27,17 @@ impl NoResult {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Says which command it was.
+    /// Adds the name of the command.
     pub(super) fn of(self, name: &str) -> Self {
         Self { message: format!("the command `{name}`: {}", self.message), ..self }
     }
 
-    /// Returns which of the two it is: `command.not-started` or `command.tampered`.
+    /// Returns `command.not-started` or `command.tampered`.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What to do about it, if that is known.
+    /// Returns the hint, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -1,4 +1,4 @@
-//! The verify command of a task: split without a shell, and run only where the configuration allows it.
+//! The verify command of a task: split into words without a shell, and run only if the configuration allows it.
 
 use crate::config::{CommandConfig, words};
 use crate::submission::{Task, TaskSource};
@@ -6,7 +6,7 @@ use crate::text::clean_line;
 
 /// Returns the command with the task's own program and arguments, or why it cannot be run.
 ///
-/// A task counts only where it comes from a plan in the base commit: whoever does the work could have written any other.
+/// Only a task from a plan in the base commit counts, because the author of the change could have written any other.
 pub(super) fn resolved(command: &CommandConfig, task: Option<&Task>) -> Result<CommandConfig, String> {
     let Some(allowed) = &command.from_task else { return Ok(command.clone()) };
     let task = task.ok_or_else(|| "it is the verify command of the task, and there is no task".to_owned())?;
@@ -25,8 +25,8 @@ pub(super) fn resolved(command: &CommandConfig, task: Option<&Task>) -> Result<C
     Ok(CommandConfig { run, ..command.clone() })
 }
 
-/// Returns whether a pattern allows a command, word by word: `*` in a word stands for any characters, and `*` as the last
-/// word for one word or more.
+/// Returns whether a pattern allows a command, word by word. `*` in a word matches any characters; `*` as the last word
+/// matches one or more words.
 fn allows(pattern: &str, run: &[String]) -> bool {
     let mut patterns: Vec<&str> = pattern.split_whitespace().collect();
     let open = patterns.len() > 1 && patterns.last() == Some(&"*");

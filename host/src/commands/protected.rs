@@ -1,25 +1,25 @@
-//! What decides about the work, and so must not be changed by testing it: the configuration and the repository.
+//! The files that a command must never change: the configuration and the repository.
 
 use super::file_digest::FileDigests;
 use super::repository;
 use std::path::{Path, PathBuf};
 
-/// In the root of the workspace.
+/// Protected files in the root of the workspace.
 const FILES: [&str; 3] = ["gate.toml", "gate.lock", ".git"];
-/// In a repository: what is checked out, staged and referred to; and what git would do, or run.
+/// Protected files of a repository: the checkout, the index, the refs, and everything that configures git.
 const OF_GIT: [&str; 8] = ["HEAD", "index", "config", "config.worktree", "hooks", "info", "packed-refs", "refs"];
 
-/// All of that for one work.
+/// The protected paths of one workspace.
 #[derive(Debug)]
 pub(super) struct Protected {
     root: PathBuf,
-    /// Each may be missing. The configuration, which may be anywhere, is named by where it really is.
+    /// Files that may be missing. The configuration may be anywhere, so its real path is used.
     files: Vec<PathBuf>,
     repository: Vec<PathBuf>,
 }
 
 impl Protected {
-    /// For the work in `root`, which has no link in it, judged by the file `configuration`.
+    /// Returns the protected paths of the workspace `root`, which has no symlink in it, with this configuration file.
     pub(super) fn new(root: &Path, configuration: Option<&Path>) -> Self {
         let mut files = FILES.map(|name| root.join(name)).to_vec();
         let configuration = configuration.and_then(|path| path.canonicalize().ok());
@@ -27,23 +27,23 @@ impl Protected {
         Self { root: root.to_owned(), files, repository: repository::folders(root) }
     }
 
-    /// Returns the folders of the repository, wherever they are: a working tree is of no use without.
+    /// Returns the folders of the repository. A command needs to read them.
     pub(super) fn repository(&self) -> &[PathBuf] {
         &self.repository
     }
 
-    /// What is never writable, of what is there. A link is none of it: what it leads to is.
+    /// Returns the protected paths that exist. For a symlink, its target.
     pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
         let there = |path: &&PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_symlink());
         self.files.iter().chain(&self.repository).filter(there).map(PathBuf::as_path)
     }
 
-    /// Returns whether a path, which has no link in it, is or would be a part of it.
+    /// Returns whether a path without symlinks is protected.
     pub(super) fn covers(&self, path: &Path) -> bool {
         self.files.iter().chain(&self.repository).any(|protected| path.starts_with(protected))
     }
 
-    /// Returns how it all is now.
+    /// Returns the digests of all protected paths.
     pub(super) fn digests(&self) -> [FileDigests; 2] {
         let git = self.root.join(".git");
         let folders = if self.repository.is_empty() { std::slice::from_ref(&git) } else { &self.repository };
@@ -51,8 +51,8 @@ impl Protected {
         [FileDigests::of(self.files.iter().cloned(), false), FileDigests::of(inside, true)]
     }
 
-    /// What is not as it was, as a text. What is `mounted` read-only was not changed by whom it was mounted for, and
-    /// others may well work in the repository.
+    /// Returns a protected path that has changed. Paths that are `mounted` read-only are skipped: the command cannot have
+    /// changed them, and another process may work in the repository.
     pub(super) fn changed(&self, before: &[FileDigests; 2], mounted: bool) -> Option<String> {
         let [files, repository] = self.digests();
         let in_repository = || before[1].first_difference(&repository);

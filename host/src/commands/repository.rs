@@ -1,18 +1,18 @@
-//! Where the repository of a working tree is.
+//! Finds the repository of a working tree.
 //!
-//! It need not be in the workspace: then `.git` is a file that says where. That file is a part of the work, and whoever wrote
-//! it may have named any folder; so the folder is believed to be the repository only if it says so itself.
+//! The repository may be outside the workspace; then `.git` is a file with its path. The author of the change may have
+//! written that file. So the folder counts as the repository only if it refers back to the working tree.
 
 use crate::regular_file::{self, Symlinks};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Git's own small files are shorter.
+/// Longer files of git are not read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Returns the folders of the repository that `root` is a working tree of: `.git`; or its own folder and the common one, if
-/// it is a linked working tree; or its folder in the repository above, if it is a submodule.
+/// Returns the folders of the repository of the working tree `root`: `.git`; for a linked working tree, its own folder and
+/// the common one; for a submodule, its folder in the outer repository.
 pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
     let git = root.join(".git");
     match fs::symlink_metadata(&git) {
@@ -30,10 +30,10 @@ fn elsewhere(root: &Path, git: &Path) -> Option<Vec<PathBuf>> {
     }
 }
 
-/// Returns the repository whose linked working tree has the folder `own` and the file `git`, which name each other.
+/// Returns the repository of a linked working tree, if the folder `own` and the file `git` refer to each other.
 fn common(own: &Path, git: &Path) -> Option<PathBuf> {
     let names = |file: &str| own.join(text(&own.join(file))?.trim()).canonicalize().ok();
-    // Its place is fixed, and not for the file to tell: the file may be a part of the work, too.
+    // Its place is fixed, because the file could be part of the work too.
     let common = own.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
     (names("gitdir")? == git && names("commondir")? == common).then(|| common.to_owned())
 }
@@ -47,7 +47,7 @@ fn is_submodule(own: &Path, root: &Path) -> bool {
         && ["config", "config.worktree"].into_iter().any(|file| names_root(file).is_some())
 }
 
-/// `core.worktree` of a configuration of git.
+/// Returns `core.worktree` of a git configuration.
 fn worktree(config: &str) -> Option<String> {
     let mut section = "";
     let mut found = None;

@@ -1,4 +1,4 @@
-//! One run of a command: prepared, begun with the best confinement there is, attended to on a thread of its own.
+//! Runs one command: prepares it, starts it at the highest sandbox level, and supervises it on its own thread.
 
 use super::advice;
 use super::filter::{self, Sockets};
@@ -22,10 +22,10 @@ use std::process::{self, Stdio};
 use std::time::{Instant, SystemTime};
 use std::{env, fs, io};
 
-/// How many processes and threads a command may have beside those that there are.
+/// How many processes and threads a command may have, in addition to those that exist already.
 const MOST_PROCESSES: u64 = 4_096;
 
-/// Runs a command, and ends it when nobody waits for it any more.
+/// Runs a command. Dropping the future kills it.
 pub(super) async fn run(
     commands: &Commands,
     name: &str,
@@ -60,7 +60,7 @@ struct CommandRun {
     reserve: u64,
 }
 
-/// What every way to confine has in common.
+/// A command that is ready to start at any sandbox level.
 struct PreparedCommand {
     root: PathBuf,
     cwd: PathBuf,
@@ -68,7 +68,7 @@ struct PreparedCommand {
     environment: BTreeMap<OsString, OsString>,
     protected: Protected,
     mounts: Mounts,
-    /// Where it works instead, if it repairs files.
+    /// The copy of the workspace, for a command with `fixes = true`.
     copy: Option<WorkCopy>,
 }
 
@@ -88,7 +88,7 @@ impl CommandRun {
         }
         let rewrites = prepared.copy.as_ref().map(WorkCopy::rewrites).transpose()?.unwrap_or_default();
         let advice = match sandbox {
-            // It sees and may do all that its user may: nothing was in its way.
+            // Without a sandbox, nothing was in its way.
             SandboxLevel::None => None,
             _ => advice::advice(&self.name, &self.command, &prepared.root, ending, [&stdout, &stderr], |variable| {
                 self.environment.get(variable).is_some()
@@ -148,7 +148,7 @@ impl CommandRun {
         Ok(PreparedCommand { root, cwd, program, environment, protected, mounts, copy })
     }
 
-    /// Begins with the best confinement; with a lesser one where that cannot be had, down to the least that will do.
+    /// Starts the command at the highest sandbox level that works, and not below the minimum.
     fn begin(
         &self,
         prepared: &PreparedCommand,
@@ -175,7 +175,7 @@ impl CommandRun {
                          `{variable}` to a folder that the command does not see"
                     )));
                 }
-                // Not for the machine's lack of anything: a lesser confinement is not to be had by planting links.
+                // Not a limit of the machine: planting symlinks must not lead to a lower level.
                 Err(NotBegun::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
                     let why = "a path that it needs became a symlink while it was started; symlinks are not followed";
                     return Err(NoResult::not_started(why.to_owned()));
@@ -185,7 +185,7 @@ impl CommandRun {
                     let program = prepared.program.display();
                     let failed = NoResult::not_started(format!("`{program}` cannot be run: {error}"));
                     return Err(match error.kind() {
-                        // The program itself was found: what is missing is what its first line, or its format, names.
+                        // The program itself was found. Its interpreter or loader is missing.
                         io::ErrorKind::NotFound => failed.with_hint(format!(
                             "the command does not see its interpreter or loader; if that is in your home, add its folder to `read` of `[command.{}]`",
                             self.name
@@ -227,7 +227,7 @@ impl CommandRun {
         let mut command = process::Command::new(&prepared.program);
         command.args(self.command.run.iter().skip(1)).current_dir(&prepared.cwd).env_clear();
         command.env("HOME", &scratch.home).env("TMPDIR", &scratch.temporary);
-        // So that looking at a repository does not write to it.
+        // So that reading a repository does not write to it.
         command.env("GIT_OPTIONAL_LOCKS", "0").envs(&prepared.environment);
         command.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -263,7 +263,7 @@ impl CommandRun {
                 super::supervisor::ConfinementStage::Landlock,
                 io::ErrorKind::Unsupported.into(),
             )),
-            // What allows a folder allows all that is in it.
+            // Landlock rules for a folder cover everything in it.
             (Some(_), Some(hidden)) if level == SandboxLevel::Landlock => Err(NotBegun::Exposing(hidden.clone())),
             (landlock, _) => Ok(landlock),
         }
@@ -279,14 +279,14 @@ impl CommandRun {
     }
 }
 
-/// Returns how many processes and threads there are on this machine, since the limit counts all of a user's.
+/// Returns how many processes and threads this machine has, because the limit counts all of a user.
 fn processes() -> u64 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let total = load.split_whitespace().nth(3).and_then(|running| running.split('/').nth(1));
     total.and_then(|total| total.parse().ok()).unwrap_or(0)
 }
 
-/// Returns where a program is: a name is looked for in the search path, a path is relative to the workspace.
+/// Returns the path of a program. A name is searched in `PATH`; a path is relative to the workspace.
 fn find(program: &str, root: &Path, search: &OsStr) -> Result<PathBuf, NoResult> {
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);

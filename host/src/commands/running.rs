@@ -1,4 +1,4 @@
-//! The commands that run now, so that all of them can be ended when the program is.
+//! The running commands of this process, so that all of them can be killed when it exits.
 
 use super::NoResult;
 use super::lifeline::Lifeline;
@@ -19,10 +19,10 @@ fn running() -> MutexGuard<'static, RunningCommands> {
     RUNNING.lock()
 }
 
-/// A command that runs.
+/// A registered command.
 pub(super) struct RunningCommand(u64);
 
-/// Notes that a command is about to run; refused once the program is about to end.
+/// Registers a command. Refused if `gate` is about to exit.
 pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<RunningCommand, NoResult> {
     let mut running = running();
     if running.ending {
@@ -35,7 +35,7 @@ pub(super) fn enter(lifeline: &Arc<Lifeline>) -> Result<RunningCommand, NoResult
 }
 
 impl RunningCommand {
-    /// Notes that it ended and that nothing is left of it. Returns whether anybody wants to know more about it.
+    /// Notes that the command has ended. Returns whether its result is still wanted.
     pub(super) fn leave(self) -> bool {
         let ending = running().ending;
         !ending
@@ -49,7 +49,7 @@ impl Drop for RunningCommand {
     }
 }
 
-/// Ends all of them, and lets no other begin. Waits until they have left, but no longer than this.
+/// Kills all commands and starts no others. Waits until they have ended, at most this long.
 pub(super) fn end_all(patience: Duration) {
     let mut running = running();
     running.ending = true;

@@ -1,4 +1,4 @@
-//! The command's own home and temporary files, nobody else's to read, and gone when it is.
+//! The home folder and the temporary folder of a command: private, and deleted afterwards.
 
 use super::mounts::{MountAccess, MountedPath, Mounts};
 use super::namespaces;
@@ -8,17 +8,17 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// A folder of its own.
+/// The scratch folder of a command.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    /// In namespaces, only where its root is mounted; elsewhere, where the files are.
+    /// With namespaces, only the mount point of the root; otherwise, the files themselves.
     folder: Temporary,
     pub(super) home: PathBuf,
     pub(super) temporary: PathBuf,
 }
 
 impl Scratch {
-    /// Returns a new one, with what the mounts has in its home.
+    /// Creates a scratch folder, with the files that the mounts put into the home folder.
     pub(super) fn new(level: SandboxLevel, mounts: &Mounts) -> io::Result<Self> {
         let folder = Temporary::new(Purpose::Command)?;
         let (home, temporary) = match level {
@@ -32,13 +32,13 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// What is seen beside the mounts where there is no file system of its own.
+    /// Returns the paths that a command sees in addition to its mounts if it has no file system of its own.
     pub(super) fn places(&self) -> Vec<MountedPath> {
         let own = [&self.home, &self.temporary];
         let own = own.map(|path| MountedPath { path: path.clone(), access: MountAccess::Write, folder: true });
         let devices = namespaces::DEVICES.iter().map(|name| Path::new("/dev").join(name));
         let devices = devices.map(|path| MountedPath { path, access: MountAccess::Device, folder: false });
-        // Of the machine, and of no process.
+        // Devices of the machine, which belong to no process.
         let facts = ["cpuinfo", "meminfo", "stat", "version", "filesystems", "loadavg", "uptime", "sys"];
         let facts = facts.map(|name| Path::new("/proc").join(name));
         let facts = facts.map(|path| MountedPath { folder: path.is_dir(), path, access: MountAccess::Read });

@@ -1,9 +1,9 @@
-//! Answers that were written beforehand: what the cases of a verifier have instead of commands and models.
+//! Scripted answers, which test cases use instead of commands and models.
 
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 
-/// For each name, what is answered, in order. Each answer is given once.
+/// Answers by name, in order. Each answer is used once.
 #[derive(Debug)]
 pub struct Answers<T>(Mutex<BTreeMap<String, VecDeque<T>>>);
 

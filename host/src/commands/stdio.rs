@@ -1,4 +1,4 @@
-//! Attending to a command from its start to its end: its input, its outputs, its time, and what it does to the disk.
+//! Supervises a command from start to end: stdin, stdout, stderr, the time limit and the free disk space.
 
 use super::capture::Capture;
 use super::lifeline::Lifeline;
@@ -13,30 +13,30 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// How long an output is read that somebody holds who is not ours to end.
+/// How long the outputs are read after the command has ended.
 const DRAIN: Duration = Duration::from_secs(2);
-/// How long it may take to end everything.
+/// How long killing everything may take.
 const ENDING: Duration = Duration::from_secs(10);
-/// How often the disk is looked at.
+/// How often the free disk space is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Why a command did not begin.
+/// Why a command did not start.
 pub(super) enum NotBegun {
-    /// It could not be confined; a lesser way may do.
+    /// The sandbox could not be set up; a lower level may work.
     Confining(ConfinementStage, io::Error),
-    /// It would see this folder, which it must not; a lesser way would not hide it either.
+    /// The command could read this folder, which it must not; a lower level would not hide it either.
     Exposing(super::mounts::Private),
     /// It could not be run.
     Running(io::Error),
 }
 
-/// A command that began.
+/// A command that has started.
 pub(super) struct Begun {
     child: Child,
     report: PipeReader,
 }
 
-/// Starts a command, confined. `report` is the end to read of what the confinement writes to.
+/// Starts a command in the sandbox. `report` is the read end of the pipe that the confinement writes to.
 pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, NotBegun> {
     #[expect(unsafe_code, reason = "the one way to confine a child and not oneself")]
     // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
@@ -44,7 +44,7 @@ pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: 
         command.pre_exec(move || confinement.enter());
     }
     let spawned = command.spawn();
-    // With it goes the confinement, and with that this process's copies of the ends that are the child's.
+    // This also closes this process's copies of the pipe ends that belong to the child.
     drop(command);
     match spawned {
         Ok(child) => Ok(Begun { child, report }),
@@ -61,30 +61,30 @@ pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: 
     }
 }
 
-/// What came of a command.
+/// The result of a command.
 pub(super) struct Attended {
     pub(super) ending: CommandEnding,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
 }
 
-/// How a command may behave.
+/// The limits of a command.
 pub(super) struct Bounds<'a> {
     pub(super) until: Instant,
-    /// Where it may write, and so fill the disk.
+    /// The disk that the command may fill.
     pub(super) disk: &'a Path,
-    /// So much of the disk is left free.
+    /// The free disk space below which the command is killed.
     pub(super) reserve: u64,
 }
 
 impl Begun {
-    /// Stays with it to its end.
+    /// Supervises the command until it ends.
     pub(super) fn attend(self, stdin: Vec<u8>, bounds: &Bounds<'_>, life: &Lifeline) -> Result<Attended, NoResult> {
         let Self { mut child, report } = self;
         let mut streams = Streams::new(&mut child, stdin, report).map_err(broken)?;
         let mut stopped = None;
         let mut look = Instant::now() + LOOK;
-        // When everything must have ended, once it is to end.
+        // When everything must have ended, once the command is being killed.
         let mut over = None;
         while !streams.supervisor_is_gone {
             let now = Instant::now();
@@ -142,7 +142,7 @@ pub(super) fn ending(status: i32) -> CommandEnding {
     }
 }
 
-/// Returns whether too little of the disk is left. Where that cannot be known, it is not the command's fault.
+/// Returns whether too little disk space is free. If that is unknown, the command is not blamed.
 fn fills(bounds: &Bounds<'_>) -> bool {
     let free = rustix::fs::statvfs(bounds.disk).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     free.is_ok_and(|free| free < bounds.reserve)
@@ -159,7 +159,7 @@ pub(super) struct Streams {
     buffer: Vec<u8>,
 }
 
-/// One output; `None` when it was closed.
+/// One output; `None` after it was closed.
 struct OutputPipe {
     pipe: Option<File>,
     capture: Capture,
@@ -189,7 +189,7 @@ impl Streams {
 
     /// Waits at most this long until a pipe is ready, and reads or writes what is possible. `told` gets each piece of stdout.
     pub(super) fn wait(&mut self, most: Duration, told: &mut impl FnMut(&[u8])) -> io::Result<()> {
-        // Nothing is to be heard from a closed pipe, which is what a negative number says.
+        // `poll` ignores negative descriptors.
         let watch = |fd: Option<RawFd>, events| pollfd { fd: fd.unwrap_or(-1), events, revents: 0 };
         let mut watched = [
             watch(self.stdin.as_ref().map(|(pipe, ..)| pipe.as_raw_fd()), libc::POLLOUT),
@@ -197,7 +197,7 @@ impl Streams {
             watch(self.outputs[1].pipe.as_ref().map(AsRawFd::as_raw_fd), libc::POLLIN),
             watch((!self.supervisor_is_gone).then(|| self.report.as_raw_fd()), libc::POLLIN),
         ];
-        // Rounded up, so that a deadline has passed when it has been waited for.
+        // Rounded up, so that a deadline has passed after waiting for it.
         sys::poll(&mut watched, i32::try_from(most.as_millis()).unwrap_or(i32::MAX - 1) + 1)?;
         let [stdin, stdout, stderr, report] = watched.map(|watched| watched.revents != 0);
         if stdin {
@@ -224,7 +224,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Writes as much of the input as there is room for. That nobody reads it is the reader's business.
+    /// Writes as much of stdin as fits. A command that does not read it is not an error.
     fn feed(&mut self) {
         let Some((pipe, bytes, written)) = &mut self.stdin else { return };
         let finished = match pipe.write(&bytes[*written..]) {

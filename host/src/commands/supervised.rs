@@ -1,5 +1,5 @@
-//! Running a program that is not confined, such as the executor of a loop: it keeps its terminal, its network and its
-//! environment, but it ends with everything that it started, also when `gate` itself is killed.
+//! Runs a program without a sandbox, such as the executor of a loop. It keeps its terminal, its network and its environment,
+//! but everything that it started is killed when it ends, also if `gate` itself is killed.
 //!
 //! A supervisor process stands between, as above every command (`supervisor.rs`): it adopts the orphans of the program, and
 //! kills them when the program has ended, when it times out, or when the host is gone. A program that has not ended by
@@ -11,24 +11,24 @@ use crate::environment::Environment;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A program to be run.
+/// A program to run.
 #[derive(Clone, Debug)]
 pub struct Supervised {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Where it runs.
+    /// The folder that it runs in.
     pub folder: PathBuf,
-    /// All variables that it sees.
+    /// All environment variables that it sees.
     pub environment: Environment,
-    /// What it reads on standard input; without it, what this process would.
+    /// Its stdin; if it is not set, the stdin of this process.
     pub stdin: Option<Vec<u8>>,
-    /// How long it may run.
+    /// The time limit.
     pub timeout: Duration,
-    /// Whether it stays in the foreground of the terminal of this process. Without one, it gets a session of its own.
+    /// Whether it stays in the foreground of the terminal of this process. Otherwise it gets its own session.
     pub keep_terminal: bool,
 }
 
-/// What became of it. Its standard error is that of this process.
+/// The result of the program. It shares the stderr of this process.
 #[derive(Clone, Debug)]
 pub struct SupervisedEnd {
     /// How it ended.
@@ -40,8 +40,8 @@ pub struct SupervisedEnd {
 }
 
 impl Supervised {
-    /// Runs it to its end. `told` is handed what it prints as it comes. Returns when nothing that it started is left. When
-    /// the future is dropped, all of it is ended.
+    /// Runs the program. `told` gets its stdout as it comes. Returns when nothing that it started is left. Dropping the
+    /// future kills all of it.
     pub async fn run(self, told: impl FnMut(&[u8]) + Send + 'static) -> Result<SupervisedEnd, NoResult> {
         #[cfg(all(feature = "commands", target_os = "linux"))]
         return linux::run(self, told).await;
@@ -69,9 +69,9 @@ mod linux {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    /// How long a program that is asked to end may take to do so, in milliseconds.
+    /// How long a program may take to end after SIGTERM, in milliseconds.
     const GRACE: i32 = 2_000;
-    /// How long it may take in all until everything has ended.
+    /// How long killing everything may take.
     const ENDING: Duration = Duration::from_secs(15);
 
     pub(super) async fn run(
@@ -102,7 +102,7 @@ mod linux {
                 .with_hint("name a program in PATH, or its path; use `sh -c '…'` for a shell command")
         })?;
         let mut late = false;
-        // When everything must have ended, once it is to end.
+        // When everything must have ended, once the program is being killed.
         let mut over = None;
         while !streams.supervisor_is_gone {
             let now = Instant::now();
@@ -159,7 +159,7 @@ mod linux {
         Ok((child, streams))
     }
 
-    /// The process above the program. Everything in it was prepared by the parent.
+    /// The supervisor process above the program. The parent prepared everything in it.
     struct Supervisor {
         lifeline: OwnedFd,
         report: OwnedFd,
@@ -167,7 +167,7 @@ mod linux {
     }
 
     impl Supervisor {
-        /// Called in the child, which stays as the supervisor. Returns in the process that is to become the program.
+        /// Called in the child, which stays as the supervisor. Returns in the process that becomes the program.
         fn enter(&self) -> io::Result<()> {
             if !self.terminal {
                 sys::new_session();
@@ -191,7 +191,7 @@ mod linux {
             }
         }
 
-        /// Stays until the program has ended or is to end, and then until nothing of it is left.
+        /// Waits until the program has ended or must end, then kills everything that is left.
         fn keep(&self, program: pid_t, children: &OwnedFd, descendants: Option<&OwnedFd>) -> ! {
             supervisor::close_all_but(&self.lifeline, &self.report, children, descendants);
             match supervisor::wait_for(program, Some(&self.lifeline), children, None) {

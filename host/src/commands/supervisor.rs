@@ -1,11 +1,11 @@
-//! What happens between `fork` and `exec`: the child confines itself, and becomes two.
+//! Runs between `fork` and `exec`: the child sets up its sandbox and forks.
 //!
-//! One is the command. The other, the supervisor, stays above it: it takes in whoever the command leaves behind, says how
-//! the command ended, and then ends everything that is left. It does so too when the host goes away, whatever the
-//! reason: both hold an end of the lifeline, a pipe that nobody writes to.
+//! One process becomes the command. The other, the supervisor, stays above it: it adopts the orphans of the command, reports
+//! how the command ended, and kills everything that is left. It does the same when the host is gone: both hold an end of the
+//! lifeline, a pipe that nobody writes to.
 //!
-//! In namespaces the supervisor is the first process, whose end is the end of all others. Elsewhere orphans are given to
-//! it, and it ends them until there are none.
+//! With namespaces, the supervisor is the first process of the namespace, so its end kills all others. Otherwise it is a
+//! subreaper, and kills orphans until there are none.
 
 use super::landlock::Landlock;
 use super::namespaces::Namespaces;
@@ -16,10 +16,10 @@ use seccompiler::sock_filter;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// The most bytes of one file that a command writes.
+/// The largest file that a command may write, in bytes.
 const MOST_OF_A_FILE: u64 = 4 << 30;
 
-/// Where confining went wrong.
+/// The step of the sandbox setup that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub(super) enum ConfinementStage {
@@ -33,7 +33,7 @@ pub(super) enum ConfinementStage {
 impl ConfinementStage {
     const ALL: [Self; 5] = [Self::Namespaces, Self::Mounts, Self::Landlock, Self::Filter, Self::Processes];
 
-    /// For a sentence: "the machine offers no …".
+    /// Returns the words for "this machine has no …".
     pub(super) fn what(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
@@ -45,12 +45,12 @@ impl ConfinementStage {
     }
 }
 
-/// What the supervisor says: in eight bytes, since a pipe keeps those together.
+/// A message of the supervisor: eight bytes, which a pipe never splits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SupervisorMessage {
     /// The command ended with this wait status.
     Ended(i32),
-    /// It never began.
+    /// The command was not started.
     Failed(ConfinementStage, i32),
 }
 
@@ -79,21 +79,21 @@ impl SupervisorMessage {
     }
 }
 
-/// How a child confines itself; everything in it was prepared by the parent.
+/// How a child sets up its sandbox. The parent prepared everything in it.
 #[derive(Debug)]
 pub(super) struct Confinement {
     pub(super) level: SandboxLevel,
     pub(super) namespaces: Option<Namespaces>,
     pub(super) landlock: Option<Landlock>,
     pub(super) filter: Vec<sock_filter>,
-    /// How many processes and threads there may be of this user.
+    /// The most processes and threads of this user.
     pub(super) most_processes: u64,
     pub(super) lifeline: OwnedFd,
     pub(super) report: OwnedFd,
 }
 
 impl Confinement {
-    /// Called in the child. Returns in the process that is to become the command, or where something went wrong.
+    /// Called in the child. Returns in the process that becomes the command, or after an error.
     pub(super) fn enter(&self) -> io::Result<()> {
         sys::new_session();
         sys::forget_handlers();
@@ -113,7 +113,7 @@ impl Confinement {
         if let Some(landlock) = &self.landlock {
             self.stage(ConfinementStage::Landlock, landlock.enter())?;
         }
-        // Not to be traced by whom it keeps.
+        // So that the command cannot trace its supervisor.
         sys::prctl(libc::PR_SET_DUMPABLE, 0)?;
         let children = self.stage(ConfinementStage::Processes, sys::children_as_descriptor())?;
         match self.stage(ConfinementStage::Processes, sys::fork(0))? {
@@ -142,7 +142,7 @@ impl Confinement {
         Ok(())
     }
 
-    /// Stays until the command has ended or the host is gone.
+    /// Waits until the command has ended or the host is gone.
     fn keep(&self, command: pid_t, children: &OwnedFd, descendants: Option<&OwnedFd>) -> ! {
         close_all_but(&self.lifeline, &self.report, children, descendants);
         if let Some(status) = wait_for(command, Some(&self.lifeline), children, None) {
@@ -155,7 +155,7 @@ impl Confinement {
         sys::exit(0)
     }
 
-    /// Passes a result on; if it is an error, say where it was.
+    /// Returns the result; reports the stage of an error to the host.
     fn stage<T>(&self, stage: ConfinementStage, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
             self.say(SupervisorMessage::Failed(stage, error.raw_os_error().unwrap_or(0)));
@@ -168,7 +168,7 @@ impl Confinement {
     }
 }
 
-/// All that is left for the process outside new namespaces: their first process is its only child.
+/// Waits for the first process of a new namespace, which is the only child of this process.
 fn wait_for_all() -> ! {
     sys::close_all_but(&[]);
     while sys::reap(true).is_ok() {}
@@ -236,7 +236,7 @@ pub(super) fn kill_all(command: pid_t, descendants: Option<&OwnedFd>, keeps_sign
     }
 }
 
-/// Ends the processes that a file of `/proc` lists. What does not fit is for the next time.
+/// Kills the processes that a file of `/proc` lists. Processes that do not fit are killed in the next round.
 fn kill_each(list: &OwnedFd) {
     let mut text = [0; 4096];
     let read = sys::read_from_start(list.as_raw_fd(), &mut text).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The system calls that are made between `fork` and `exec`, each behind a safe function.
 //!
-//! In a child of a process with several threads, nothing may be allocated and no lock be taken, since another thread
-//! may have held it. So everything here is a bare call on values that the parent prepared, and errors are numbers.
+//! In a child of a process with several threads, nothing may be allocated and no lock may be taken, because another thread
+//! may have held it. So every function is a bare system call on values that the parent prepared, and errors are numbers.
 #![expect(unsafe_code, reason = "system calls that neither std nor our crates offer for a child before `exec`")]
 
 use libc::{c_int, c_long, c_uint, c_ulong, c_void, pid_t};
@@ -14,7 +14,7 @@ fn done(result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Which of the two one is after a fork.
+/// The parent or the child after a fork.
 pub(super) enum Fork {
     Child,
     Parent(pid_t),
@@ -31,32 +31,32 @@ pub(super) fn fork(flags: c_int) -> io::Result<Fork> {
     })
 }
 
-/// Ends this process, and does nothing else.
+/// Exits this process without running anything else.
 pub(super) fn exit(code: c_int) -> ! {
     // SAFETY: it runs no handler and does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// A new session, without a terminal.
+/// Starts a new session without a terminal.
 pub(super) fn new_session() {
     // SAFETY: no memory is involved. It fails only where the process leads a group, and so has its own already.
     unsafe { libc::setsid() };
 }
 
-/// `prctl` with one number.
+/// Calls `prctl` with one number.
 pub(super) fn prctl(option: c_int, value: c_ulong) -> io::Result<()> {
     // SAFETY: all options used here take numbers only.
     done(c_long::from(unsafe { libc::prctl(option, value, 0, 0, 0) })).map(drop)
 }
 
-/// Sends a signal; that there is nobody to get it is no matter.
+/// Sends a signal. A missing process is not an error.
 pub(super) fn kill(pid: pid_t, signal: c_int) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, signal) };
 }
 
-/// Takes note of one child that ended: its identifier and its wait status. `Ok(None)`: none has, just now.
-/// An error: there is none left.
+/// Reaps one child that has ended, and returns its id and wait status. `Ok(None)` if none has ended; an error if there is no
+/// child.
 pub(super) fn reap(wait: bool) -> io::Result<Option<(pid_t, c_int)>> {
     let mut status = 0;
     loop {
@@ -71,7 +71,7 @@ pub(super) fn reap(wait: bool) -> io::Result<Option<(pid_t, c_int)>> {
     }
 }
 
-/// From now on the end of a child waits in a descriptor, to be polled.
+/// Returns a descriptor that becomes readable when a child ends.
 pub(super) fn children_as_descriptor() -> io::Result<OwnedFd> {
     // SAFETY: the set is ours and initialised by `sigemptyset`; the descriptor is new and nobody else's.
     unsafe {
@@ -85,7 +85,7 @@ pub(super) fn children_as_descriptor() -> io::Result<OwnedFd> {
     }
 }
 
-/// No signal is held back any more.
+/// Unblocks all signals.
 pub(super) fn unblock_signals() {
     // SAFETY: the set is ours and initialised by `sigemptyset`.
     unsafe {
@@ -95,7 +95,7 @@ pub(super) fn unblock_signals() {
     }
 }
 
-/// The signals that ask a program to end do what they always do, whatever handler the parent has.
+/// Restores the default handlers of the signals that end a program.
 pub(super) fn forget_handlers() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: no memory is involved.
@@ -103,7 +103,7 @@ pub(super) fn forget_handlers() {
     }
 }
 
-/// What the keys and the closing of a terminal send is ignored, or does what it always does.
+/// Ignores the signals of the terminal, or restores their defaults.
 pub(super) fn ignore_terminal(ignored: bool) {
     let action = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGTSTP] {
@@ -112,7 +112,7 @@ pub(super) fn ignore_terminal(ignored: bool) {
     }
 }
 
-/// Waits until one of these has something to say. A negative time stands for no end.
+/// Waits until a descriptor is ready. A negative time means no limit.
 pub(super) fn poll(fds: &mut [libc::pollfd], milliseconds: c_int) -> io::Result<()> {
     let count = fds.len() as libc::nfds_t;
     // SAFETY: pointer and length are those of a slice.
@@ -128,7 +128,7 @@ pub(super) fn read(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     done(read as c_long).map(|read| read as usize)
 }
 
-/// Reads a file of `/proc` again.
+/// Reads a file of `/proc` from the start.
 pub(super) fn read_from_start(fd: RawFd, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: pointer and length are those of a slice.
     let read = unsafe { libc::pread(fd, buffer.as_mut_ptr().cast::<c_void>(), buffer.len(), 0) };
@@ -141,7 +141,7 @@ pub(super) fn write(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     done(written as c_long).map(|written| written as usize)
 }
 
-/// Reads and writes return at once from now on.
+/// Makes a descriptor non-blocking.
 pub(super) fn do_not_block(fd: &impl AsRawFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     unsafe {
@@ -159,8 +159,7 @@ pub(super) fn open(path: &CStr, flags: c_int) -> io::Result<OwnedFd> {
     }
 }
 
-/// Returns a handle on what is at a path now, if no part of the path is a link: one that was checked before may have become
-/// one.
+/// Opens what is at a path, if no part of the path is a symlink: a path that was checked before may have become one.
 pub(super) fn open_exactly(path: &CStr) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct OpenHow {
@@ -177,13 +176,13 @@ pub(super) fn open_exactly(path: &CStr) -> io::Result<OwnedFd> {
     }
 }
 
-/// Writes a file of `/proc`, in one go.
+/// Writes a file of `/proc` in one call.
 pub(super) fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
     let file = open(path, libc::O_WRONLY)?;
     write(file.as_raw_fd(), text).map(drop)
 }
 
-/// Closes every descriptor from 3 on except these, which must be in order.
+/// Closes every descriptor from 3 on except these, which must be sorted.
 pub(super) fn close_all_but(keep: &[RawFd]) {
     let mut from: c_uint = 3;
     for end in keep.iter().map(|&fd| fd as c_uint).chain([c_uint::MAX]) {
@@ -195,13 +194,13 @@ pub(super) fn close_all_but(keep: &[RawFd]) {
     }
 }
 
-/// No program inherits any descriptor from 3 on.
+/// Sets close-on-exec on every descriptor from 3 on.
 pub(super) fn inherit_nothing() {
     // SAFETY: it only sets a flag.
     unsafe { libc::syscall(libc::SYS_close_range, 3 as c_uint, c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
-/// A bound of resources, soft and hard.
+/// Sets a resource limit, soft and hard.
 pub(super) fn limit(resource: c_int, most: u64) {
     // SAFETY: both structures are ours. A limit that is lower already stays.
     unsafe {
@@ -218,18 +217,18 @@ pub(super) fn chdir(path: &CStr) -> io::Result<()> {
     done(c_long::from(unsafe { libc::chdir(path.as_ptr()) })).map(drop)
 }
 
-/// Makes a folder. That it cannot be made is seen when it is used.
+/// Creates a folder. A failure shows when the folder is used.
 pub(super) fn make_folder(path: &CStr, mode: libc::mode_t) {
     // SAFETY: `path` ends with NUL.
     unsafe { libc::mkdir(path.as_ptr(), mode) };
 }
 
-/// Makes an empty file. That it cannot be made is seen when it is used.
+/// Creates an empty file. A failure shows when the file is used.
 pub(super) fn make_file(path: &CStr) {
     let _ = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY);
 }
 
-/// Makes a file with these bytes in it.
+/// Creates a file with these bytes.
 pub(super) fn make_file_with(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     let file = open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)?;
     let mut written = 0;
@@ -239,7 +238,7 @@ pub(super) fn make_file_with(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a link. That it cannot be made is seen when it is used.
+/// Creates a symlink. A failure shows when it is used.
 pub(super) fn make_link(path: &CStr, target: &CStr) {
     // SAFETY: both end with NUL.
     unsafe { libc::symlink(target.as_ptr(), path.as_ptr()) };
@@ -251,7 +250,7 @@ pub(super) fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: c_ulong, d
     done(c_long::from(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data) })).map(drop)
 }
 
-/// Shows what is at one path, with all that is mounted below it, at another. The first has no link in it.
+/// Bind-mounts a path, with all mounts below it, at another path. The source has no symlink in it.
 pub(super) fn bind(source: &CStr, target: &CStr) -> io::Result<()> {
     let source = open_exactly(source)?;
     let flags = libc::OPEN_TREE_CLONE | (libc::AT_EMPTY_PATH | libc::AT_RECURSIVE) as c_uint;
@@ -283,7 +282,7 @@ pub(super) fn restrict_mount(path: &CStr, attributes: u64) -> io::Result<()> {
     done(result).map(drop)
 }
 
-/// Makes the folder that one is in the root of everything, and forgets the old root.
+/// Makes the current folder the root of the file system, and unmounts the old root.
 pub(super) fn leave_old_root() -> io::Result<()> {
     // SAFETY: constant texts that end with NUL. The old root is put over the new one and taken away from there.
     unsafe {
@@ -293,7 +292,7 @@ pub(super) fn leave_old_root() -> io::Result<()> {
     chdir(c"/")
 }
 
-/// Switches the network on that a process has with itself.
+/// Enables the loopback interface.
 pub(super) fn loopback_up() -> io::Result<()> {
     // SAFETY: the structure is ours and has the name of the interface; the union is written by the first call.
     unsafe {
@@ -309,7 +308,7 @@ pub(super) fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// Gives up every capability, also those that root gets with `exec`.
+/// Drops every capability, also those that root would get with `exec`.
 pub(super) fn drop_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -317,7 +316,7 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
         pid: c_int,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    // Until there is no capability of that number. Without the right to do it, there is nothing to be had by `exec`.
+    // Until there is no capability with that number. Without the right to drop one, there is none to get by `exec` either.
     for capability in 0..64 {
         if prctl(libc::PR_CAPBSET_DROP, capability).is_err() {
             break;
@@ -330,7 +329,7 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
     done(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
 }
 
-/// Restricts system calls by a program for the kernel's filter.
+/// Installs a seccomp filter.
 pub(super) fn filter(program: &[seccompiler::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr() as *mut libc::sock_filter };
     // SAFETY: both crates declare the kernel's structure; it only reads it.
@@ -338,7 +337,7 @@ pub(super) fn filter(program: &[seccompiler::sock_filter]) -> io::Result<()> {
     done(result).map(drop)
 }
 
-/// What a ruleset of Landlock is about.
+/// The access rights of a Landlock ruleset.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RulesetAttr {
@@ -347,7 +346,7 @@ pub(super) struct RulesetAttr {
     pub(super) scoped: u64,
 }
 
-/// Returns which version of Landlock the kernel has; 0: none.
+/// Returns the Landlock version of the kernel; 0 if there is none.
 pub(super) fn landlock_version() -> u32 {
     let nothing = ptr::null::<c_void>();
     // SAFETY: with this flag, no memory is involved.
@@ -369,7 +368,7 @@ pub(super) fn landlock_ruleset(attr: &RulesetAttr, version: u32) -> io::Result<O
     }
 }
 
-/// Allows something below a path, which has no link in it.
+/// Allows access below a path without symlinks.
 pub(super) fn landlock_allow(ruleset: &OwnedFd, path: &CStr, access: u64) -> io::Result<()> {
     #[repr(C, packed)]
     struct Beneath {
@@ -385,7 +384,7 @@ pub(super) fn landlock_allow(ruleset: &OwnedFd, path: &CStr, access: u64) -> io:
     done(result).map(drop)
 }
 
-/// Submits to a ruleset, forever.
+/// Enforces a ruleset for good.
 pub(super) fn landlock_enter(ruleset: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     done(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0 as c_uint) }).map(drop)

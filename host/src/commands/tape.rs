@@ -1,8 +1,7 @@
 //! Recordings of command results, to repeat a run without running the commands.
 //!
-//! A tape is JSON Lines, an object for each run of a command, in the order in which they ended. On replay each name gets
-//! its own lines in their order. Such a line can be written by hand: all that it must say is which command it is, and how
-//! it ended.
+//! A tape is JSON Lines: one object for each run of a command, in the order in which the runs ended. On replay, each name
+//! gets its own lines in order. A line can be written by hand: it needs only the command and how it ended.
 //!
 //! ```json
 //! {"command": "verify", "exit_code": 1, "stdout": "1 test failed\n"}
@@ -21,15 +20,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// A tape that is longer is not read.
+/// A longer tape is not read.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A recording of command results.
 #[derive(Debug)]
 pub enum CommandTape {
-    /// What commands come to is written down.
+    /// Results are recorded.
     Record(CommandRecorder),
-    /// Commands are not run, and come to what was written down.
+    /// Commands are not run; their results are replayed.
     Replay(CommandPlayer),
 }
 
@@ -106,7 +105,7 @@ struct CommandTapeLine {
     rewrites: Vec<Rewrite>,
 }
 
-/// An output: its text, or where that is not all of it, its beginning and its end.
+/// An output: its text, or its beginning and its end if it is too long.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum TapeOutput {
@@ -171,7 +170,7 @@ impl CommandTapeLine {
         }
     }
 
-    /// Exactly one of the three.
+    /// Returns how the command ended; the line must have exactly one of the three keys.
     fn ending(&self) -> Option<CommandEnding> {
         match (self.exit_code, self.signal, self.timed_out) {
             (Some(code), None, false) => Some(CommandEnding::Exited(code)),
@@ -183,7 +182,7 @@ impl CommandTapeLine {
 }
 
 impl CommandTape {
-    /// Returns a new file to record on. One that exists is never overwritten.
+    /// Creates a file to record to. An existing file is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadCommandTape> {
         Ok(Self::Record(CommandRecorder(vec![create(path)?])))
     }
@@ -201,7 +200,7 @@ impl CommandTape {
         })
     }
 
-    /// Returns a file to replay, read whole.
+    /// Reads a file to replay.
     pub fn replay(path: &Path) -> Result<Self, BadCommandTape> {
         let unusable = |source| BadCommandTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();
@@ -251,7 +250,8 @@ impl CommandTape {
         Some(played.and_then(|ran| copy.note(&ran).map(|()| ran)))
     }
 
-    /// Writes down what a command came to. What cannot be written is no result: whoever records wants to have all of it.
+    /// Records the result of a command. If it cannot be written, the command has no result, because a recording must be
+    /// complete.
     pub(super) fn note(&self, ran: &CommandResult) -> Result<(), NoResult> {
         if let Self::Record(recorder) = self { recorder.note(ran) } else { Ok(()) }
     }

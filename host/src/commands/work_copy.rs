@@ -1,7 +1,8 @@
-//! A copy of the work for a command that repairs files (`fixes = true`): the work itself stays as it is.
+//! A copy of the workspace for a command that fixes files (`fixes = true`). The workspace itself stays unchanged.
 //!
-//! Copied is what git tracks or would track; without git, everything. What git ignores (installed packages, build output) is
-//! a link to the original, which the command sees and cannot change. What the command made of the copied files becomes edits.
+//! Copied are the files that git tracks or would track; without git, all files. Ignored files (installed packages, build
+//! output) are symlinks to the originals, which the command can read and not change. The differences between the copy and
+//! the workspace become edits.
 
 use super::{NoResult, Rewrite};
 use crate::changes::{self, Needs, Selection};
@@ -17,21 +18,21 @@ use std::{fs, io};
 /// The most bytes and files that are copied.
 const MOST_BYTES: u64 = 4 << 30;
 const MOST_FILES: usize = 200_000;
-/// New folders of these names are caches, and so is whatever new has a name that begins with a dot.
+/// New folders with these names are caches, and so are new files and folders whose names start with a dot.
 const CACHES: &[&str] = &["__pycache__", "node_modules", "target"];
 
-/// The copy.
+/// The copy of the workspace.
 #[derive(Debug)]
 pub(super) struct WorkCopy {
     folder: Temporary,
     root: PathBuf,
-    /// The files that were copied, each with its state right after that.
+    /// The copied files, with the state of each right after copying.
     copied: BTreeMap<String, FileState>,
-    /// A file whose state is younger may have been written within the same tick of the clock.
+    /// A file with a later state may have been written within the same clock tick.
     settled: i64,
 }
 
-/// What cannot stay the same when a file is written.
+/// The part of the metadata that changes when a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     changed: (i64, i64),
@@ -47,7 +48,7 @@ impl FileState {
 }
 
 impl WorkCopy {
-    /// Copies the work in `root`, which has no link in it.
+    /// Copies the workspace `root`, which has no symlink in it.
     pub(super) fn of(root: &Path, environment: &Environment) -> Result<Self, NoResult> {
         let failed = |why: String| NoResult::not_started(format!("the work cannot be copied for it: {why}"));
         let all = changes::collect(root, &Selection::All, Needs::default(), environment)
@@ -65,7 +66,7 @@ impl WorkCopy {
         Ok(copy)
     }
 
-    /// Returns where it is, without a link on the way.
+    /// Returns the path of the copy, without symlinks.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -100,7 +101,7 @@ impl WorkCopy {
         Ok(())
     }
 
-    /// What the command made of the files, as edits of those of the work.
+    /// Returns the changes of the command, as edits of the files of the workspace.
     pub(super) fn rewrites(&self) -> Result<Vec<Rewrite>, NoResult> {
         let unreadable = |path: &str, error: &io::Error| {
             NoResult::not_started(format!("what it made of `{path}` cannot be read: {error}"))
@@ -127,12 +128,12 @@ impl WorkCopy {
         Ok(rewrites)
     }
 
-    /// The files that are new, but for caches.
+    /// Collects the new files, except caches.
     fn added(&self, inside: &str, found: &mut Vec<String>) -> io::Result<()> {
         for entry in fs::read_dir(self.path().join(inside))? {
             let entry = entry?;
             let name = entry.file_name();
-            // What is not UTF-8 cannot be named in a finding, and no tool makes such names by itself.
+            // A finding cannot name a path that is not UTF-8, and tools do not create such names by themselves.
             let Some(name) = name.to_str() else { continue };
             let path = if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
             let is_new = self.root.join(&path).symlink_metadata().is_err();
@@ -153,7 +154,7 @@ fn has_below(kept: &BTreeSet<&str>, folder: &str) -> bool {
     kept.range(start.as_str()..).next().is_some_and(|path| path.starts_with(&start))
 }
 
-/// Returns the bytes of a file, or where a link leads; none where there is nothing.
+/// Returns the bytes of a file, or the target of a symlink; `None` if nothing is there.
 fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let read = match path.symlink_metadata() {
         Ok(about) if about.is_symlink() => {
@@ -169,7 +170,7 @@ fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns the edits from one content to another; none where one of them is not text, and for what was deleted.
+/// Returns the edits from one content to another; none if one of them is not text or the file was deleted.
 fn edits(was: Option<&[u8]>, now: Option<&[u8]>) -> Vec<Edit> {
     let text = |bytes: Option<&[u8]>| bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
     match (text(was), text(now)) {

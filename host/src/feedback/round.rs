@@ -1,4 +1,4 @@
-//! Feedback as a difference: which attempt it is, what is new since the attempts before it, and what is resolved.
+//! Compares the findings of an attempt with those of earlier attempts.
 
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::verdict::{Class, Finding, Level};
@@ -11,14 +11,14 @@ pub(crate) struct Round {
     pub attempt: u32,
     /// How many there may be.
     pub allowed: u32,
-    /// The attempt in which each finding was found first, by fingerprint.
+    /// The attempt in which each finding was first seen, by fingerprint.
     first: BTreeMap<String, u32>,
-    /// What the attempt before this one was found wanting in, and this one is not.
+    /// The findings of the previous attempt that are resolved.
     resolved: Vec<Finding>,
 }
 
 impl Round {
-    /// Returns the attempt with this number, after those that came to these gates, each with its number, oldest first.
+    /// Returns the attempt with this number. `gates` has the results of earlier attempts with their numbers, oldest first.
     pub(crate) fn new<'a>(
         attempt: u32,
         allowed: u32,
@@ -38,12 +38,12 @@ impl Round {
         Self { attempt, allowed, first, resolved }
     }
 
-    /// Returns the attempt with this number, of which nothing is compared.
+    /// Returns an attempt without earlier ones.
     pub(crate) fn only(attempt: u32, allowed: u32) -> Self {
         Self { attempt, allowed, ..Self::default() }
     }
 
-    /// Since when a finding is there; nothing at the first attempt.
+    /// Returns since which attempt a finding exists; nothing in the first attempt.
     pub(super) fn since(&self, finding: &Finding) -> String {
         match self.first.get(&finding.fingerprint).filter(|_| !finding.fingerprint.is_empty()) {
             _ if self.attempt <= 1 => String::new(),
@@ -57,7 +57,7 @@ impl Round {
     }
 }
 
-/// What keeps a gate from passing.
+/// Returns the findings because of which a gate did not pass.
 fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
     let failed = |node: &&Node| {
         node.kind == NodeKind::Check
@@ -69,7 +69,7 @@ fn faults(gate: &Node) -> impl Iterator<Item = &Finding> {
     findings.filter(|finding| finding.level == Level::Error && !finding.fingerprint.is_empty())
 }
 
-/// What a class of failure means for the author of the work.
+/// Returns the sentence for the author of the work about this class of failure.
 pub(super) fn recovery(class: &Class) -> &'static str {
     match class {
         Class::ExecutionFailure => {

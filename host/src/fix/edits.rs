@@ -2,13 +2,13 @@
 
 use crate::verdict::Edit;
 
-/// Applies edits to a text. Of two that overlap, the first one counts. Returns `None` where no edit fits the text.
+/// Applies edits to a text. Of two that overlap, the first is used. Returns `None` if no edit fits the text.
 pub(super) fn apply(text: &str, edits: &[&Edit]) -> Option<String> {
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let offset = |line: u32, column: u32| {
         let line = usize::try_from(line).ok()?.checked_sub(1)?;
         let column = usize::try_from(column).ok()?.checked_sub(1)?;
-        // Just behind the last line is the end of the text.
+        // The position after the last line is the end of the text.
         if line == starts.len() && column == 0 {
             return Some(text.len());
         }

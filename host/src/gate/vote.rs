@@ -128,8 +128,7 @@ impl Electorate {
     /// A result is possible exactly if one of a few extreme endings leads to it, because every other ending can be changed
     /// to one of them without changing the result:
     ///
-    /// - pass: all remaining members vote in favour, except in voices that are against already, which stay as light as they
-    /// are;
+    /// - pass: all remaining members vote in favour, except in voices that are against already, which keep their weight;
     /// - fail: all remaining members vote against;
     /// - no quorum: all remaining members are absent;
     /// - divided: all remaining members vote against, except perhaps one voice, as light as possible.

@@ -1,11 +1,11 @@
-//! `lefthook.yml`.
+//! Reads `lefthook.yml`.
 
 use super::{ImportDraft, Scope, command, patterns, tools};
 use crate::error::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What lefthook replaces by a list of files.
+/// Templates that lefthook replaces by a list of files.
 const TEMPLATES: &[&str] = &["{staged_files}", "{push_files}", "{all_files}", "{files}"];
 
 #[derive(Default, Deserialize)]
@@ -82,7 +82,7 @@ pub(super) fn read(text: &str, draft: &mut ImportDraft) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes over jobs, and those of their groups.
+/// Converts jobs, and those of their groups.
 fn take_all(stage: &'static str, above: &str, jobs: &[LefthookJob], draft: &mut ImportDraft) {
     for (number, job) in jobs.iter().enumerate() {
         let name = job.name.clone().unwrap_or_else(|| format!("{above}-job-{}", number + 1));
@@ -93,13 +93,13 @@ fn take_all(stage: &'static str, above: &str, jobs: &[LefthookJob], draft: &mut 
     }
 }
 
-/// Returns the files of a job. What no pattern can say is left out, and named.
+/// Returns the files of a job. A filter without an equivalent pattern is reported and left out.
 fn scope(name: &str, job: &LefthookJob, draft: &mut ImportDraft) -> Scope {
     let files = job.glob.iter().flat_map(OneOrMore::list).map(|pattern| patterns::of_lefthook(pattern)).collect();
     let exclude = match &job.exclude {
         None => Vec::new(),
         Some(OneOrMore::More(list)) => list.iter().map(|pattern| patterns::of_lefthook(pattern)).collect(),
-        // One text is a regular expression.
+        // A plain text is a regular expression.
         Some(OneOrMore::One(regex)) => patterns::of_regex(regex).unwrap_or_else(|| {
             draft.leave(
                 name,

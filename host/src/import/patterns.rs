@@ -1,9 +1,9 @@
-//! Regular expressions over paths, as pre-commit has them, written as the file patterns of gate.toml, where that is possible.
+//! Converts the regular expressions of pre-commit to file patterns of gate.toml, where that is possible.
 
-/// Returns the patterns that match the same paths as a regular expression; `None` where there are none that certainly do.
+/// Returns patterns that match the same paths as a regular expression; `None` if that is not certain.
 ///
-/// Understood are alternatives of literal text, with `^`, `$`, `.*`, escaped characters and one group around all of it, also
-/// in verbose form (`(?x)`). pre-commit searches: without anchors, anything may stand before and after.
+/// Supported are alternatives of literal text, with `^`, `$`, `.*`, escaped characters and one group around all of it, also
+/// in verbose form (`(?x)`). pre-commit searches: without anchors, anything may come before and after.
 pub(super) fn of_regex(regex: &str) -> Option<Vec<String>> {
     let regex = match regex.trim().strip_prefix("(?x)") {
         Some(verbose) => verbose.lines().map(without_comment).collect::<String>().split_whitespace().collect(),
@@ -36,7 +36,7 @@ fn alternative_patterns(text: &str, from_start: bool, to_end: bool) -> Option<Ve
     let anchored_end = to_end || (text.ends_with('$') && !text.ends_with("\\$"));
     let text = text.strip_prefix('^').unwrap_or(text);
     let text = if anchored_end { text.strip_suffix('$').unwrap_or(text) } else { text };
-    // `.*` at either end says no more than no anchor does.
+    // `.*` at either end is the same as no anchor.
     let (text, anchored_end) = match text.strip_suffix(".*") {
         Some(rest) => (rest, false),
         None => (text, anchored_end),
@@ -48,7 +48,7 @@ fn alternative_patterns(text: &str, from_start: bool, to_end: bool) -> Option<Ve
     let parts: Vec<String> = text.split(".*").map(literal).collect::<Option<_>>()?;
     let body = match parts.as_slice() {
         [only] if !only.is_empty() => only.clone(),
-        // Between two parts anything may stand, folders too.
+        // Anything may be between two parts, including folders.
         [first, second] if first.ends_with('/') && !second.is_empty() && !second.contains('/') => {
             format!("{first}**/*{second}")
         }
@@ -57,7 +57,7 @@ fn alternative_patterns(text: &str, from_start: bool, to_end: bool) -> Option<Ve
     let starts = if anchored_start {
         body
     } else if body.trim_end_matches('/').contains('/') {
-        // It could begin in the middle of a name, and a pattern cannot say so together with a folder.
+        // The text could start in the middle of a name, which a pattern with a folder cannot express.
         return None;
     } else {
         format!("**/*{body}")
@@ -70,7 +70,7 @@ fn alternative_patterns(text: &str, from_start: bool, to_end: bool) -> Option<Ve
     })
 }
 
-/// Returns a literal text without the escapes of regular expressions; `None` where it is more than that.
+/// Returns literal text without the escapes of regular expressions; `None` if it is not literal.
 fn literal(text: &str) -> Option<String> {
     let mut plain = String::new();
     let mut chars = text.chars();
@@ -80,7 +80,7 @@ fn literal(text: &str) -> Option<String> {
                 c @ ('.' | '-' | '/' | '_' | '+') => plain.push(c),
                 _ => return None,
             },
-            // These mean something to a regular expression or to a pattern.
+            // Special characters of regular expressions or patterns.
             '.' | '^' | '$' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '!' => return None,
             c => plain.push(c),
         }
@@ -88,7 +88,7 @@ fn literal(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Returns a pattern of lefthook, whose `*` also crosses folders, as gate.toml has it.
+/// Converts a pattern of lefthook, whose `*` also matches folders.
 pub(super) fn of_lefthook(pattern: &str) -> String {
     match pattern.rsplit_once('/') {
         _ if pattern.contains("**") => pattern.to_owned(),

@@ -1,4 +1,4 @@
-//! `.pre-commit-config.yaml`.
+//! Reads `.pre-commit-config.yaml`.
 
 use super::{ImportDraft, Scope, command, patterns, tools};
 use crate::error::Error;
@@ -64,10 +64,10 @@ pub(super) fn read(text: &str, draft: &mut ImportDraft) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the patterns of a hook and of the whole file. What no pattern can say is left out, and named.
+/// Returns the patterns of a hook and of the whole file. A filter without an equivalent pattern is reported and left out.
 fn scope(draft: &mut ImportDraft, hook: &str, key: &str, regexes: [&Option<String>; 2]) -> Vec<String> {
     let given: Vec<&String> = regexes.into_iter().flatten().collect();
-    // Paths must match both, which a list of patterns cannot say.
+    // Paths must match both, which a list of patterns cannot express.
     let is_both = key == "files" && given.len() > 1;
     let known: Vec<Option<Vec<String>>> = given.iter().map(|regex| patterns::of_regex(regex)).collect();
     if is_both || known.iter().any(Option::is_none) {

@@ -1,4 +1,4 @@
-//! Hooks and tools that are known: the bundled verifier that replaces one, or the command that judges the whole work.
+//! Known hooks and tools: the bundled verifier that replaces one, or the command that checks the whole workspace.
 
 use super::CheckAction;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const BUNDLED: &[(&str, &str)] = &[
     ("gitleaks", "secrets"),
 ];
 
-/// Hooks that are one of the checks of the verifier `hygiene`.
+/// Hooks that the verifier `hygiene` covers.
 const HYGIENE: &[(&str, &str)] = &[
     ("trailing-whitespace", "trailing-whitespace"),
     ("end-of-file-fixer", "end-of-file"),
@@ -32,7 +32,7 @@ const HYGIENE: &[(&str, &str)] = &[
     ("detect-private-key", "private-key"),
 ];
 
-/// Tools that can judge the whole work without changing it: how they begin in a command, their hooks, and the command.
+/// Tools that can check the whole workspace without changing it: how they start in a command, their hooks, and the command.
 const COMMANDS: &[(&str, &[&str], &[&str])] = &[
     ("ruff check", &["ruff", "ruff-check"], &["ruff", "check", "."]),
     ("ruff format", &["ruff-format"], &["ruff", "format", "--check", "."]),
@@ -49,7 +49,7 @@ const COMMANDS: &[(&str, &[&str], &[&str])] = &[
     ("terraform fmt", &["terraform_fmt"], &["terraform", "fmt", "-check", "-recursive"]),
 ];
 
-/// What replaces a hook of this name with these arguments.
+/// Returns the replacement for a hook with these arguments.
 pub(super) fn of_hook(id: &str, arguments: &[String]) -> Option<CheckAction> {
     if let Some((_, verifier)) = BUNDLED.iter().find(|(hook, _)| *hook == id) {
         return Some(CheckAction::Verifier(verifier, BTreeMap::new()));
@@ -65,9 +65,9 @@ pub(super) fn of_hook(id: &str, arguments: &[String]) -> Option<CheckAction> {
     COMMANDS.iter().find(|(_, hooks, _)| hooks.contains(&id)).map(|(.., command)| self::command(command))
 }
 
-/// What replaces a command that is handed a list of files.
+/// Returns the replacement for a command that takes a list of files.
 pub(super) fn of_command(line: &str) -> Option<CheckAction> {
-    // Runners that start a tool are no part of its name.
+    // Runners that start a tool are not part of its name.
     let mut line = line.trim();
     for runner in ["npx ", "uv run ", "poetry run ", "pnpm exec ", "yarn ", "bunx "] {
         line = line.strip_prefix(runner).unwrap_or(line);

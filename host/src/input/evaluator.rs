@@ -1,7 +1,7 @@
-//! Reading what a separate evaluator said from the transcript that coding agents print: JSON Lines, an event each.
+//! Reads the answer of a separate evaluator from a transcript: JSON Lines, one event per line.
 //!
-//! Known are the events of `claude -p --output-format stream-json` (`assistant`, `result`) and of `codex exec --json`
-//! (`item.completed`, `turn.completed`). The evaluator came to an end by itself only if the last event says so.
+//! Supported are the events of `claude -p --output-format stream-json` (`assistant`, `result`) and of `codex exec --json`
+//! (`item.completed`, `turn.completed`). The evaluator finished by itself only if the last event says so.
 
 use super::{InputError, MAX_BYTES, invalid};
 use crate::submission::{Evaluator, TaskSource};
@@ -25,7 +25,7 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, InputError> {
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let event: Value = serde_json::from_str(line)
             .map_err(|error| invalid(number, error.column() as u64, "expected a JSON object on each line"))?;
-        // What follows an end takes it back.
+        // An event after the end cancels it.
         evaluator.completed = false;
         let (said, ends) = understood(&event);
         known += usize::from(said.is_some() || ends);
@@ -49,7 +49,7 @@ pub fn transcript(bytes: &[u8]) -> Result<Evaluator, InputError> {
     Ok(evaluator)
 }
 
-/// What the evaluator says in an event, and whether it has come to its end with it.
+/// Returns the text of an event, and whether the evaluator ended with it.
 fn understood(event: &Value) -> (Option<String>, bool) {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match event["type"].as_str().unwrap_or_default() {

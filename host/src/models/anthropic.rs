@@ -1,7 +1,7 @@
 //! The Anthropic messages API.
 //!
-//! Where an answer must follow a schema, the model is made to call a tool whose input has that schema, and the input
-//! is the answer.
+//! If an answer must follow a schema, the model is made to call a tool with that schema, and the input of the tool is the
+//! answer.
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply, Stop, Tokens};
@@ -48,7 +48,7 @@ pub(super) fn reply(body: &Value) -> Result<Reply, NoAnswer> {
     let usage = &body["usage"];
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
     let input = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
-    // These are the server's words, and may be any numbers.
+    // The server may send any numbers.
     let input = input.map(count).into_iter().fold(0, u64::saturating_add);
     let tokens = usage.is_object().then(|| Tokens { input, output: count("output_tokens") });
     Ok(Reply { text, stop, model: body["model"].as_str().unwrap_or_default().to_owned(), tokens })

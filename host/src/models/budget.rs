@@ -1,8 +1,8 @@
-//! What one run may spend on a model: requests, tokens, bytes and time.
+//! The budgets of a model in one run: requests, tokens, bytes and time.
 //!
-//! Tokens are taken off before a question is asked, by an estimate that is rather too high, so that many questions at
-//! once cannot overdraw; when the answer is there, what it really took replaces the estimate. What was asked and not
-//! answered stays taken off: it may have been spent.
+//! Tokens are deducted before a question is sent, by a high estimate, so that parallel questions cannot exceed the budget.
+//! The actual number replaces the estimate when the answer arrives. A question without an answer stays deducted, because it
+//! may have been billed.
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Tokens};
@@ -10,7 +10,7 @@ use crate::config::ModelConfig;
 use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// What is left of a model's budgets.
+/// The remaining budgets of a model.
 #[derive(Debug)]
 pub(super) struct ModelBudget(Mutex<Left>);
 
@@ -36,7 +36,7 @@ impl ModelBudget {
         self.0.lock()
     }
 
-    /// Takes off what a question will take.
+    /// Deducts the estimate for a question.
     pub(super) fn begin(&self, question: &Rendered) -> Result<Spending<'_>, NoAnswer> {
         let used_up = |what: &str| NoAnswer::Budget(what.to_owned());
         let tokens = estimate(question);
@@ -52,45 +52,45 @@ impl ModelBudget {
     }
 }
 
-/// Text has rarely fewer than three bytes for a token; the answer may be as long as it is allowed to be.
+/// Estimates the tokens of a question: at least three bytes per token, and an answer of maximum length.
 fn estimate(question: &Rendered) -> u64 {
     question.bytes().div_ceil(3) + u64::from(question.max_tokens)
 }
 
-/// What one question spends.
+/// The budget of one question.
 pub(super) struct Spending<'b> {
     budget: &'b ModelBudget,
     since: Instant,
-    /// What was taken off.
+    /// The deducted tokens.
     tokens: u64,
     time: Duration,
 }
 
 impl Spending<'_> {
-    /// Returns how long the question may take at most.
+    /// Returns the time limit of the question.
     pub(super) fn time_left(&self) -> Duration {
         self.time
     }
 
-    /// These bytes go out.
+    /// Deducts sent bytes.
     pub(super) fn sent(&self, bytes: u64) -> Result<(), NoAnswer> {
         let mut left = self.budget.left();
         left.bytes = left.bytes.checked_sub(bytes).ok_or_else(|| NoAnswer::Budget("bytes".to_owned()))?;
         Ok(())
     }
 
-    /// These bytes came in.
+    /// Deducts received bytes.
     pub(super) fn received(&self, bytes: u64) {
         let mut left = self.budget.left();
         left.bytes = left.bytes.saturating_sub(bytes);
     }
 
-    /// Returns how many bytes may still come in.
+    /// Returns how many bytes may still be received.
     pub(super) fn bytes_left(&self) -> u64 {
         self.budget.left().bytes
     }
 
-    /// The answer is there, and took this much, where the model says so.
+    /// Replaces the estimate by the token counts of the answer, if it has any.
     pub(super) fn settle(&self, tokens: Option<Tokens>) {
         if let Some(Tokens { input, output }) = tokens {
             let mut left = self.budget.left();

@@ -1,4 +1,4 @@
-//! A model behind a command of the configuration: the question on its standard input, the answer on its standard output.
+//! A model behind a command of the configuration: the question on stdin, the answer on stdout.
 
 use super::budget::Spending;
 use super::prompt::Rendered;
@@ -30,7 +30,7 @@ pub(super) async fn ask(
     ModelExchange { came, attempts: 1 }
 }
 
-/// What a command says, if it came to its end and said something that there is a budget for.
+/// Returns the stdout of a command that exited with 0 within the budgets.
 fn reply(ran: Result<CommandResult, NoResult>, model: &str, spending: &Spending<'_>) -> Result<Reply, NoAnswer> {
     let ran = ran.map_err(|error| NoAnswer::Unreachable(error.to_string()))?;
     let limit = spending.bytes_left();

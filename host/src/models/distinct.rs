@@ -1,25 +1,24 @@
-//! Whether a model is the one that did the work.
+//! Decides whether a model is the one that did the work.
 //!
-//! Every question has a fresh context, and so is never the executor's own session. What is left to compare is the
-//! model: the same name, whoever serves it and however it is dated, is the same. An executor that does not say its
-//! model cannot be compared with, and is not.
+//! Every question has a fresh context, so it is never the session of the executor. What remains to compare is the model: the
+//! same name is the same model, whatever the provider, tag or date. If the model of the executor is unknown, no model is
+//! refused.
 
 use crate::config::ModelConfig;
 use crate::submission::Executor;
 
-/// Returns whether the model of this name must not be asked about the work of this executor.
+/// Returns whether this model must not judge the work of this executor.
 pub(super) fn refused(model: &ModelConfig, name: Option<&str>, executor: &Executor) -> bool {
     model.distinct && name.zip(executor.model.as_deref()).is_some_and(|(name, other)| is_same(name, other))
 }
 
-/// Returns whether two names stand for the same model.
+/// Returns whether two names refer to the same model.
 pub(super) fn is_same(name: &str, other: &str) -> bool {
     let (name, other) = (bare(name), bare(other));
     !name.is_empty() && name == other
 }
 
-/// Returns a name without who serves it (`anthropic/…`), which copy (`:tag`, `@date`) and of what day (`-20260101`,
-/// `-latest`).
+/// Returns a name without provider (`anthropic/…`), tag (`:tag`, `@date`) and date (`-20260101`, `-latest`).
 fn bare(name: &str) -> String {
     let name = name.trim().to_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! One HTTP request, bounded in time and size. Redirects are not followed, and no proxy is used, so that a key goes to
-//! the address in the configuration and nowhere else.
+//! Sends one HTTP request, bounded in time and size. Redirects are not followed and no proxy is used, so that a key is sent
+//! only to the configured address.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -8,22 +8,22 @@ use ureq::Agent;
 use ureq::http::header::{LOCATION, RETRY_AFTER};
 use ureq::tls::{RootCerts, TlsConfig};
 
-/// A client that is made when it is first needed: its TLS costs more than a whole run without models.
+/// A client that is created on first use, because its TLS setup costs more than a whole run without models.
 #[derive(Debug, Default)]
 pub(super) struct Client(OnceLock<Agent>);
 
-/// What is sent.
+/// A request.
 pub(super) struct HttpRequest {
     pub(super) url: String,
-    /// Names and values. The values are never shown.
+    /// Names and values. Values are never shown.
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
     pub(super) timeout: Duration,
-    /// The most bytes that the answer may have.
+    /// The most bytes of the response.
     pub(super) limit: u64,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(super) struct HttpResponse {
     pub(super) status: u16,
@@ -32,21 +32,21 @@ pub(super) struct HttpResponse {
     pub(super) body: Vec<u8>,
 }
 
-/// Why nothing came back, or not all of it.
+/// Why there is no complete response.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The time is over.
+    /// The request timed out.
     Late,
-    /// It is longer than it may be.
+    /// The response is too long.
     TooLong,
-    /// The connection could not be made, or broke.
+    /// The connection failed.
     Connection(String),
-    /// It cannot be sent at all.
+    /// The request is invalid.
     Unsendable(String),
 }
 
 impl Client {
-    /// Returns the client, as one that a thread can take along.
+    /// Returns the client for another thread.
     pub(super) fn agent(&self) -> Agent {
         self.0.get_or_init(make).clone()
     }
@@ -67,7 +67,7 @@ fn make() -> Agent {
         .new_agent()
 }
 
-/// Sends a request and waits for the whole answer.
+/// Sends a request and reads the whole response.
 pub(super) fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, Trouble> {
     let mut builder = agent.post(&request.url).config().timeout_global(Some(request.timeout)).build();
     for (name, value) in &request.headers {
@@ -87,7 +87,7 @@ fn trouble(error: ureq::Error) -> Trouble {
         ureq::Error::Timeout(_) => Trouble::Late,
         ureq::Error::BodyExceedsLimit(_) => Trouble::TooLong,
         ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::Late,
-        // What a header contains is a secret, and so the error is not shown.
+        // Not shown, because a header contains a secret.
         ureq::Error::Http(_) => Trouble::Unsendable("the address or the key cannot be sent".to_owned()),
         ureq::Error::BadUri(why) => Trouble::Unsendable(why),
         other => Trouble::Connection(other.to_string()),

@@ -1,16 +1,16 @@
-//! The key of a model: read when the model is asked, sent in one header, and shown nowhere.
+//! The key of a model: read when the model is asked, sent in one header, and never shown.
 //!
-//! A server knows the key, and may say it: in an error, in the address of a redirect, as the name of its model. So it is
-//! taken out of everything that comes back before anybody reads it.
+//! A server knows the key and may repeat it: in an error, in a redirect, as the name of its model. So the key is removed
+//! from every response before anything reads it.
 
 use super::NoAnswer;
 use super::http::{HttpResponse, Trouble};
 use crate::config::ModelConfig;
 use crate::environment::Environment;
 
-/// What stands where the key stood.
+/// The replacement for the key.
 const SHOWN: &str = "[key]";
-/// What is shorter is no secret but a word that a server without keys wants to have, and may well stand in an answer.
+/// A shorter value is not a secret but a placeholder for a server without keys, and may well occur in an answer.
 const SHORTEST: usize = 8;
 
 /// A key. It cannot be printed.
@@ -34,12 +34,12 @@ impl ApiKey {
         }
     }
 
-    /// As it is sent.
+    /// Returns the key as it is sent.
     pub(super) fn in_clear(&self) -> &str {
         &self.0
     }
 
-    /// What came back, without the key.
+    /// Returns a response without the key.
     pub(super) fn taken_out(&self, sent: Result<HttpResponse, Trouble>) -> Result<HttpResponse, Trouble> {
         match sent {
             Ok(response) => Ok(HttpResponse {
@@ -75,7 +75,7 @@ impl ApiKey {
         without
     }
 
-    /// What follows the key, if these bytes begin with it, as it is or in any way that JSON can write it.
+    /// Returns the rest after the key, if these bytes start with it, in any form that JSON allows.
     fn at_start_of<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
         self.0.bytes().try_fold(bytes, |rest, expected| {
             escaped(rest, expected).or_else(|| numbered(rest, expected)).or_else(|| rest.strip_prefix(&[expected]))

@@ -1,4 +1,4 @@
-//! The OpenAI chat API, which many other servers speak too.
+//! The OpenAI chat API, which many other servers support.
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply, Stop, Tokens};
@@ -16,7 +16,7 @@ pub(super) fn request(model: &ModelConfig, question: &Rendered) -> Value {
             { "role": "user", "content": question.prompt },
         ],
     });
-    // OpenAI's newer models refuse the older name; compatible servers know it best.
+    // OpenAI's newer models refuse the older name; compatible servers support it best.
     let limit = if model.url.is_none() { "max_completion_tokens" } else { "max_tokens" };
     request[limit] = question.max_tokens.into();
     if let Some(schema) = &question.schema {
@@ -26,7 +26,7 @@ pub(super) fn request(model: &ModelConfig, question: &Rendered) -> Value {
     request
 }
 
-/// Returns the API takes a schema as binding only if every property is required and there are no others.
+/// Returns whether the API can enforce a schema: every property must be required, and no others allowed.
 fn can_be_strict(schema: &Value) -> bool {
     let required = |name: &String| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
     schema["additionalProperties"] == json!(false)

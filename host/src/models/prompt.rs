@@ -1,11 +1,11 @@
-//! From the parts of a question to the text that a model gets: what is untrusted stands between marks that carry the
-//! nonce, and cannot close its own block.
+//! Renders the parts of a question to text: untrusted content is between marks with the nonce, and cannot close its own
+//! block.
 
 use super::{ModelQuestion, NoAnswer, PromptPart};
 use crate::text::clean_line;
 use serde_json::Value;
 
-/// A question as the model gets it.
+/// A question as it is sent to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rendered {
     pub(super) system: String,
@@ -16,13 +16,13 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
-    /// Returns how much of it the model has to read, in bytes.
+    /// Returns the size of the question, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let schema = self.schema.as_ref().map_or(0, |schema| schema.to_string().len());
         (self.system.len() + self.prompt.len() + schema) as u64
     }
 
-    /// Returns all of it as one text, for a model that takes nothing else.
+    /// Returns the question as one text, for a model behind a command.
     pub(super) fn as_text(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.system, self.prompt);
         if let Some(schema) = &self.schema {
@@ -34,7 +34,7 @@ impl Rendered {
     }
 }
 
-/// What stands instead of the nonce where content contains it. It was not there before the run, so somebody repeats it.
+/// The replacement for the nonce in content. The nonce did not exist before the run, so content that has it was repeated.
 const REMOVED: &str = "[removed]";
 
 pub(super) fn render(question: &ModelQuestion, max_tokens: u32) -> Result<Rendered, NoAnswer> {

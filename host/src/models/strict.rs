@@ -1,5 +1,5 @@
-//! JSON in which every key stands once. Where a key stands twice, readers differ in which one they believe, and a
-//! verdict must not depend on that.
+//! Parses JSON in which every key is unique. Parsers differ in which of two equal keys they use, and a verdict must not
+//! depend on that.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};

@@ -1,8 +1,7 @@
-//! What models were asked and what they answered, on a file: to be repeated without them.
+//! Recordings of model requests and answers, to repeat a run without the models.
 //!
-//! A tape is JSON Lines, an object for each exchange. Two questions are the same when everything about them is, except
-//! the nonce: on replay, this run's nonce stands where the recorded one stood. A tape holds what was under review, and
-//! never a key.
+//! A tape is JSON Lines: one object per exchange. Two questions are equal if everything but the nonce is equal. On replay,
+//! the nonce of this run replaces the recorded one. A tape contains the content under review, and never a key.
 
 use super::prompt::Rendered;
 use super::{NoAnswer, Reply};
@@ -19,17 +18,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const VERSION: u32 = 1;
-/// A tape that is longer is not read.
+/// A longer tape is not read.
 const MAX_BYTES: u64 = 256 << 20;
-/// What stands for the nonce in the digest of a question.
+/// Stands for the nonce in the digest of a question.
 const NONCE: &str = "{nonce}";
 
-/// A file with questions and answers.
+/// A recording of model requests and answers.
 #[derive(Debug)]
 pub enum ModelTape {
-    /// What is asked is written down.
+    /// Requests and answers are recorded.
     Record(ModelRecorder),
-    /// What is asked is answered from what was written down.
+    /// Answers are replayed.
     Replay(ModelPlayer),
 }
 
@@ -64,7 +63,7 @@ pub enum BadModelTape {
 }
 
 impl ModelTape {
-    /// Returns a new file to record on. One that exists is never overwritten.
+    /// Creates a file to record to. An existing file is never overwritten.
     pub fn record(path: &Path) -> Result<Self, BadModelTape> {
         Ok(Self::Record(ModelRecorder(vec![create(path)?])))
     }
@@ -82,7 +81,7 @@ impl ModelTape {
         })
     }
 
-    /// Returns a file to replay, read whole.
+    /// Reads a file to replay.
     pub fn replay(path: &Path) -> Result<Self, BadModelTape> {
         let unusable = |source| BadModelTape::Unusable { path: path.to_owned(), source };
         let mut text = String::new();
@@ -100,13 +99,13 @@ impl ModelTape {
         Ok(Self::Replay(ModelPlayer { answers: Arc::new(Mutex::new(answers)), copy: ModelRecorder::default() }))
     }
 
-    /// Returns whether answers come from it.
+    /// Returns whether answers are replayed.
     pub fn is_replayed(&self) -> bool {
         matches!(self, Self::Replay(_))
     }
 }
 
-/// Creates a file that only its owner can read: it holds what is under review.
+/// Creates a file that only its owner can read, because it contains the content under review.
 fn create(path: &Path) -> Result<Arc<Mutex<File>>, BadModelTape> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true);
@@ -135,7 +134,7 @@ struct ModelTapeLine {
     no_answer: Option<NoAnswer>,
 }
 
-/// All that makes a question what it is.
+/// Everything that identifies a question.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedQuestion {
@@ -163,7 +162,7 @@ impl RecordedQuestion {
 /// The model's name and the question's digest.
 type TapeKey = (String, String);
 
-/// What came of a recorded question, and the nonce that it had.
+/// A recorded answer, and the nonce of its question.
 #[derive(Debug)]
 struct RecordedAnswer {
     nonce: String,
@@ -196,7 +195,7 @@ fn read(line: &str) -> Result<(TapeKey, RecordedAnswer), String> {
 pub struct ModelRecorder(Vec<Arc<Mutex<File>>>);
 
 impl ModelRecorder {
-    /// Writes an exchange down, for good. What cannot be recorded has no answer: the tape would not repeat the run.
+    /// Records an exchange. If it cannot be written, there is no answer, because the tape could not repeat the run.
     pub(super) fn record(
         &self,
         name: &str,
@@ -226,7 +225,7 @@ impl ModelRecorder {
     }
 }
 
-/// Answers from what was written down.
+/// Replays recorded answers.
 #[derive(Debug)]
 pub struct ModelPlayer {
     /// Shared by all runs that use the tape: each answer is given once.
@@ -235,7 +234,7 @@ pub struct ModelPlayer {
 }
 
 impl ModelPlayer {
-    /// Returns the recorded answer. Each is given once: a question that was asked three times has three.
+    /// Returns the recorded answer. Each answer is used once: a question that was asked three times has three.
     pub(super) fn play(&self, name: &str, model: &ModelConfig, question: &Rendered) -> Result<Reply, NoAnswer> {
         self.copy.record(name, model, question, self.answer(name, model, question))
     }

@@ -1,5 +1,5 @@
-//! Asking over HTTP, again where that may help: too many requests, a server's own failure, a broken connection. Never
-//! again after an answer, whatever it says.
+//! Sends a question over HTTP, and retries where that may help: too many requests, a server error, a broken connection.
+//! There is no retry after an answer, whatever it says.
 
 use super::budget::Spending;
 use super::http::{self, Client, HttpRequest, HttpResponse, Trouble};
@@ -18,7 +18,7 @@ const MAX_BODY: u64 = 4 << 20;
 const MAX_ATTEMPTS: u32 = 5;
 /// The wait before the second request; each further one is twice as long.
 const BACKOFF: Duration = Duration::from_millis(250);
-/// The most that a server can make us wait between two requests.
+/// The longest wait between two requests that a server can ask for.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
 pub(super) async fn ask(
@@ -50,7 +50,7 @@ pub(super) async fn ask(
             if let Ok(response) = &sent {
                 spending.received(response.body.len() as u64);
             }
-            // Before anybody reads a word of it.
+            // Before anything reads the response.
             let sent = match &key {
                 Some(key) => key.taken_out(sent),
                 None => sent,
@@ -72,8 +72,7 @@ pub(super) async fn ask(
     ModelExchange { came, attempts }
 }
 
-/// Sends an empty question, which no server answers and which costs nothing, to learn whether there is a server that takes
-/// the key. Blocks.
+/// Sends an empty question, which costs nothing, to find out whether the server accepts the key. Blocks.
 pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Duration) -> Result<(), NoAnswer> {
     let key = ApiKey::of(model, environment)?;
     let headers = headers(model, key.as_ref());
@@ -83,7 +82,7 @@ pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Dura
         Some(key) => key.taken_out(sent),
         None => sent,
     };
-    // It understood that there is no question in it.
+    // The server understood that the question is empty.
     if matches!(&sent, Ok(response) if matches!(response.status, 400 | 422)) {
         return Ok(());
     }
@@ -94,10 +93,10 @@ pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Dura
     }
 }
 
-/// What to make of what came back.
+/// How a response is handled.
 enum Understood {
     Done(Result<Reply, NoAnswer>),
-    /// Why there is nothing yet, and how long the server wants to be left alone.
+    /// Retry, for this reason, after the time that the server asked for.
     Again(String, Option<Duration>),
 }
 
@@ -121,7 +120,7 @@ fn understood(model: &ModelConfig, sent: Result<HttpResponse, Trouble>, within: 
             let to = clean_line(response.location.as_deref().unwrap_or("nowhere"), 100);
             unreachable(format!("HTTP {status}: a redirect to {to}, which is not followed; set `url`"))
         }
-        // The body may repeat a part of the key, which is not known to be one.
+        // The body may contain a part of the key, which cannot be recognised.
         401 | 403 => match &model.key_env {
             Some(variable) => unreachable(format!("HTTP {status}: the server rejected the key in `{variable}`")),
             None => unreachable(format!("HTTP {status}: a key is needed; set `key_env`")),
@@ -146,7 +145,7 @@ fn read(model: &ModelConfig, body: &[u8]) -> Result<Reply, NoAnswer> {
     Ok(reply)
 }
 
-/// What a server says of an error, in the form that both APIs have.
+/// Returns the error message of a response, in the format that both APIs use.
 fn said(body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = body["error"]["message"].as_str().or_else(|| body["error"].as_str()).unwrap_or_default();
@@ -183,7 +182,8 @@ fn body(model: &ModelConfig, question: &Rendered) -> Vec<u8> {
     request.to_string().into_bytes()
 }
 
-/// Twice as long each time, and up to half as much again, so that many who wait do not all come back at once.
+/// Returns the wait before a retry: twice as long each time, plus up to half as much at random, so that clients do not retry
+/// at the same moment.
 fn backoff(attempts: u32) -> Duration {
     let wait = BACKOFF * 2u32.saturating_pow(attempts.saturating_sub(1));
     let [jitter] = random::<1>().unwrap_or_default();

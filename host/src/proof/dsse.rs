@@ -1,4 +1,4 @@
-//! Envelopes of signed statements (DSSE), with ed25519.
+//! Signed envelopes (DSSE) with ed25519.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// The type of the statements that gate signs.
+/// The type of the statements that `gate` signs.
 pub const IN_TOTO: &str = "application/vnd.in-toto+json";
 
 /// A signed payload.
@@ -16,16 +16,16 @@ pub const IN_TOTO: &str = "application/vnd.in-toto+json";
 pub struct Envelope {
     /// The payload in base64.
     pub payload: String,
-    /// What it is.
+    /// The type of the payload.
     pub payload_type: String,
-    /// Who signed it.
+    /// The signatures.
     pub signatures: Vec<Signature>,
 }
 
 /// One signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
-    /// A hint at the key. Nobody vouches for it.
+    /// A hint at the key, which is not trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keyid: Option<String>,
     /// The signature in base64.
@@ -35,38 +35,38 @@ pub struct Signature {
 /// Why an envelope is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadEnvelope {
-    /// What it holds is not known.
+    /// The payload has no type.
     #[error("the envelope names no payload type")]
     NoType,
-    /// It holds something else.
+    /// The payload has another type.
     #[error("expected a payload of type `{expected}`, found `{found}`")]
     OtherType {
         /// What was expected.
         expected: String,
-        /// What it says.
+        /// The type that was found.
         found: String,
     },
     /// It is not base64.
     #[error("{0} is not base64")]
     NotBase64(&'static str),
-    /// Too few keys signed it.
+    /// Too few keys have signed it.
     #[error("signed by {valid} of {needed} required keys")]
     TooFew {
-        /// How many did.
+        /// How many valid signatures there are.
         valid: usize,
-        /// How many must.
+        /// How many are needed.
         needed: usize,
     },
 }
 
-/// What is signed: the lengths in bytes make it one thing only.
+/// Returns the signed bytes. Lengths make the encoding unambiguous.
 pub fn pae(payload_type: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), body.len()).into_bytes();
     bytes.extend_from_slice(body);
     bytes
 }
 
-/// A key that signs.
+/// A signing key.
 pub struct SigningKey(Ed25519KeyPair);
 
 impl std::fmt::Debug for SigningKey {
@@ -91,7 +91,7 @@ impl SigningKey {
         self.0.public_key().as_ref().to_vec()
     }
 
-    /// SHA-256 of the public key.
+    /// Returns SHA-256 of the public key.
     pub fn id(&self) -> String {
         key_id(&self.public())
     }
@@ -134,7 +134,7 @@ impl Envelope {
             let key = keys.iter().find(|key| UnparsedPublicKey::new(&ED25519, key).verify(&signed, &sig).is_ok());
             valid.extend(key);
         }
-        // Whoever needs none would accept anything.
+        // Zero keys would accept anything.
         if valid.len() < needed.max(1) {
             return Err(BadEnvelope::TooFew { valid: valid.len(), needed: needed.max(1) });
         }
@@ -142,7 +142,7 @@ impl Envelope {
     }
 }
 
-/// Both alphabets are accepted.
+/// Decodes base64 in both alphabets.
 fn decode(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()
 }

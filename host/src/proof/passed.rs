@@ -1,4 +1,4 @@
-//! Was this tree passed by this policy? Answered from the ledger alone; nothing runs.
+//! Looks up in the ledger whether this policy passed this tree. Nothing runs.
 
 use crate::ledger::body::Override;
 use crate::ledger::{Entry, EntryKind, LedgerError};
@@ -8,41 +8,41 @@ use crate::text;
 use crate::verdict::Status;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What is asked.
+/// The question.
 #[derive(Clone, Debug)]
 pub struct VerificationRequest {
     /// The digest of the change.
     pub tree: String,
-    /// The commit that the change is relative to.
+    /// The base commit of the change.
     pub base: Option<String>,
     /// The digest of the plan that must have passed it.
     pub plan: String,
-    /// Whether what a person let through is accepted.
+    /// Whether overrides are accepted.
     pub accept_overrides: bool,
     /// The time now, in seconds since 1970.
     pub now: u64,
-    /// When the newest entry of the ledger was appended: a clock that was set back revives no override.
+    /// The time of the newest ledger entry: setting the clock back does not revive an expired override.
     pub latest: String,
 }
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verification {
-    /// Yes, in this run.
+    /// The tree passed in this run.
     Passed(Box<Entry>),
-    /// No, and a person let it through, which the policy accepts.
+    /// The tree did not pass, but a person let it through, which the policy accepts.
     Overridden(Box<Entry>, Box<Override>),
-    /// No.
+    /// The tree did not pass.
     NotPassed {
         /// Why.
         why: String,
-        /// The run that comes nearest, where there is one.
+        /// The nearest run, if there is one.
         nearest: Option<Box<Entry>>,
     },
 }
 
-/// Looks for a pass of this tree by this plan among the entries about it, in the order of their numbers. A later run that
-/// did not pass outranks an earlier pass.
+/// Searches the entries about this tree, in order, for a pass by this plan. A later run that did not pass outranks an
+/// earlier pass.
 pub fn answer(entries: &[Entry], question: &VerificationRequest) -> Result<Verification, LedgerError> {
     let mut nearest: Option<(String, &Entry)> = None;
     for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Run) {

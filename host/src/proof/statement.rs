@@ -1,4 +1,4 @@
-//! The result of a run, as an in-toto statement with a test-result predicate (v0.1).
+//! The result of a run as an in-toto statement with a test-result predicate (v0.1).
 
 use crate::ledger::Entry;
 use crate::outcome::{NodeKind, Outcome};
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 /// The type of the predicate.
 pub const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
-/// Where the names of fields that only gate writes begin.
+/// The prefix of field names that only `gate` writes.
 const OWN: &str = "urn:gatehost:attestation:v1";
 
-/// Returns the statement of a run, or nothing where what was judged is not known. The predicate knows no error: whatever is
-/// not a pass is `FAILED`, and the status says the rest.
+/// Returns the statement of a run; `None` if the checked tree is unknown. The predicate has no error: everything but a pass
+/// is `FAILED`, and the status has the details.
 pub fn of_run(record: &Record, entry: &Entry) -> Option<Value> {
     let tree = record.tree.as_ref()?.strip_prefix("sha256:")?;
     let result = match record.status {

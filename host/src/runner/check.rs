@@ -32,7 +32,7 @@ impl CheckRunner<'_> {
                 let matching = self.matching.get(&patterns).ok_or_else(unknown)?;
                 places.clone_from(&matching.places);
                 self.asked.lock().push(Arc::clone(&matching.set));
-                // Before anything is loaded: most checks of a default gate have no file.
+                // Before anything is loaded, because most checks of a default gate have no files.
                 if places.is_empty() {
                     return Ok(gate::Checked::NoFiles);
                 }
@@ -44,7 +44,7 @@ impl CheckRunner<'_> {
             Failure::new(ErrorKind::HostFailed, format!("the verifier of `{}` was not resolved", check.check))
         })?;
         let settings = plan::canonical(&check.settings);
-        // What it is granted can change by itself, and what is flaky is asked to be run again.
+        // Only pure checks are cached: a grant can give other answers later, and a flaky check must run again.
         let pure = check.shape == Shape::File && check.grants.is_empty() && check.flaky.is_none();
         let store = self.runtime.cache_store().filter(|_| pure && self.use_cache);
         let work = Arc::new(FileCheck {
@@ -68,7 +68,7 @@ impl CheckRunner<'_> {
         });
         let judged = match check.shape {
             Shape::Submission => {
-                // Who runs a command judges what that says, and may be what changes the files.
+                // A verifier with a command judges the output of the command, which may itself change the files.
                 if work.capabilities.commands.is_none() {
                     self.shown_was_judged.store(true, Ordering::Relaxed);
                 }
@@ -92,14 +92,14 @@ impl CheckRunner<'_> {
                     ran.extend(on_base);
                 }
                 self.fingerprint(check, &mut verdict);
-                // What its verifier says is none of its business was not judged, and neither was what nobody answered for.
+                // A file that is not applicable, or that has no answer, was not judged.
                 let counts = handed && matches!(verdict.status, Status::Pass | Status::Fail);
                 let files = counts.then(|| work.paths.iter().map(|path| handed_over(path, verdict.status)).collect());
                 FilesResult { verdict: Some(verdict), files, log, log_dropped, ran, asked }
             }
             Shape::File => {
                 let judged = files(Arc::clone(&work)).await;
-                // One reason, and not one for each file.
+                // One error for the check, not one for each file.
                 if let Some(Err(failure)) = work.verifier.get() {
                     return Err(failure.clone());
                 }
@@ -122,7 +122,7 @@ impl CheckRunner<'_> {
     }
 }
 
-/// Returns a file that a command was handed.
+/// Returns the record of a file that a command got as an argument.
 fn handed_over(path: &str, status: Status) -> JudgedFile {
     JudgedFile {
         path: path.to_owned(),
@@ -134,13 +134,13 @@ fn handed_over(path: &str, status: Status) -> JudgedFile {
     }
 }
 
-/// Returns where a command failed for its confinement, or for what is not installed, that is no judgement of the work;
-/// unless more was found than that it failed.
+/// Returns an error instead of a failure if a command failed because of the sandbox or a missing dependency, and nothing
+/// else was found: that says nothing about the work.
 fn no_judgement(verdict: Verdict, ran: &[CommandResult]) -> Verdict {
     let found = verdict.findings.iter().filter(|finding| finding.level == Level::Error).count();
     let told = ran.iter().find_map(|ran| {
         let advice = ran.advice.as_ref()?;
-        // pytest, for one, reports every file that it cannot import, and ends with another code than for failed tests.
+        // For example, pytest reports every file that it cannot import, and exits with another code than for failed tests.
         let nothing_ran = advice.kind == ErrorKind::CommandNoDependency && ran.ending != CommandEnding::Exited(1);
         (found <= 1 || nothing_ran).then_some(advice)
     });

@@ -1,8 +1,8 @@
-//! The files that are judged: each is read once for all checks that want it, and looked at again before a pass.
+//! The contents of the checked files: each file is read once for all checks, and verified again before a pass.
 //!
-//! A file whose digest is known from an earlier run, and that has not changed since, is not even opened unless a verifier
-//! has to be called. A command may write the work after a file of it was judged, and so may anybody else: before a pass,
-//! every file must have the mark that it had, or else the same bytes.
+//! A file whose digest is known from an earlier run, and that has not changed since, is opened only if a verifier must be
+//! called. A command or another process may change a file after it was checked. So before a pass, every file must have the
+//! same stamp, or else the same bytes.
 
 use super::digests::Digests;
 use super::unchanged::{self, input};
@@ -15,37 +15,37 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that are kept for checks that will want them later. More are read again.
+/// The most bytes that are kept in memory for later checks. Other files are read again.
 const MOST_KEPT: u64 = 32 << 20;
 
-/// What is known of the bytes of a file.
+/// The digests of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ContentDigests {
-    /// Taken before it was read; none where it would prove nothing.
+    /// The stamp from before the file was read; `None` if it would prove nothing.
     mark: Option<FileStamp>,
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the bytes.
     pub(super) digest: [u8; 32],
-    /// The digest of its path, its bytes and its mode.
+    /// The digest of path, bytes and mode.
     pub(super) input: [u8; blake3::OUT_LEN],
     size: u64,
 }
 
-/// What is known of a file, and its bytes.
+/// The digests of a file, and its bytes if they are in memory.
 type FileContent = (ContentDigests, Option<Arc<FileInput>>);
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// How many checks have not had it yet.
+    /// How many checks still need the file.
     wanted: u32,
     seen: Option<ContentDigests>,
     content: Option<Arc<FileInput>>,
-    /// Whether a check asked for it.
+    /// Whether a check asked for the file.
     is_judged: bool,
-    /// It was read twice, with other bytes each time: whatever is there now, one of the two was of something else.
+    /// The file was read twice with different bytes, so at least one check judged something else than what is there now.
     is_torn: bool,
 }
 
-/// The files of a subject, by the place of their path.
+/// The files of a subject, by position.
 #[derive(Debug)]
 pub(super) struct Contents {
     work: Arc<Workspace>,
@@ -54,7 +54,8 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Nothing is read yet. `wanted` says how many checks want each file, `known` what the digests of some are.
+    /// Returns the contents before anything is read. `wanted` says how many checks need each file; `known` has the digests
+    /// of some.
     pub(super) fn new(work: &Arc<Workspace>, paths: &[String], wanted: &[u32], known: Option<&Digests>) -> Self {
         let slot = |(place, path): (usize, &String)| {
             let known = known.and_then(|known| known.of(place));
@@ -77,7 +78,8 @@ impl Contents {
         self.slots[place].lock()
     }
 
-    /// What is known of a file, with its bytes where they are at hand; it is read if nothing is known. None for a folder.
+    /// Returns the digests of a file, and its bytes if they are in memory. Reads the file if its digests are unknown. `None`
+    /// for a folder.
     pub(super) fn seen(&self, place: usize, path: &str, max: u64) -> Result<Option<FileContent>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;
@@ -88,7 +90,7 @@ impl Contents {
         }
     }
 
-    /// Returns the bytes of a file. None for a folder.
+    /// Returns the bytes of a file. `None` for a folder.
     pub(super) fn content(&self, place: usize, path: &str, max: u64) -> Result<Option<Arc<FileInput>>, WorkspaceError> {
         let mut slot = self.slot(place);
         slot.is_judged = true;
@@ -98,7 +100,7 @@ impl Contents {
         }
     }
 
-    /// A check has had a file.
+    /// Notes that a check is done with a file.
     pub(super) fn release(&self, place: usize) {
         let mut slot = self.slot(place);
         slot.wanted = slot.wanted.saturating_sub(1);
@@ -132,7 +134,7 @@ impl Contents {
         Ok(Some((seen, content)))
     }
 
-    /// `Err` where a file is not what it was when it was judged.
+    /// Returns `Err` if a file has changed since it was checked.
     pub(super) fn confirm(&self, paths: &[String]) -> Result<(), Failure> {
         let mut looker = Looker::new(&self.work);
         let mut changed = Vec::new();
@@ -149,7 +151,7 @@ impl Contents {
         if changed.is_empty() { Ok(()) } else { Err(unchanged::failure("changed after it was checked", &changed)) }
     }
 
-    /// What was seen of each file, for later runs.
+    /// Returns the stamps and digests of the files, for later runs.
     pub(super) fn marks(&self) -> Vec<Option<(FileStamp, [u8; 32])>> {
         (0..self.slots.len())
             .map(|place| {

@@ -1,7 +1,7 @@
-//! The digests of files that were read before and have not changed since, kept outside the work.
+//! Stores the digests of files between runs, outside the workspace.
 //!
-//! Each is kept under the mark that the file had before it was read. Where many files are judged and most of them were
-//! passed before, that a file has the same mark saves opening it.
+//! Each digest is stored with the stamp that the file had before it was read. If the stamp is the same in a later run, the
+//! file need not be opened.
 
 use crate::cache_store::{CacheKind, CacheStore};
 use crate::workspace::{FileStamp, FileStat, MARK_BYTES};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Of fewer files it is faster to read them.
+/// With fewer files, reading them is faster.
 const MANY: usize = 64;
 /// The most entries that are kept for one folder.
 const MOST: usize = 200_000;
@@ -23,13 +23,13 @@ pub(super) struct Digests {
     store: Arc<CacheStore>,
     key: blake3::Hash,
     kept: Vec<u8>,
-    /// What is known of each path.
+    /// The known stamp and digest of each path.
     known: Vec<Option<(FileStamp, Digest, bool)>>,
 }
 
 impl Digests {
-    /// Returns those of the files with these paths, in order, that look as they did. None where there are few, or where the
-    /// file system does not tell when a file changes.
+    /// Loads the digests of those files that have not changed. `None` if there are few files, or if the file system does not
+    /// update timestamps reliably.
     pub(super) fn open(
         store: &Arc<CacheStore>,
         root: &Path,
@@ -53,12 +53,12 @@ impl Digests {
         Some(Self { store: Arc::clone(store), key, kept, known })
     }
 
-    /// Returns the mark, the digest and whether it may be executed, of the file at a place.
+    /// Returns the stamp, the digest and the executable bit of the file at a position.
     pub(super) fn of(&self, place: usize) -> Option<(FileStamp, Digest, bool)> {
         self.known[place]
     }
 
-    /// Keeps what was seen. A failure costs time and nothing else, so it is not reported.
+    /// Stores the digests. A failure only costs time, so it is not reported.
     pub(super) fn keep(&self, paths: &[String], seen: &[Option<(FileStamp, Digest)>]) {
         let settled = |seen: &Option<(FileStamp, Digest)>| seen.filter(|(mark, _)| mark.is_settled());
         let now: Vec<Option<(FileStamp, Digest)>> = seen.iter().map(settled).collect();
@@ -66,7 +66,7 @@ impl Digests {
         if now.iter().zip(before).all(|(now, before)| now.is_none() || *now == before) {
             return;
         }
-        // Those of other files stay, in order.
+        // Entries of other files stay, in order.
         let mut others = Vec::new();
         each(&self.kept, paths, |place, path, mark, digest| {
             if place.is_none() {
@@ -93,8 +93,8 @@ impl Digests {
     }
 }
 
-/// Goes through what was kept, which is in order, along the paths, which are too: the place of the path if it is one of
-/// them, the path, the mark and the digest.
+/// Walks the stored entries and the paths together, both sorted. Yields the position of the path if it is in the list, the
+/// path, the stamp and the digest.
 fn each<'k>(kept: &'k [u8], paths: &[String], mut tell: impl FnMut(Option<usize>, &'k [u8], [u8; MARK_BYTES], Digest)) {
     let mut rest = kept;
     let mut place = 0;

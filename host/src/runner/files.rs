@@ -1,4 +1,4 @@
-//! Many files, judged at once: one worker for each core, and one verdict for all.
+//! Checks many files at once: one worker per core, one verdict for all files.
 
 use super::FilesDone;
 use super::contents::{ContentDigests, Contents};
@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
 
-/// What came of all calls of one check.
+/// The results of all calls of one check.
 pub(super) struct FilesResult {
-    /// `None` where there was nothing to judge.
+    /// `None` if there was nothing to check.
     pub(super) verdict: Option<Verdict>,
     pub(super) files: Option<Vec<JudgedFile>>,
     pub(super) log: Vec<LogLine>,
@@ -30,12 +30,12 @@ pub(super) struct FilesResult {
     pub(super) asked: Vec<ModelUse>,
 }
 
-/// What came of one file.
+/// The result for one file.
 pub(super) struct FileAnswer {
     answer: CallResult,
-    /// SHA-256 of its bytes; none where they could not be read.
+    /// SHA-256 of the bytes; `None` if they could not be read.
     digest: Option<[u8; 32]>,
-    /// The run that established it, where it was cached.
+    /// The run that established the pass, if it was cached.
     cached: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl From<CallResult> for FileAnswer {
     }
 }
 
-/// One worker for each core; each takes the next file until there is none. Dropping the set ends them.
+/// Starts one worker per core; each takes the next file until none is left. Dropping the set cancels them.
 pub(super) async fn files(work: Arc<FileCheck>) -> FilesResult {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut workers = JoinSet::new();
@@ -76,7 +76,7 @@ pub(super) struct FileCheck {
     pub(super) runtime: Arc<Runtime>,
     pub(super) source: Arc<ComponentSource>,
     pub(super) grants: Grants,
-    /// Loaded when it is first needed: what was passed before needs none.
+    /// Loaded on first use: cached passes need no verifier.
     pub(super) verifier: OnceLock<Result<Arc<Verifier>, Failure>>,
     pub(super) cached: Option<Arc<CachedPasses>>,
     pub(super) contents: Arc<Contents>,
@@ -84,7 +84,7 @@ pub(super) struct FileCheck {
     pub(super) limits: crate::limits::Limits,
     pub(super) capabilities: Capabilities,
     pub(super) paths: Vec<String>,
-    /// The place of each path in the subject.
+    /// The position of each path in the subject.
     pub(super) places: Vec<usize>,
     /// The name of the check, for fingerprints.
     pub(super) check: String,
@@ -128,7 +128,7 @@ impl FileCheck {
 }
 
 impl FileCheck {
-    /// Tells of progress, about a hundred times for each check.
+    /// Reports progress, about a hundred times per check.
     fn tell(&self) {
         let (done, total) = (self.finished.fetch_add(1, Ordering::Relaxed) + 1, self.paths.len());
         if done == total || done.is_multiple_of((total / 100).max(1)) {
@@ -136,7 +136,7 @@ impl FileCheck {
         }
     }
 
-    /// Returns the answer, and the run that established it where it was cached.
+    /// Returns the answer, and the run that established it if it was cached.
     async fn judge(
         &self,
         place: usize,
@@ -159,7 +159,7 @@ impl FileCheck {
             }
         };
         let file = Arc::try_unwrap(file).unwrap_or_else(|shared| FileInput::clone(&shared));
-        // The content comes back for the lines of findings, which most files have none of.
+        // The content is returned for the lines of findings, which most files do not have.
         let (mut answer, content) = self.runtime.check_file_keeping(verifier, &self.terms(), file).await;
         fingerprint::assign(&self.check, &mut answer.verdict.findings, |_, line| line_of(&content, line));
         if let Some(cached) = &self.cached
@@ -172,7 +172,7 @@ impl FileCheck {
     }
 }
 
-/// Returns a line of a text, from 1.
+/// Returns a line of a text, counted from 1.
 pub(super) fn line_of(content: &[u8], line: u32) -> Option<String> {
     let index = usize::try_from(line).ok()?.checked_sub(1)?;
     let line = content.split(|byte| *byte == b'\n').nth(index)?;
@@ -193,12 +193,13 @@ fn unreadable(error: &workspace::WorkspaceError) -> Failure {
     }
 }
 
-/// The most characters of a path in what is told.
+/// The most characters of a path in a message.
 const MAX_PATH: usize = 300;
-/// The most files that are named which got no judgement, besides the first.
+/// The most files without a judgement that are named, besides the first.
 const MAX_NAMED: usize = 5;
 
-/// One verdict for all files: any failure fails; else any error is one; else any abstention; else it passes.
+/// Combines the verdicts of all files: any failure fails; else any error is an error; else any abstention abstains; else it
+/// passes.
 fn summarise(
     paths: &[String],
     mut answers: Vec<(usize, FileAnswer)>,
@@ -216,7 +217,7 @@ fn summarise(
     let mut findings: Vec<Finding> = Vec::new();
     let mut omitted = 0;
     let mut first_error = None;
-    // As sure as of the file that it is least sure of; where it does not say of one how sure it is, not at all.
+    // The confidence is the lowest of all files, and unset if one file has none.
     let counted = answers.iter().filter(|(_, file)| file.answer.verdict.status != Status::NotApplicable);
     let confidences = counted.map(|(_, file)| file.answer.verdict.confidence);
     let confidence = confidences.reduce(|a, b| Some(a?.min(b?))).flatten();
@@ -232,7 +233,7 @@ fn summarise(
     let mut asked = Vec::new();
     let judged = answers.len();
     for (index, FileAnswer { answer, digest, cached }) in answers {
-        // Whoever named the file must not write lines of the report.
+        // Escaped, because a file name must not forge lines of the report.
         let path = clean_line(paths.get(index).map_or("", String::as_str), MAX_PATH);
         let verdict = answer.verdict;
         let reason = match (verdict.status, &verdict.error) {
@@ -297,7 +298,7 @@ fn summarise(
         Status::Pass => {
             format!("{inapplicable} of {judged} files: not applicable; {}", first_words[Status::NotApplicable as usize])
         }
-        // Findings and errors speak for themselves; an abstention has nothing but these words.
+        // Findings and errors explain themselves; an abstention has only its summary.
         Status::Abstain => {
             let about = about_unjudged(&first_words[Status::Abstain as usize], &unjudged);
             if judged == 1 { about } else { format!("{} of {judged} files: abstain; {about}", unjudged.len()) }
@@ -321,9 +322,9 @@ fn summarise(
     FilesResult { verdict: Some(verdict), files: Some(files), log, log_dropped, ran, asked }
 }
 
-/// Returns the words about the first file without a judgement, and the names of the others.
+/// Returns the summary of the first file without a judgement, and the names of the others.
 fn about_unjudged(words: &str, paths: &[String]) -> String {
-    // The words begin with the path of the file that they are about.
+    // The summary starts with the path of its file.
     let others = paths.iter().filter(|path| !words.starts_with(&format!("{path}: ")));
     let named: Vec<&str> = others.clone().take(MAX_NAMED).map(String::as_str).collect();
     let more = others.count().saturating_sub(MAX_NAMED);

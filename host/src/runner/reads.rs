@@ -1,8 +1,8 @@
-//! That what verifiers read of the work is still so when the gate passes.
+//! Confirms before a pass that everything verifiers read is unchanged.
 //!
-//! A verifier with the grant `workspace` judges by what it reads: a file, a listing, that something is not there. A command
-//! that runs later may change all of it. So every answer is noted by a digest, and asked again before a pass. Of a listing,
-//! what was listed must still be there: commands leave new files behind, and those that a check would judge are found
+//! A verifier with the grant `workspace` judges what it reads: a file, a listing, the absence of a file. A command that runs
+//! later may change all of that. So the digest of every answer is stored, and every request is repeated before a pass. For a
+//! listing, the listed entries must still exist: commands create new files, and those that a check would judge are found
 //! elsewhere.
 
 use super::unchanged;
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::sync::Arc;
 
-/// The most answers that are noted; after more, a pass could not be confirmed, and so is none.
+/// The most stored answers. With more, a pass cannot be confirmed, so there is none.
 const MOST: usize = 200_000;
 
-/// A question about the work.
+/// A request to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ReadRequest {
     File { path: String, max: u64 },
@@ -43,17 +43,17 @@ impl ReadRequest {
     }
 }
 
-/// What was answered.
+/// The digest of an answer.
 #[derive(Debug)]
 struct ReadAnswer {
-    /// Taken before a file was read; none where it proves nothing.
+    /// The stamp from before a file was read; `None` if it would prove nothing.
     mark: Option<FileStamp>,
     digest: blake3::Hash,
-    /// It was asked twice, and answered differently.
+    /// Whether the same request had two different answers.
     torn: bool,
 }
 
-/// What was read by all checks of a run.
+/// The reads of all checks of a run.
 #[derive(Debug, Default)]
 pub(super) struct RunReads {
     answers: Mutex<BTreeMap<ReadRequest, ReadAnswer>>,
@@ -75,7 +75,7 @@ impl RunReads {
         }
     }
 
-    /// `Err` where something would be answered otherwise now.
+    /// Returns `Err` if a request would have another answer now.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let answers = self.answers.lock();
         if answers.len() > MOST {
@@ -93,7 +93,7 @@ impl RunReads {
     }
 }
 
-/// The files of the workspace, with every answer noted.
+/// The files of the workspace; every answer is stored in `reads`.
 #[derive(Debug)]
 pub(super) struct TracedReads {
     pub(super) work: Arc<Workspace>,
@@ -102,7 +102,7 @@ pub(super) struct TracedReads {
 
 impl ReadFiles for TracedReads {
     fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, WorkspaceError> {
-        // Before it is read: a later look that finds the same mark then vouches for the bytes.
+        // Taken before reading: if a later stat finds the same stamp, the bytes are the same.
         let mark = self.work.mark(path);
         let read = self.work.read(path, max);
         self.reads.note(ReadRequest::File { path: path.to_owned(), max }, mark, of_bytes(&read));
@@ -131,7 +131,7 @@ impl ReadFiles for TracedReads {
                     self.reads.note(ReadRequest::Listed { path: entry.path.clone() }, None, of_kind(&listed));
                 }
             }
-            // Refused because of what is there, or not there.
+            // The answer depends on what is there, so it is stored too.
             Err(_) => {
                 self.reads.note(ReadRequest::Listed { path: path.to_owned() }, None, of_kind(&self.work.stat(path)))
             }
@@ -140,7 +140,7 @@ impl ReadFiles for TracedReads {
     }
 }
 
-/// What was answered, or which refusal.
+/// Returns the digest of an answer or of a refusal.
 fn digest<T>(answer: &Result<T, WorkspaceError>, add: impl FnOnce(&mut blake3::Hasher, &T)) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     match answer {

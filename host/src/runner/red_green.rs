@@ -1,8 +1,8 @@
-//! Red, then green: what a command proves by its success on the work, it proves only if it fails without the change.
+//! Red, then green: a command that passes on the work proves something only if it fails without the change.
 //!
-//! The files of the base are put into a folder of their own, and the command runs there as it runs in the work. What git does
-//! not know and the base does not have, such as `node_modules`, is linked from the work, where it can be read: a command that
-//! fails for want of its dependencies has shown nothing.
+//! The files of the base commit are written to a temporary folder, and the command runs there in the same way. Ignored files
+//! that the base does not have, such as `node_modules`, are symlinked from the work, because a command that fails for want
+//! of its dependencies proves nothing.
 
 use crate::changes::{self, StoredFiles};
 use crate::commands::{CommandEnding, CommandResult, Commands, NoResult};
@@ -17,18 +17,18 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The repository of the work, and the commit that the work is relative to.
+/// The repository of the work and the base commit of the change.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {
     /// The root of the repository.
     pub repository: PathBuf,
     /// The commit, in full.
     pub commit: String,
-    /// What git is run with.
+    /// The environment of git.
     pub environment: Environment,
 }
 
-/// Runs on the base what passed on the work. Returns what was run there, and the verdict of the check.
+/// Runs the commands that passed on the work on the base commit. Returns their results, and the verdict of the check.
 pub(super) async fn confirm(
     commands: &Arc<Commands>,
     base: Option<&Base>,
@@ -39,7 +39,7 @@ pub(super) async fn confirm(
 ) -> (Vec<CommandResult>, Verdict) {
     let names: BTreeSet<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
     if names.is_empty() {
-        return (Vec::new(), abstain("nothing was run, so there is nothing to hold against the base"));
+        return (Vec::new(), abstain("no command ran, so there is nothing to compare with the base"));
     }
     let mut on_base = Vec::new();
     for name in names {
@@ -60,14 +60,16 @@ pub(super) async fn confirm(
     (on_base, verdict)
 }
 
-/// Returns why a command on the base shows nothing about the change, if it does not.
+/// Returns why a command result on the base proves nothing about the change, if so.
 fn not_red(check: &plan::Check, ran: &CommandResult) -> Option<Verdict> {
     let line = ran.argv.join(" ");
     match ran.ending {
-        // 126 and 127 are a shell's words for a program that it cannot run.
+        // A shell exits with 126 or 127 if it cannot run a program.
         CommandEnding::Exited(code) if code != 0 && code != 126 && code != 127 => None,
         CommandEnding::Exited(0) => {
-            let message = format!("`{line}` ends with 0 on the base too, so it does not show what the change does");
+            let message = format!(
+                "`{line}` also exits with 0 on the base commit, so it does not prove anything about the change"
+            );
             let hint = "add a test that fails without the change, or run one that does";
             let finding =
                 Finding { hint: Some(hint.to_owned()), ..Finding::new("red-green.not-red", Level::Error, message) };
@@ -81,11 +83,13 @@ fn not_red(check: &plan::Check, ran: &CommandResult) -> Option<Verdict> {
         }
         ending => {
             let how = match ending {
-                CommandEnding::Exited(code) => format!("ended with {code}, as a program that cannot be run does"),
-                CommandEnding::Signalled(signal) => format!("was ended by signal {signal}"),
-                CommandEnding::TimedOut => "was stopped at its time limit".to_owned(),
+                CommandEnding::Exited(code) => {
+                    format!("exited with {code}, which means that a program could not be run")
+                }
+                CommandEnding::Signalled(signal) => format!("was killed by signal {signal}"),
+                CommandEnding::TimedOut => "timed out".to_owned(),
             };
-            Some(abstain(&format!("on the base, `{line}` {how}: that does not show what the change does")))
+            Some(abstain(&format!("on the base, `{line}` {how}: this does not prove anything about the change")))
         }
     }
 }
@@ -123,7 +127,7 @@ fn first(path: &str) -> Option<String> {
     path.split('/').next().map(str::to_owned)
 }
 
-/// Returns the files of the base in a folder, and the command as it is to be run there.
+/// Writes the files of the base to a folder, and returns the command to run there.
 fn prepare(
     base: &Base,
     mut command: CommandConfig,
@@ -143,7 +147,7 @@ fn prepare(
 }
 
 fn link(from: &Path, to: &Path, command: &mut CommandConfig) -> io::Result<()> {
-    // What is not UTF-8 cannot be named in a configuration either.
+    // Names that are not UTF-8 cannot be in a configuration either.
     let Some(shown) = from.to_str() else { return Ok(()) };
     command.read.push(shown.to_owned());
     symlink(from, to)

@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What verifiers can be granted by name.
+/// The commands and models of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Services {
     /// Runs commands.
@@ -21,8 +21,8 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    /// What the plan declares, for this subject. Models and commands are recorded on their tapes, or answer from them; no command may
-    /// change the file `configuration`.
+    /// Returns the commands and models of a plan. Their results are recorded on the tapes, or replayed from them. No command
+    /// may change the file `configuration`.
     pub(crate) fn new(
         plan: &Plan,
         subject: &Subject,

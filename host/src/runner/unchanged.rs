@@ -1,7 +1,7 @@
-//! That what was judged is still there when the gate passes.
+//! Confirms before a pass that checked files are unchanged.
 //!
-//! A command may write the work after a file of it was judged, and so may anybody else. Each file is remembered by a
-//! digest when it is judged, and looked at again at the end; read again only where its mark proves nothing.
+//! A command or another process may change a file after it was checked. So the digest of each file is stored when it is
+//! checked, and compared at the end. The file is read again only if its stamp proves nothing.
 
 use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
@@ -12,16 +12,16 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
-/// The most files that are named; the others are counted.
+/// The most files that are named in a message.
 const MAX_NAMED: usize = 10;
 
-/// A file is not remembered that has more bytes than any whose lines are handed over.
+/// Larger files are not stored, because no verifier gets their lines.
 const MAX_SHOWN: u64 = 64 << 20;
 
 /// The digest of a path and its bytes.
 type FileDigest = [u8; blake3::OUT_LEN];
 
-/// Remembers what was judged.
+/// The digests of the checked files.
 #[derive(Debug, Default)]
 pub(super) struct Unchanged {
     seen: Mutex<BTreeMap<String, SeenFile>>,
@@ -29,16 +29,16 @@ pub(super) struct Unchanged {
 
 #[derive(Debug)]
 struct SeenFile {
-    /// Taken before it was read; none where it proves nothing.
+    /// The stamp from before the file was read; `None` if it would prove nothing.
     mark: Option<FileStamp>,
     digest: FileDigest,
     size: u64,
-    /// It was judged twice, with other bytes each time: whatever is there now, one of the two was of something else.
+    /// Whether the file was checked twice with different bytes.
     torn: bool,
 }
 
 impl Unchanged {
-    /// Remembers a file that is judged.
+    /// Stores a file that is checked.
     pub(super) fn saw(&self, path: &str, mark: Option<FileStamp>, digest: FileDigest, size: u64) {
         let mut seen = self.seen.lock();
         match seen.get_mut(path) {
@@ -49,7 +49,7 @@ impl Unchanged {
         }
     }
 
-    /// Remembers a file as it is now. What cannot be read has no content to remember.
+    /// Stores a file in its current state. A file that cannot be read has no content to store.
     pub(super) fn look_at(&self, work: &Workspace, path: &str) {
         if let Ok(Some((file, mark))) = input(work, path, MAX_SHOWN) {
             let digest = CachedPasses::input(&file, &Sha256::digest(&file.content));
@@ -57,7 +57,7 @@ impl Unchanged {
         }
     }
 
-    /// `Err` where a file is not what it was when it was remembered.
+    /// Returns `Err` if a file has changed since it was stored.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let seen = self.seen.lock();
         let mut looker = Looker::new(work);
@@ -82,9 +82,9 @@ pub(super) fn failure(what: &str, changed: &[&str]) -> Failure {
         .hint("run again; put a command that changes files in a tier before the checks of these files")
 }
 
-/// Returns a file as a verifier is given it: for a link, with the bytes of the file in the work that it leads to. None for a
-/// folder, and a link to one. With it the mark of a regular file, taken before it was read: a later look that finds the same
-/// mark then vouches for the bytes.
+/// Returns a file as verifiers get it: for a symlink, with the bytes of its target in the workspace. `None` for a folder,
+/// and for a symlink to one. Also returns the stamp of a regular file from before it was read: if a later stat finds the
+/// same stamp, the bytes are the same.
 pub(super) fn input(
     work: &Workspace,
     path: &str,
@@ -94,7 +94,7 @@ pub(super) fn input(
     let mut is_direct = true;
     let read = match work.read_sighted(path, max) {
         Err(WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
-            // A link in the place of one of its folders has no target of its own.
+            // If one of the folders of the path is a symlink, the path has no target of its own.
             Ok(target) => {
                 file.link_target = work.link_target(path).ok();
                 is_direct = false;
@@ -114,7 +114,7 @@ pub(super) fn input(
             let mark = sight.mark.proof().filter(|_| is_direct);
             Ok(Some((FileInput { content, executable: sight.executable, ..file }, mark)))
         }
-        // A submodule, for one: what is in it has names of its own.
+        // For example a submodule, whose files have their own paths.
         Err(WorkspaceError::WrongKind(FileKind::Directory)) => Ok(None),
         Err(error) => Err(error),
     }

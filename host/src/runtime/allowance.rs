@@ -1,5 +1,5 @@
-//! The time that a guest has for itself. It stands still while a command or a model that it was granted is at work: that
-//! has a limit of its own, and so has the whole check.
+//! The time limit of a guest. It is paused while a command or a model works for the guest: these have their own limits, and
+//! so has the whole check.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ pub(super) struct Allowance(Mutex<AllowanceState>);
 
 #[derive(Clone, Copy, Debug)]
 struct AllowanceState {
-    /// As of `since`.
+    /// The time left at `since`.
     left: Duration,
-    /// When it last began to run; `None` while it stands still.
+    /// When the clock was last started; `None` while it is paused.
     since: Option<Instant>,
 }
 
@@ -24,35 +24,35 @@ impl AllowanceState {
 }
 
 impl Allowance {
-    /// This much, not yet running.
+    /// Returns a limit that is not yet running.
     pub(super) fn new(left: Duration) -> Self {
         Self(Mutex::new(AllowanceState { left, since: None }))
     }
 
-    /// It begins to run.
+    /// Starts the clock.
     pub(super) fn start(&self) {
         self.set(|state| AllowanceState { left: state.left(), since: Some(Instant::now()) });
     }
 
-    /// What is left of it.
+    /// Returns the time left.
     pub(super) fn left(&self) -> Duration {
         self.0.lock().left()
     }
 
-    /// It stands still until the guard is dropped.
+    /// Pauses the clock until the guard is dropped.
     pub(super) fn pause(self: &Arc<Self>) -> Paused {
         self.set(|state| AllowanceState { left: state.left(), since: None });
         Paused(Arc::clone(self))
     }
 
-    /// Ends when nothing is left.
+    /// Returns when no time is left.
     pub(super) async fn used_up(&self) {
         loop {
             let left = self.left();
             if left.is_zero() {
                 return;
             }
-            // What stands still may look the same for long: not woken more often than the guest's own ticks.
+            // A paused clock may not change for long, so it is polled no more often than the guest's own ticks.
             tokio::time::sleep(left.max(Duration::from_millis(10))).await;
         }
     }
@@ -63,7 +63,7 @@ impl Allowance {
     }
 }
 
-/// While this lives, the guest's time stands still.
+/// Pauses the clock while it lives.
 pub(super) struct Paused(Arc<Allowance>);
 
 impl Drop for Paused {

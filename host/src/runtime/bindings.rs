@@ -1,4 +1,4 @@
-//! What `bindgen!` makes of `wit/`: the imports that this host can offer and the exports that it calls.
+//! The bindings that `bindgen!` generates from `wit/`: the imports that this host offers and the exports that it calls.
 #![allow(missing_docs, unreachable_pub, reason = "generated from wit/")]
 
 wasmtime::component::bindgen!({

@@ -1,4 +1,4 @@
-//! The verifiers that are part of this program: built from `plugins/` and compiled ahead by `bundled/`.
+//! The bundled verifiers: built from `plugins/` and compiled ahead by `bundled/`.
 
 use super::{ComponentType, Description, Rule};
 use crate::verdict::Level;
@@ -12,19 +12,20 @@ pub struct Bundled {
     /// The component's digest.
     pub digest: &'static str,
     wasm: &'static Packed,
-    /// Machine code for it, compiled by the settings of `runtime/config.rs`; empty where the build had no compiler for it.
+    /// The machine code, compiled with the settings of `runtime/config.rs`; empty if the build could not compile for this
+    /// target.
     code: &'static Packed,
-    /// What it says of itself, asked when it was built, so that a run need not load what it does not use.
+    /// The description, read at build time, so that a run does not load verifiers that it does not use.
     description: Text,
     imports: &'static [&'static str],
     exports: &'static [&'static str],
 }
 
-/// Bytes as `bundled/` compresses them: their length, and a deflate stream.
+/// Bytes as `bundled/` compresses them: their length and a deflate stream.
 #[derive(Debug)]
 struct Packed {
     packed: &'static [u8],
-    /// Kept where somebody borrows them.
+    /// The bytes, once they are borrowed.
     unpacked: OnceLock<Vec<u8>>,
 }
 
@@ -34,8 +35,7 @@ impl Packed {
         Self { packed, unpacked: OnceLock::new() }
     }
 
-    /// Returns the bytes. What this program carries is what its build packed: were it not, there would be no bytes, and so
-    /// no verifier.
+    /// Returns the bytes. The build packed them; if they were damaged, there would be no bytes, and so no verifier.
     #[cfg(feature = "bundled")]
     fn unpack(&self) -> Vec<u8> {
         let Some((length, stream)) = self.packed.split_first_chunk() else { return Vec::new() };
@@ -66,7 +66,7 @@ impl Bundled {
         self.wasm.unpacked.get_or_init(|| self.wasm.unpack())
     }
 
-    /// Machine code for it; empty where there is none.
+    /// Returns the machine code; empty if there is none.
     pub(super) fn code(&self) -> Vec<u8> {
         self.code.unpack()
     }
@@ -76,13 +76,12 @@ impl Bundled {
         ComponentType::new(self.imports, self.exports)
     }
 
-    /// Returns whether it is about what is not committed, whatever is judged: of two commits, or of named files, it would
-    /// see nothing.
+    /// Returns whether the verifier judges uncommitted changes, whatever the selection is.
     pub(crate) fn is_about_the_working_tree(&self) -> bool {
         self.name == "clean-tree"
     }
 
-    /// What it says of itself.
+    /// Returns the description.
     pub fn description(&self) -> Description {
         Description {
             name: self.name.to_owned(),
@@ -96,7 +95,7 @@ impl Bundled {
     }
 }
 
-/// Returns a rule as `bundled/` stores it: code, level, summary, help, address.
+/// Returns a rule that `bundled/` stored: code, level, summary, help, url.
 fn stored((code, level, summary, help, url): (&str, &str, &str, &str, &str)) -> Rule {
     let level = match level {
         "warning" => Level::Warning,

@@ -1,5 +1,5 @@
-//! Compiled components, and what they said of themselves, in the user's [`CacheStore`]: so that a component from outside is
-//! compiled and asked once and not in every run.
+//! Caches compiled components and their descriptions in the user's [`CacheStore`], so that a component is compiled and
+//! described once, not in every run.
 
 use super::Description;
 use crate::cache_store::{CacheKind, CacheStore};
@@ -8,18 +8,18 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-/// Where both are kept.
+/// The store.
 #[derive(Debug)]
 pub(super) struct Cache(pub(super) Arc<CacheStore>);
 
 impl Cache {
-    /// Returns the component with this digest, if it is here and authentic.
+    /// Returns the component with this digest, if it is cached and authentic.
     pub(super) fn get(&self, engine: &Engine, digest: &str) -> Option<Component> {
         let key = key(engine, digest);
         let code = self.0.get(CacheKind::Compiled, &key)?;
         #[expect(unsafe_code, reason = "machine code that this process, or one of the same user, made")]
-        // SAFETY: the cache store vouches that these very bytes were written by `put` under this key, by this build of this
-        // program, which binds them to this wasmtime and these settings.
+        // SAFETY: the cache store guarantees that `put` wrote these bytes under this key, in this build of this program,
+        // which binds them to this wasmtime and these settings.
         let component = unsafe { Component::deserialize(engine, code) }.ok();
         if component.is_none() {
             self.0.remove(CacheKind::Compiled, &key);
@@ -27,18 +27,18 @@ impl Cache {
         component
     }
 
-    /// Keeps a compiled component, and tells whether it is kept. A failure costs time and nothing else.
+    /// Caches a compiled component, and returns whether that succeeded. A failure only costs time.
     pub(super) fn put(&self, engine: &Engine, digest: &str, component: &Component) -> bool {
         component.serialize().is_ok_and(|code| self.0.put(CacheKind::Compiled, &key(engine, digest), &code).is_ok())
     }
 
-    /// What the component with this digest said of itself, if it was asked before.
+    /// Returns the cached description of the component with this digest.
     pub(super) fn description(&self, digest: &str) -> Option<Description> {
         let said = self.0.get(CacheKind::Description, &blake3::hash(digest.as_bytes()))?;
         serde_json::from_slice(&said).ok()
     }
 
-    /// Keeps what a component said of itself.
+    /// Caches the description of a component.
     pub(super) fn put_description(&self, digest: &str, about: &Description) {
         if let Ok(said) = serde_json::to_vec(about) {
             let _ = self.0.put(CacheKind::Description, &blake3::hash(digest.as_bytes()), &said);
@@ -46,7 +46,7 @@ impl Cache {
     }
 }
 
-/// What an entry is valid for: the component's bytes, and everything that decides what they are compiled to.
+/// Returns the key of an entry: the bytes of the component, and everything that decides how they are compiled.
 fn key(engine: &Engine, digest: &str) -> blake3::Hash {
     struct Into(blake3::Hasher);
     impl Hasher for Into {

@@ -1,4 +1,4 @@
-//! One call of a verifier: a fresh instance, a question, an answer or the reason why there is none.
+//! Calls a verifier once: a fresh instance, one input, and an answer or the reason why there is none.
 
 use super::bindings::exports::gatehost::verifier::about;
 use super::bindings::exports::gatehost::verifier::file_verifier::{Content, File};
@@ -23,47 +23,47 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime_wasi::p2::bindings::exports::wasi::cli::run;
 
-/// What every call of a check has in common.
+/// The inputs that all calls of a check share.
 #[derive(Clone, Copy, Debug)]
 pub struct CallContext<'a> {
     /// The settings, as JSON text.
     pub settings: &'a str,
-    /// What the call may use.
+    /// The limits of the call.
     pub limits: &'a Limits,
-    /// What it was granted.
+    /// The granted capabilities.
     pub capabilities: Option<&'a Capabilities>,
 }
 
 impl<'a> CallContext<'a> {
-    /// Nothing is granted.
+    /// Returns a context without grants.
     pub fn new(settings: &'a str, limits: &'a Limits) -> Self {
         Self { settings, limits, capabilities: None }
     }
 }
 
-/// A file that is judged.
+/// A file to check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileInput {
     /// The path relative to the root of the workspace.
     pub path: String,
     /// The content.
     pub content: Vec<u8>,
-    /// Whether it may be executed.
+    /// Whether the file is executable.
     pub executable: bool,
-    /// Where the path is a symlink: its target, as it is stored.
+    /// For a symlink: its target, as it is stored.
     pub link_target: Option<String>,
-    /// Whether there is no content, since the path is a dangling symlink.
+    /// Whether there is no content because the path is a dangling symlink.
     pub missing: bool,
 }
 
 impl FileInput {
-    /// Returns an ordinary file.
+    /// Returns a regular file.
     pub fn new(path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), content: content.into(), executable: false, link_target: None, missing: false }
     }
 }
 
-/// The most rules that a description may have; more are left out.
+/// The most rules of a description; more are dropped.
 const MAX_RULES: usize = 1_000;
 
 fn rule(rule: about::Rule) -> Rule {
@@ -80,7 +80,7 @@ fn rule(rule: about::Rule) -> Rule {
     }
 }
 
-/// What came of one call.
+/// The result of one call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CallResult {
@@ -90,21 +90,21 @@ pub struct CallResult {
     pub log: Vec<LogLine>,
     /// How many lines of log were dropped.
     pub log_dropped: u64,
-    /// What was run for it.
+    /// The commands that ran for the call.
     pub ran: Vec<CommandResult>,
-    /// What was asked for it.
+    /// The models that were asked for the call.
     pub asked: Vec<ModelUse>,
-    /// What it used.
+    /// The resources that the call used.
     pub used: Used,
 }
 
-/// What a call used.
+/// The resources that a call used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Used {
-    /// Bytes of all its linear memories together, at the end, which is the most: they do not shrink.
+    /// The bytes of all linear memories together. Memories do not shrink, so this is the maximum.
     pub memory: usize,
-    /// The instructions that it executed, where the runtime counts them.
+    /// The executed instructions, if the runtime counts them.
     pub instructions: Option<u64>,
 }
 
@@ -121,7 +121,7 @@ impl From<Failure> for CallResult {
 }
 
 impl Runtime {
-    /// What a component says of itself: it is asked, unless it was before.
+    /// Returns the description of a component, from the cache if possible.
     pub async fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
         if let Some(bundled) = source.as_bundled() {
             return Ok(bundled.description());
@@ -144,9 +144,9 @@ impl Runtime {
             name: clean_line(&about.name, 100),
             version: clean_line(&about.version, 100),
             summary: clean_line(&about.summary, 500),
-            // Not shortened: that would be another pattern. One that hides something matches nothing sensible anyway.
+            // Not shortened, because a shortened pattern is another pattern.
             files: about.files.iter().map(|glob| clean_line(glob, glob.len())).collect(),
-            // It must stay JSON: whoever prints it cleans it.
+            // It must stay valid JSON. Whoever prints it escapes it.
             settings_schema: about.settings_schema,
             rules: about.rules.into_iter().take(MAX_RULES).map(rule).collect(),
             url: about.url.map(|url| clean_line(&url, 500)),
@@ -157,12 +157,12 @@ impl Runtime {
         Ok(about)
     }
 
-    /// Has one file judged.
+    /// Checks one file.
     pub async fn check_file(&self, verifier: &Verifier, terms: &CallContext<'_>, file: FileInput) -> CallResult {
         self.check_file_keeping(verifier, terms, file).await.0
     }
 
-    /// Has one file judged, and return its content besides.
+    /// Checks one file, and also returns its content.
     pub(crate) async fn check_file_keeping(
         &self,
         verifier: &Verifier,
@@ -206,7 +206,7 @@ impl Runtime {
         (answer, content)
     }
 
-    /// Has a submission judged.
+    /// Checks a submission.
     pub async fn check_submission(
         &self,
         verifier: &Verifier,
@@ -219,7 +219,7 @@ impl Runtime {
         }
     }
 
-    /// Has a submission judged that was prepared for several checks.
+    /// Checks a submission that was prepared for several checks.
     pub async fn check_prepared(
         &self,
         verifier: &Verifier,
@@ -255,7 +255,7 @@ impl Runtime {
         answered(sandbox, answer.and_then(|it| convert::checked(convert::received(it), terms.limits, None)))
     }
 
-    /// Has a program judge: `input` is what it reads, `only` the one path that it may name.
+    /// Runs a program: `input` is its stdin, `only` the one path that it may report.
     async fn run_program(
         &self,
         verifier: &Verifier,
@@ -291,26 +291,26 @@ impl Runtime {
         let wasi = Wasi::new(seed.finalize(), terms.limits.handles, terms.limits.random);
         let mut store = sandbox::store(&self.engine, terms.limits, wasi, terms.capabilities);
         if self.metered {
-            // Time is the limit; this only counts. An engine that does not count refuses it, and counts nothing.
+            // Only for counting: the limit is time. An engine that does not count refuses the call, which is fine.
             let _ = store.set_fuel(u64::MAX);
         }
         store
     }
 
-    /// Runs a guest to its end, and no longer than its time.
+    /// Runs a guest to its end, at most as long as its time limit.
     ///
-    /// Epochs stop a guest that computes; the timer stops one that waits in a host call. Either way its store is
-    /// never used for another call.
+    /// Epochs interrupt a guest that computes; the timer interrupts one that waits in a host call. In both cases its store
+    /// is never used again.
     async fn call<T>(
         &self,
         store: Store<Sandbox>,
         guest: impl AsyncFnOnce(&mut Store<Sandbox>) -> wasmtime::Result<T>,
     ) -> (Sandbox, Result<T, Failure>) {
         let place = self.slots.acquire().await;
-        // Declared after `place` and so dropped before it: a place is free when its instance is gone.
+        // Declared after `place` and so dropped before it: a slot is free only when its instance is gone.
         let mut store = store;
         let time = Arc::clone(&store.data().time);
-        // Not before it has a place to run in: that others hold all places is not its fault.
+        // The clock starts only when the guest has a slot: waiting for one is not its fault.
         time.start();
         let answer = match &place {
             Ok(_) => tokio::select! {
@@ -320,7 +320,7 @@ impl Runtime {
             },
             Err(closed) => Err(GuestEnded::error(ErrorKind::HostFailed, closed.to_string())),
         };
-        // Asking an engine that does not count makes an error, with a backtrace: more than all the rest of a call.
+        // Asking an engine that does not count creates an error with a backtrace, which costs more than the rest of a call.
         let left = self.metered.then(|| store.get_fuel().ok()).flatten();
         let mut sandbox = store.into_data();
         sandbox.instructions = left.map(|left| u64::MAX - left);
@@ -328,7 +328,7 @@ impl Runtime {
     }
 }
 
-/// Text where it is text. The look at it is most of what the host does with a large file, hence not std's.
+/// Returns text if the bytes are UTF-8. Validation is most of the host's work on a large file, so it does not use std.
 fn content(bytes: Vec<u8>) -> Content {
     match simdutf8::basic::from_utf8(&bytes) {
         #[expect(unsafe_code, reason = "std has no way to take another's word for it")]
@@ -348,8 +348,8 @@ fn answered(sandbox: Sandbox, verdict: Result<Verdict, Failure>) -> CallResult {
     wasi.log_printed(&mut log);
     let (log, log_dropped) = log.into_parts();
     let (asked, unanswered) = models.map(Asker::into_asked).unwrap_or_default();
-    // Whatever a guest makes of it: a question without an answer decides nothing, not even a failure, which a `not`
-    // would turn into a pass.
+    // Whatever the guest concluded: if a model did not answer, the result is an error. Even a failure would not do, because
+    // `not` would turn it into a pass.
     let verdict = verdict.and_then(|verdict| unanswered.map_or(Ok(verdict), Err));
     CallResult {
         verdict: verdict.unwrap_or_else(Verdict::from),

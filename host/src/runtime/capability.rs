@@ -1,7 +1,7 @@
-//! What a component can ever do, read off its imports, and what a check grants it.
+//! The capabilities of a component, read from its imports, and the grants of a check.
 //!
-//! One type answers "may it?" and names what would be needed. What stands behind a grant is a trait ([`ReadFiles`],
-//! [`RunCommands`], [`AskModels`]), so that the sandbox does not know whether it is served from this process.
+//! Behind each grant is a trait ([`ReadFiles`], [`RunCommands`], [`AskModels`]), so the sandbox does not know whether this
+//! process serves it. One value, [`Capabilities`], carries all three.
 
 pub(super) mod commands;
 pub(super) mod files;
@@ -18,7 +18,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a check grants.
+/// The grants of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grants {
     granted: BTreeSet<Grant>,
@@ -26,7 +26,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Returns every capability that there is: for a component that is only asked what it is.
+    /// Returns all grants, for a component that is only asked for its description.
     pub(super) fn everything() -> Self {
         Self { granted: BTreeSet::new(), everything: true }
     }
@@ -53,7 +53,7 @@ impl FromIterator<Grant> for Grants {
     }
 }
 
-/// What stands behind a future that a trait returns.
+/// The future that a trait method returns.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Reads the files of the workspace: the `workspace` interface.
@@ -62,7 +62,7 @@ pub trait ReadFiles: fmt::Debug + Send + Sync {
     fn read(&self, path: &str, max: u64) -> Result<Vec<u8>, workspace::WorkspaceError>;
     /// Reads at most `length` bytes from `offset`.
     fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<Vec<u8>, workspace::WorkspaceError>;
-    /// Says what is at a path.
+    /// Returns the kind and size of what is at a path.
     fn stat(&self, path: &str) -> Result<workspace::WorkspaceEntry, workspace::WorkspaceError>;
     /// Lists a directory, from the entry after `after`.
     fn list(&self, path: &str, after: Option<&str>) -> Result<workspace::ListingPage, workspace::WorkspaceError>;
@@ -70,15 +70,15 @@ pub trait ReadFiles: fmt::Debug + Send + Sync {
 
 /// Runs commands by name: the `commands` interface.
 pub trait RunCommands: fmt::Debug + Send + Sync {
-    /// Runs a command to its end, perhaps several times.
+    /// Runs a command, several times if its files do not fit on one command line.
     fn run<'a>(&'a self, name: &'a str) -> Pending<'a, Result<Vec<CommandResult>, NoResult>>;
 }
 
 /// Asks models by name: the `models` interface.
 pub trait AskModels: fmt::Debug + Send + Sync {
-    /// Returns an unguessable word for one call of a verifier. `None` where there is no randomness.
+    /// Returns an unguessable word for one call of a verifier; `None` if there is no randomness.
     fn nonce(&self) -> Option<String>;
-    /// Asks a model, and says what that took.
+    /// Asks a model, and returns the answer and what it cost.
     fn ask<'a>(
         &'a self,
         name: &'a str,
@@ -110,7 +110,7 @@ impl RunCommands for Commands {
     }
 }
 
-/// Commands that are handed the files of one check.
+/// Commands with the files of one check.
 #[derive(Debug)]
 pub struct CommandsFor {
     /// The commands.
@@ -139,7 +139,7 @@ impl AskModels for Models {
     }
 }
 
-/// What a check was granted, and what stands behind it.
+/// The granted capabilities of a check: what serves each of them.
 #[derive(Clone, Debug, Default)]
 pub struct Capabilities {
     /// The files of the workspace.
@@ -150,12 +150,12 @@ pub struct Capabilities {
     pub models: Option<Granted<dyn AskModels>>,
 }
 
-/// What is granted by name, and who gives it.
+/// A capability that is granted by name, and what serves it.
 #[derive(Debug)]
 pub struct Granted<T: ?Sized> {
     /// The names, in order.
     pub names: Vec<String>,
-    /// Who gives it.
+    /// The implementation.
     pub by: Arc<T>,
 }
 
@@ -186,7 +186,7 @@ impl Capability {
         }
     }
 
-    /// Returns whether these grants cover it.
+    /// Returns whether these grants include the capability.
     pub fn is_granted(self, grants: &Grants) -> bool {
         grants.everything
             || grants.granted.iter().any(|grant| match (self, grant) {
@@ -197,7 +197,7 @@ impl Capability {
             })
     }
 
-    /// Refuses the import of this capability where it is not granted.
+    /// Refuses the import of a capability that is not granted.
     pub(super) fn permit(self, import: &str, grants: &Grants) -> Result<(), Failure> {
         let needs = self.needs();
         if !self.is_granted(grants) {
@@ -210,7 +210,7 @@ impl Capability {
         Ok(())
     }
 
-    /// Returns how a check is given it. What `--grant` cannot give is declared in a gate.toml.
+    /// Returns how to grant the capability. `--grant` gives only `workspace`; the others are declared in gate.toml.
     fn how_to_grant(self) -> &'static str {
         match self {
             Self::Workspace => "add `workspace` to the grants of its check; with `--verifier`, add `--grant workspace`",
@@ -221,7 +221,7 @@ impl Capability {
         }
     }
 
-    /// Returns the grant that it needs, as one writes it.
+    /// Returns the grant, as it is written in gate.toml.
     pub fn needs(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",

@@ -1,4 +1,4 @@
-//! What a component is, read off the names of its imports and exports: its shape, its contract, what it could ever do.
+//! The type of a component, read from its imports and exports: its shape, its contract version and its capabilities.
 
 use super::capability::{Capability, Grants};
 use super::wasi;
@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use wasmparser::{Parser, Payload};
 
 const PACKAGE: &str = "gatehost:verifier";
-/// The contract's version. Components that were built for the same minor version fit.
+/// The version of the contract. Components for the same minor version are compatible.
 pub const CONTRACT: &str = "0.1.0";
 const COMPATIBLE: &str = "0.1.";
 /// Characters of a name that are shown.
 const MAX_NAME: usize = 500;
 
-/// The names that a component imports and exports, as they are written in it; what could hide something is escaped,
-/// which no name has that anybody knows.
+/// The names of the imports and exports of a component. Characters that could hide something are escaped; no known name has
+/// any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComponentType {
     /// What it imports.
@@ -26,7 +26,7 @@ pub struct ComponentType {
     pub exports: Vec<String>,
 }
 
-/// `gatehost:verifier/log@0.1.0` in its parts.
+/// The parts of a name such as `gatehost:verifier/log@0.1.0`.
 struct Name<'a> {
     package: &'a str,
     interface: &'a str,
@@ -46,7 +46,7 @@ impl<'a> Name<'a> {
 }
 
 impl ComponentType {
-    /// Of these names, sorted: a linker may put them in any order, and no report should depend on that.
+    /// Returns the type with these names, sorted: a linker may order them in any way, and no report should depend on that.
     pub(super) fn new(imports: &[&str], exports: &[&str]) -> Self {
         let sorted = |names: &[&str]| {
             let mut names: Vec<String> = names.iter().map(|name| clean_line(name, MAX_NAME)).collect();
@@ -56,8 +56,8 @@ impl ComponentType {
         Self { imports: sorted(imports), exports: sorted(exports) }
     }
 
-    /// Reads the names off the bytes, without compiling them. `None` where they are no component, or one that cannot be
-    /// read to its end: of half of the names, nobody should conclude anything.
+    /// Reads the names from the bytes without compiling them. `None` if the bytes are not a component, or one that cannot be
+    /// read to its end, because half of the names would mislead.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if !Parser::is_component(bytes) {
             return None;
@@ -84,19 +84,19 @@ impl ComponentType {
         Some(Self::new(&imports, &exports))
     }
 
-    /// Returns whether this import brings types and no function.
+    /// Returns whether this import has only types and no functions.
     pub fn is_types_only(import: &str) -> bool {
         let name = Name::new(import);
         name.package == PACKAGE && matches!(name.interface, "types" | "submission")
     }
 
-    /// Returns whether it is a program: it has a `main`, and is no verifier of this contract.
+    /// Returns whether the component is a program: it has a `main` and is no verifier of this contract.
     pub fn is_program(&self) -> bool {
         self.exports.iter().any(|name| name.starts_with("wasi:cli/run@0.2."))
             && !self.exports.iter().any(|name| Name::new(name).package == PACKAGE)
     }
 
-    /// Returns the interface of this contract that a name stands for, if it is one and of a version that fits.
+    /// Returns the interface of this contract that a name refers to, if its version is compatible.
     pub(super) fn interface(name: &str) -> Option<&str> {
         let name = Name::new(name);
         name.fits().then_some(name.interface)
@@ -128,7 +128,7 @@ impl ComponentType {
         if has("about") { Ok(shape) } else { mismatch(format!("the component does not export `{PACKAGE}/about`")) }
     }
 
-    /// What to do about a component that exports something else than a verifier.
+    /// Returns a hint for a component that does not export a verifier.
     fn world_hint(&self) -> String {
         let names = || self.exports.iter().map(|name| Name::new(name));
         let ours = |name: &Name<'_>| matches!(name.interface, "about" | "file-verifier" | "submission-verifier");
@@ -161,35 +161,35 @@ impl ComponentType {
         self.imports.iter().filter_map(|import| Self::capability(import)).collect()
     }
 
-    /// Returns the capability that an import is, if it is one.
+    /// Returns the capability of an import, if it is one.
     pub(super) fn capability(import: &str) -> Option<Capability> {
         let name = Name::new(import);
         Capability::of_interface(name.interface).filter(|_| name.package == PACKAGE)
     }
 
-    /// Returns whether it imports anything of WASI.
+    /// Returns whether the component imports anything of WASI.
     pub fn uses_wasi(&self) -> bool {
         self.imports.iter().any(|name| name.starts_with("wasi:"))
     }
 
-    /// Returns whether it imports any source of randomness.
+    /// Returns whether the component imports randomness.
     pub(super) fn uses_random(&self) -> bool {
         self.imports.iter().any(|name| name.starts_with("wasi:random/"))
     }
 
-    /// Refuses a component that wants what is not there, or what its check was not granted.
+    /// Refuses a component that imports something unknown, or something that its check was not granted.
     pub fn permit(&self, grants: &Grants) -> Result<(), Failure> {
         self.imports.iter().try_for_each(|import| permit(import, grants))
     }
 
-    /// Returns whether it could use a grant at all.
+    /// Returns whether the component could use a grant.
     pub fn uses(&self, grant: &Grant) -> bool {
         let only = Grants::from_iter([grant.clone()]);
         let wanted = self.imports.iter().map(|import| Name::new(import)).filter(|name| name.package == PACKAGE);
         wanted.filter_map(|name| Capability::of_interface(name.interface)).any(|wanted| wanted.is_granted(&only))
     }
 
-    /// Returns every import for which it would be refused.
+    /// Returns every import because of which the component is refused.
     pub(super) fn refusals(&self, grants: &Grants) -> Vec<Failure> {
         self.imports.iter().filter_map(|import| permit(import, grants).err()).collect()
     }

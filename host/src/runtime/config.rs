@@ -1,12 +1,12 @@
-//! The engine's settings: what decides how guests are compiled, and so what precompiled code must agree on.
+//! The settings of the engine. They decide how guests are compiled, so precompiled code must use the same.
 //!
-//! `bundled/src/lib.rs` includes this file too, so that the bundled verifiers are compiled ahead by the same settings that
-//! run them. It must use nothing but wasmtime.
+//! `bundled/src/lib.rs` includes this file too, so that bundled verifiers are compiled with the settings of the engine that
+//! runs them. It must use nothing but wasmtime.
 
 use std::env;
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-/// How many component instances may live at the same time. More calls than this wait for a place.
+/// How many component instances may exist at the same time. Further calls wait for a slot.
 pub(crate) const SLOTS: u32 = 16;
 
 /// How many memories, and how many tables, one component may have.
@@ -43,7 +43,7 @@ pub(crate) fn config(target: &str) -> wasmtime::Result<Config> {
     Ok(config)
 }
 
-/// What this program runs on.
+/// The target that this program runs on.
 pub(crate) const TARGET: &str = match triple(env::consts::ARCH, env::consts::OS) {
     Some(triple) => triple,
     None => panic!("this architecture or operating system is not supported"),
@@ -60,7 +60,7 @@ pub(crate) const fn triple(arch: &str, os: &str) -> Option<&'static str> {
     }
 }
 
-/// The same settings with a pool of [`SLOTS`] places for instances.
+/// Returns the same settings with a pool of [`SLOTS`] instances.
 ///
 /// A pool makes a fresh instance four times cheaper than mapping memory for each. It is safe here because wasmtime
 /// clears a place before it is used again (pages that a guest wrote are zeroed or given back, found with the kernel's
@@ -68,7 +68,7 @@ pub(crate) const fn triple(arch: &str, os: &str) -> Option<&'static str> {
 /// because a leak would stay small: a verifier without grants has no way out but its verdict.
 pub(crate) fn pooled(mut config: Config) -> Config {
     let mut pool = PoolingAllocationConfig::new();
-    // Keeping pages is only cheap where the kernel can say which were written; elsewhere each reset would clear them all.
+    // Keeping pages is cheap only if the kernel can say which were written; otherwise each reset would clear them all.
     let keep = if PoolingAllocationConfig::is_pagemap_scan_available() { 8 << 20 } else { 64 << 10 };
     pool.total_component_instances(SLOTS)
         .total_stacks(SLOTS)

@@ -1,7 +1,7 @@
-//! The contract's functions and types, read from `wit/`, to say how those of a component differ from them.
+//! The functions and types of the contract, read from `wit/`, to describe how a component differs from them.
 //!
-//! Only for people: whether a component fits is decided by wasmtime, against the bindings that were made of the same
-//! files. This is looked at when it does not.
+//! Only for messages: wasmtime decides whether a component fits, by the bindings from the same files. This is read only if
+//! it does not fit.
 
 mod difference;
 mod types;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use types::Ty;
 use wit_parser::{Resolve, SourceMap, TypeOwner};
 
-/// The files of the contract: `wit/`, each with its name.
+/// The files of `wit/`, with their names.
 pub const WIT: &[(&str, &str)] = &[
     ("about.wit", include_str!("../../../wit/about.wit")),
     ("commands.wit", include_str!("../../../wit/commands.wit")),
@@ -26,27 +26,27 @@ pub const WIT: &[(&str, &str)] = &[
     ("worlds.wit", include_str!("../../../wit/worlds.wit")),
 ];
 
-/// What the contract says.
+/// The contract.
 #[derive(Default)]
 pub(super) struct Contract {
     /// The functions of each interface, by their names in it.
     interfaces: BTreeMap<String, BTreeMap<String, Func>>,
-    /// Its types, each with its name.
+    /// The types, with their names.
     named: Vec<(String, Ty)>,
 }
 
-/// How a function differs from the contract's.
+/// How a function differs from that of the contract.
 pub(super) struct Differs {
-    /// Where, and in what.
+    /// The place and kind of the difference.
     pub(super) what: String,
-    /// The function as the contract has it.
+    /// The function of the contract.
     pub(super) expected: String,
-    /// The function as it is.
+    /// The function of the component.
     pub(super) found: String,
 }
 
 impl Contract {
-    /// Reads it. It is part of this program, and a test reads it: should it ever not be readable, it says nothing.
+    /// Reads the contract. It is part of this program, and a test reads it; if it ever cannot be read, it is empty.
     pub(super) fn read() -> Self {
         Self::try_read().unwrap_or_default()
     }
@@ -77,7 +77,7 @@ impl Contract {
         self.interfaces.get(interface).into_iter().flatten().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Returns the function as one writes it in WIT.
+    /// Returns the signature of a function in WIT.
     pub(super) fn signature(&self, interface: &str, function: &str) -> Option<String> {
         Some(self.show(function, self.interfaces.get(interface)?.get(function)?))
     }
@@ -96,7 +96,7 @@ impl Contract {
         format!("{name}: func({}){result}", params.join(", "))
     }
 
-    /// Returns a type, by the contract's name where it is one of its types; otherwise written out so many levels deep.
+    /// Returns the name of a type of the contract; for any other type, its definition up to this depth.
     fn type_text(&self, ty: &Ty, depth: usize) -> String {
         match self.named.iter().find(|(_, named)| named == ty) {
             Some((name, _)) => name.clone(),

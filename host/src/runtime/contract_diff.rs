@@ -1,4 +1,4 @@
-//! Why a component does not fit the contract, in words that help its author.
+//! Explains to the author of a component why it does not fit the contract.
 
 use super::capability::Grants;
 use super::component_type::ComponentType;
@@ -10,7 +10,7 @@ use wasmtime::component::Component;
 use wasmtime::component::types::{ComponentFunc, ComponentItem};
 
 impl Runtime {
-    /// Everything in which a component does not fit the contract, as far as its type shows it. Grants are not looked at.
+    /// Returns every difference between the type of a component and the contract. Grants are ignored.
     pub fn contract_differences(&self, source: &ComponentSource) -> Vec<Failure> {
         let component = match self.component(source) {
             Ok(component) => component,
@@ -22,13 +22,13 @@ impl Runtime {
         let contract = Contract::read();
         differences.extend(exports(&contract, &self.engine, &component));
         differences.extend(imports(&contract, &self.engine, &component));
-        // A version that does not fit is said once, and not of every name.
+        // A wrong version is reported once, not for every name.
         differences.dedup();
         differences
     }
 }
 
-/// Returns the export of a function has another type.
+/// Returns a failure for an exported function with another type.
 pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc, why: &wasmtime::Error) -> Failure {
     let contract = Contract::read();
     let name = ComponentType::interface(interface).unwrap_or(interface);
@@ -42,7 +42,7 @@ pub(super) fn wrong_type(interface: &str, function: &str, found: &ComponentFunc,
     }
 }
 
-/// Returns the export of an interface lacks a function.
+/// Returns a failure for an exported interface that lacks a function.
 pub(super) fn no_function(interface: &str, function: &str) -> Failure {
     let failure = Failure::new(
         ErrorKind::LinkWorldMismatch,
@@ -101,7 +101,7 @@ fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<F
     for (name, item) in component.component_type().imports(engine) {
         let Some(interface) = ComponentType::interface(name) else { continue };
         let known = contract.functions(interface);
-        // An interface that the contract does not have is refused by its name.
+        // An interface that is not in the contract is refused by its name.
         if known.is_empty() {
             continue;
         }

@@ -25,11 +25,11 @@ pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>)
             format!("the guest gave a confidence of {confidence}; expected 0.0 to 1.0"),
         ));
     }
-    // Looked at before any are dropped: a pass must not hide an error behind a thousand notes.
+    // Checked before any finding is dropped: a pass must not hide an error behind a thousand notes.
     let has_error = verdict.findings.iter().any(|finding| finding.level == Level::Error);
     verdict.status = match verdict.status {
         Status::Pass | Status::NotApplicable if has_error => Status::Fail,
-        // A verifier that needs human review has something to decide.
+        // A verifier that needs human review has not passed.
         Status::Pass | Status::NotApplicable if verdict.needs_person => Status::Abstain,
         status => status,
     };
@@ -44,7 +44,7 @@ pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>)
     }
     let found = verdict.findings.len();
     if found > limits.findings {
-        // The worst are kept.
+        // The worst findings are kept.
         verdict.findings.sort_by_key(|finding| finding.level);
         verdict.findings.truncate(limits.findings);
     }
@@ -59,9 +59,9 @@ pub(super) fn checked(mut verdict: Verdict, limits: &Limits, only: Option<&str>)
 }
 
 fn check_class(class: Class) -> Class {
-    // A word that has a case of its own is that case.
+    // A class with a name of its own is that class.
     match Class::from(clean_line(class.as_str(), MAX_CODE)) {
-        // Only the host says that a verifier broke.
+        // Only the host may use `infra`.
         Class::Infra => Class::Other("other".to_owned()),
         class => class,
     }
@@ -83,7 +83,7 @@ fn check_finding(finding: &mut Finding, only: Option<&str>) -> Result<(), Failur
     Ok(())
 }
 
-/// The replacements stay as they are: they are the content of a file, and never shown uncleaned.
+/// Replacements are not changed, because they are the content of a file. They are escaped where they are shown.
 fn check_fix(fix: &mut Fix, has_place: bool) -> Result<(), Failure> {
     let refused = |why: &str| Err(Failure::new(ErrorKind::AbiPlace, why));
     if !has_place {
@@ -131,7 +131,7 @@ fn check_place(place: &mut Place, only: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes over the verdict of a component, as it said it: nothing in it is checked yet.
+/// Converts the verdict of a component. Nothing in it is checked yet.
 pub(super) fn received(verdict: types::Verdict) -> Verdict {
     Verdict {
         status: match verdict.status {
@@ -214,7 +214,7 @@ fn class(class: Class) -> types::FailureClass {
     }
 }
 
-/// What a submission verifier is given.
+/// Converts a submission for a component.
 pub(super) fn submission(submission: host::Submission) -> into::Submission {
     wit::Submission {
         task: submission.task.map(|task| wit::Task {

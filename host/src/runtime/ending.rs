@@ -1,4 +1,4 @@
-//! Every way in which a guest can end without an answer, mapped to its kind. The one place that knows.
+//! Maps every way in which a guest can end without an answer to an error kind.
 
 use crate::text;
 use crate::verdict::{ErrorKind, Failure};
@@ -12,7 +12,7 @@ use wasmtime_wasi::I32Exit;
 /// How many frames of a guest's stack are shown.
 const MAX_FRAMES: usize = 8;
 
-/// The host ended the guest, for this reason.
+/// The reason for which the host ended the guest.
 #[derive(Debug)]
 pub(super) struct GuestEnded {
     kind: ErrorKind,
@@ -25,7 +25,7 @@ impl GuestEnded {
         wasmtime::Error::new(Self { kind, message: message.into(), hint: None })
     }
 
-    /// For a reason that is known as a failure already.
+    /// Returns an error for a reason that is known as a failure.
     pub(super) fn failure(Failure { kind, message, hint }: Failure) -> wasmtime::Error {
         wasmtime::Error::new(Self { kind, message, hint })
     }
@@ -39,7 +39,7 @@ impl fmt::Display for GuestEnded {
 
 impl std::error::Error for GuestEnded {}
 
-/// Returns the code that a program exited with, if that is how it ended.
+/// Returns the exit code of a program, if it exited.
 pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
     match error.downcast_ref() {
         Some(I32Exit(code)) => Ok(*code),
@@ -47,7 +47,7 @@ pub(super) fn exit_code(error: wasmtime::Error) -> wasmtime::Result<i32> {
     }
 }
 
-/// Names what happened.
+/// Returns the failure for an error of a guest.
 pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     let (kind, message) = classify(error);
     let failure = Failure::new(kind, text::clean_line(&message, 500));
@@ -60,7 +60,7 @@ pub(super) fn failure(error: &wasmtime::Error) -> Failure {
     }
 }
 
-/// What helps its author most often.
+/// Returns a hint for the author of the component.
 fn advice(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::LimitTime => {
@@ -75,7 +75,7 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// Names why the engine would not take a component that is valid.
+/// Returns the failure for a valid component that the engine refuses.
 pub(super) fn refusal(error: &wasmtime::Error) -> Failure {
     let kind = kind_of(&error.root_cause().to_string(), REFUSALS).unwrap_or(ErrorKind::LoadMalformed);
     Failure::new(kind, text::clean_line(&format!("cannot compile the component: {error:#}"), 500))
@@ -114,7 +114,7 @@ fn of_trap(trap: Trap) -> ErrorKind {
         Trap::IndirectCallToNull | Trap::BadSignature => ErrorKind::TrapBadCall,
         Trap::CannotLeaveComponent | Trap::CannotEnterComponent => ErrorKind::TrapReentry,
         Trap::Interrupt => ErrorKind::LimitTime,
-        // What the parts of a composed component hand to each other.
+        // What the parts of a composed component pass to each other.
         Trap::InvalidChar => ErrorKind::AbiUtf8,
         Trap::InvalidDiscriminant => ErrorKind::AbiDiscriminant,
         Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::UnalignedPointer => ErrorKind::AbiOutOfBounds,
@@ -122,10 +122,10 @@ fn of_trap(trap: Trap) -> ErrorKind {
     }
 }
 
-// wasmtime has no types for what follows, only words. Its version is pinned, and `tests/hostile.rs` has a guest for
-// every line that a guest can reach, so a change of words fails a test; unknown words are an error of no particular kind.
+// wasmtime has no types for these errors, only texts. Its version is pinned, and `tests/hostile.rs` has a guest for every
+// line that a guest can reach, so a changed text fails a test. Unknown texts are errors without a particular kind.
 
-/// How the words begin that end a guest.
+/// Prefixes of the texts of errors that end a guest.
 const ENDINGS: &[(&str, ErrorKind)] = &[
     ("too much data is being copied between the host and the guest", ErrorKind::LimitTransfer),
     ("cannot allocate another handle: ", ErrorKind::LimitHandles),
@@ -147,7 +147,7 @@ const ENDINGS: &[(&str, ErrorKind)] = &[
     ("table minimum size of ", ErrorKind::LimitMemory),
 ];
 
-/// How the words begin that refuse a component. `#` stands for a number.
+/// Prefixes of the texts of errors that refuse a component. `#` stands for a number.
 const REFUSALS: &[(&str, ErrorKind)] = &[
     ("memory has a minimum byte size of ", ErrorKind::LimitMemory),
     ("table index # has a minimum element size of ", ErrorKind::LimitMemory),
@@ -170,8 +170,8 @@ fn kind_of(message: &str, texts: &[(&str, ErrorKind)]) -> Option<ErrorKind> {
     texts.iter().find(|(text, _)| begins(text)).map(|(_, kind)| *kind)
 }
 
-/// Returns the functions that the guest was in, the innermost first, where it names them. Read off wasmtime's own print,
-/// which demangles the names.
+/// Returns the functions on the guest's stack, innermost first, if it has names. They are parsed from wasmtime's output,
+/// which demangles them.
 fn frames(backtrace: &WasmBacktrace) -> Option<String> {
     let printed = backtrace.to_string();
     let frames = printed.lines().filter_map(|line| line.split_once('!'));

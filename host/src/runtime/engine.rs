@@ -1,14 +1,14 @@
-//! The engine, and the thread that lets it interrupt guests.
+//! The engine, and the thread that interrupts guests.
 
 use super::config;
 use std::time::Duration;
 use wasmtime::{Config, Engine, EngineWeak};
 
-/// How often running guests look whether their time is over.
+/// How often running guests check their time limit.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Makes an engine with a pool, or without one where the address space is too small for it. A metered one counts
-/// instructions, which costs time.
+/// Creates an engine with a pool, or without one if the address space is too small. A metered engine counts instructions,
+/// which costs time.
 pub(super) fn start(metered: bool) -> wasmtime::Result<Engine> {
     let engine = Engine::new(&config::pooled(settings(metered)?)).or_else(|_| Engine::new(&settings(metered)?))?;
     let weak = engine.weak();
@@ -22,7 +22,7 @@ fn settings(metered: bool) -> wasmtime::Result<Config> {
     Ok(config)
 }
 
-/// Ends by itself when the engine is gone.
+/// Advances the epoch until the engine is gone.
 fn tick(engine: &EngineWeak) {
     loop {
         std::thread::sleep(TICK);

@@ -1,4 +1,4 @@
-//! From bytes to something that can be called: compile or find the code, check what it wants, link it.
+//! Loads a component: finds or compiles its code, checks its imports, and links it.
 
 use super::bindings::exports::gatehost::verifier as exports;
 use super::bindings::gatehost::verifier as imports;
@@ -22,7 +22,7 @@ pub struct Verifier {
     pub(super) digest: String,
     pub(super) component_type: ComponentType,
     pub(super) pre: InstancePre<Sandbox>,
-    /// None for a program, which cannot be asked.
+    /// `None` for a program, which has no description.
     pub(super) about: Option<exports::about::GuestIndices>,
     pub(super) check: CheckExport,
 }
@@ -40,7 +40,7 @@ impl Verifier {
         &self.digest
     }
 
-    /// Returns its shape; none where it can have either.
+    /// Returns the shape; `None` for a program, which can have either.
     pub fn shape(&self) -> Option<Shape> {
         match self.check {
             CheckExport::File(_) => Some(Shape::File),
@@ -68,9 +68,9 @@ pub enum Code {
     Bundled,
     /// It was in the cache.
     Cached,
-    /// It was compiled just now.
+    /// It was compiled now.
     Compiled,
-    /// It was compiled just now, but not cached: the next run has to do it again.
+    /// It was compiled now but could not be cached: the next run compiles it again.
     Unkept,
 }
 
@@ -85,7 +85,7 @@ impl Runtime {
             return false;
         }
         match self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
-            // It was read and found to be authentic: the run uses this one.
+            // The cached code is authentic, so the run uses it.
             Some(component) => components.insert(source.digest().to_owned(), component).is_some(),
             None => true,
         }
@@ -99,7 +99,7 @@ impl Runtime {
         }
     }
 
-    /// Compiles a component ahead, so that no run needs to.
+    /// Compiles a component ahead, so that no run has to.
     pub fn compile(&self, source: &ComponentSource) -> Result<Code, Failure> {
         self.code(source).map(|(_, code)| code)
     }
@@ -125,14 +125,14 @@ impl Runtime {
             if let Ok(component) = unsafe { Component::deserialize(&self.engine, bundled.code()) } {
                 return Ok((component, Code::Bundled));
             }
-            // There is none, or this engine counts instructions: as any other component.
+            // There is none, or this engine counts instructions: compile it as any other component.
         }
         if let Some(component) = self.cache.as_ref().and_then(|cache| cache.get(&self.engine, source.digest())) {
             return Ok((component, Code::Cached));
         }
         let bytes = program::component(source.bytes())?;
         scan::scan(&bytes)?;
-        // A panic of the compiler is the component's fault, and not the end of everything else.
+        // If the compiler panics, only this component fails.
         let compiled = catch_unwind(AssertUnwindSafe(|| Component::from_binary(&self.engine, &bytes)));
         let component = match compiled {
             Ok(compiled) => compiled.map_err(|error| ending::refusal(&error))?,
@@ -155,8 +155,8 @@ impl Runtime {
         self.link(source, &component, component_type, linker)
     }
 
-    /// Makes a component ready to describe itself, which it does without grants: a capability that it imports is there,
-    /// and calling it ends the guest.
+    /// Prepares a component to describe itself, which needs no grants: every capability that it imports is linked, and
+    /// calling one ends the guest.
     pub(super) fn prepare_to_describe(&self, source: &ComponentSource) -> Result<Verifier, Failure> {
         let (component, _) = self.code(source)?;
         let component_type = self.component_type(&component);
@@ -195,7 +195,7 @@ impl Runtime {
         Ok(Verifier { digest: source.digest().to_owned(), component_type, pre, about, check })
     }
 
-    /// Links what the component imports, and nothing else: `permit` has already refused what it may not have.
+    /// Links only what the component imports; `permit` has already refused what is not granted.
     fn linker(&self, component_type: &ComponentType) -> wasmtime::Result<Linker<Sandbox>> {
         let mut linker = Linker::new(&self.engine);
         imports::log::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox| sandbox)?;
@@ -219,7 +219,7 @@ fn mismatch(error: wasmtime::Error) -> Failure {
     Failure::new(ErrorKind::LinkWorldMismatch, format!("the component does not fit the contract: {error:#}"))
 }
 
-/// The functions that are called, if they are of the contract's types.
+/// Returns the exported functions, if they have the types of the contract.
 fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::GuestIndices, CheckExport), Failure> {
     use exports::{about, file_verifier, submission_verifier};
     fits::<(), (about::Description,)>(pre, "gatehost:verifier/about@0.1.0", "describe")?;
@@ -238,8 +238,8 @@ fn called(pre: &InstancePre<Sandbox>, shape: Shape) -> Result<(exports::about::G
     Ok((about::GuestIndices::new(pre).map_err(mismatch)?, check))
 }
 
-/// Refuses an export of another type, before anything of the component runs: the generated bindings look at types only
-/// when there is an instance.
+/// Refuses an export of another type before anything of the component runs: the generated bindings check types only on an
+/// instance.
 fn fits<Params, Results>(pre: &InstancePre<Sandbox>, interface: &str, function: &str) -> Result<(), Failure>
 where
     Params: ComponentNamedList + Lower,

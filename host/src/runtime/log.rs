@@ -1,4 +1,4 @@
-//! The `log` interface: bounded lines for whoever writes or operates a verifier.
+//! The `log` interface: bounded lines for authors and operators of verifiers.
 
 use super::bindings::gatehost::verifier::log as wit;
 use super::sandbox::Sandbox;
@@ -33,7 +33,7 @@ impl std::fmt::Display for LogLevel {
     }
 }
 
-/// One line of a guest's log, safe to print.
+/// One line of a guest's log, escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
     /// How urgent it is.
@@ -56,7 +56,7 @@ impl CallLog {
     }
 
     pub(super) fn write(&mut self, severity: LogLevel, message: &str) {
-        // The first line that does not fit ends the log, so that what is kept has no gaps.
+        // The first line that does not fit ends the log, so that it has no gaps.
         let fits = self.dropped == 0 && message.len() < self.bytes_left;
         if fits {
             self.bytes_left -= message.len() + 1;
@@ -66,7 +66,7 @@ impl CallLog {
         }
     }
 
-    /// Counts lines that were not kept until now.
+    /// Counts lines that were dropped elsewhere.
     pub(super) fn drop_lines(&mut self, lines: u64) {
         self.dropped += lines;
     }

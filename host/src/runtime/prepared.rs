@@ -1,4 +1,4 @@
-//! A submission as verifiers are given it, made once for all checks that are told the same.
+//! A submission in the form that verifiers get, made once for all checks with the same evidence.
 
 use super::bindings::exports::gatehost::verifier::submission_verifier::Submission as Given;
 use super::convert;
@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 
 /// A submission, measured and converted.
 pub struct PreparedSubmission {
-    /// What is handed to programs.
+    /// The submission, for programs.
     pub(super) submission: Submission,
-    /// Its length as JSON.
+    /// The length of its JSON.
     pub(super) size: u64,
-    /// The digest of it as JSON.
+    /// The digest of its JSON.
     pub(super) digest: blake3::Hash,
     given: OnceLock<Given>,
 }
@@ -25,7 +25,7 @@ impl std::fmt::Debug for PreparedSubmission {
 }
 
 impl PreparedSubmission {
-    /// Returns the submission with what earlier checks established besides.
+    /// Returns the submission with the evidence of earlier checks added.
     pub fn new(mut submission: Submission, evidence: &[Evidence]) -> Result<Self, Failure> {
         submission.evidence.extend_from_slice(evidence);
         let mut measure = Measure { size: 0, digest: blake3::Hasher::new() };
@@ -40,7 +40,7 @@ impl PreparedSubmission {
     }
 }
 
-/// Counts and hashes what is written.
+/// Counts and hashes the written bytes.
 struct Measure {
     size: u64,
     digest: blake3::Hasher,

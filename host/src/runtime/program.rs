@@ -1,8 +1,8 @@
-//! The plain lane: a program that only has a `main` is a verifier too. It reads one JSON document from its standard
-//! input, [`ProgramInput`], and prints one, [`ProgramOutput`]; what it writes to standard error becomes log lines.
+//! Programs as verifiers. A program has a `main`, reads one JSON document from stdin ([`ProgramInput`]), and prints one
+//! ([`ProgramOutput`]). Its stderr becomes log lines.
 //!
-//! It is called in the same sandbox, within the same limits, and its answer is held to the same rules as that of any
-//! other verifier. Ending with code 0 is never a pass by itself: without a verdict there is none.
+//! A program runs in the same sandbox with the same limits, and its answer follows the same rules as that of any other
+//! verifier. Exit code 0 is not a pass: without a verdict, the result is an error.
 
 use super::call::FileInput;
 use super::{Description, Rule, scan};
@@ -22,52 +22,52 @@ use wasi_preview1_component_adapter_provider::{
 use wasmparser::{ExternalKind, Parser, Payload};
 use wit_component::ComponentEncoder;
 
-/// What a program reads.
+/// The input of a program.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProgramInput<'a> {
-    /// The contract that this follows: `gatehost:verifier@0.1.0`.
+    /// The contract of this document: `gatehost:verifier@0.1.0`.
     contract: &'static str,
-    /// The settings of the check, as they are in the configuration.
+    /// The settings of the check.
     settings: Value,
-    /// The file that is judged, for a check that has `files`.
+    /// The file, for a check that has `files`.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<ProgramFile<'a>>,
-    /// The submission that is judged, for any other check.
+    /// The submission, for any other check.
     #[serde(skip_serializing_if = "Option::is_none")]
     submission: Option<&'a Submission>,
 }
 
-/// A file that a program judges.
+/// A file for a program.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProgramFile<'a> {
     /// The path relative to the root of the workspace.
     path: &'a str,
-    /// The content, where it is UTF-8. Neither this nor `base64` is there for a dangling symlink.
+    /// The content, if it is UTF-8. A dangling symlink has neither this nor `base64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
-    /// The content in base64, where it is not.
+    /// The content in base64, if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
     /// Whether the file may be executed.
     executable: bool,
-    /// Where the path is a symlink: its target, as it is stored.
+    /// For a symlink: its target, as it is stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     link_target: Option<&'a str>,
 }
 
-/// What a program prints: one JSON document, and nothing beside it.
+/// The output of a program: one JSON document, and nothing else.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramOutput {
     /// What it decides.
     status: ProgramStatus,
-    /// How sure it is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     #[serde(default)]
     confidence: Option<f64>,
     /// One line for a person.
     #[serde(default)]
     summary: String,
-    /// What it found. With a finding of level `error`, a pass is a failure.
+    /// The findings. With a finding of level `error`, a pass becomes a failure.
     #[serde(default)]
     findings: Vec<Finding>,
     /// Which kind of failure this is.
@@ -81,7 +81,7 @@ pub struct ProgramOutput {
     metrics: Vec<Metric>,
 }
 
-/// What a program decides.
+/// The status that a program returns.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum ProgramStatus {
@@ -89,24 +89,24 @@ enum ProgramStatus {
     Fail,
     /// The work is acceptable.
     Pass,
-    /// The program should judge and cannot.
+    /// The program should judge the input and cannot.
     Abstain,
-    /// The input is not for it.
+    /// The input is not for this program.
     NotApplicable,
 }
 
 const CONTRACT: &str = "gatehost:verifier@0.1.0";
 
-/// What is known of a program that nobody described.
+/// Returns the description of a program, which cannot describe itself.
 pub(super) fn description() -> Description {
     Description {
         name: "program".to_owned(),
         version: "0.0.0".to_owned(),
         summary: "A program that reads JSON and prints a verdict.".to_owned(),
         files: Vec::new(),
-        // Any: it is told its settings, and nobody else knows what they mean.
+        // Any settings: only the program knows what they mean.
         settings_schema: "{\"type\": \"object\"}".to_owned(),
-        // Any: nobody knows what it reports.
+        // Any code: only the program knows what it reports.
         rules: vec![Rule {
             code: "*".to_owned(),
             level: Level::Error,
@@ -141,10 +141,10 @@ fn document(
     serde_json::to_vec(&ProgramInput { contract: CONTRACT, settings, file, submission }).map_err(broken)
 }
 
-/// Returns the verdict that a program printed, as it said it: nothing in it is checked yet.
+/// Parses the verdict that a program printed. Nothing in it is checked yet.
 pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
     if code != 0 {
-        // Of the code, WASI keeps only whether it was 0.
+        // WASI keeps only whether the exit code was 0.
         return Err(Failure::new(
             ErrorKind::GuestExited,
             "the program did not exit with code 0, so its output is ignored",
@@ -180,7 +180,7 @@ pub(super) fn verdict(code: i32, printed: &[u8]) -> Result<Verdict, Failure> {
     })
 }
 
-/// Returns the bytes as a component: a core module that is a program is made one.
+/// Returns the bytes as a component: a core module that is a program is converted.
 pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
     if !Parser::is_core_wasm(bytes) || !exports(bytes).iter().any(|name| name == "_start") {
         return Ok(Cow::Borrowed(bytes));
@@ -191,7 +191,7 @@ pub(super) fn component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Failure> {
         Failure::new(ErrorKind::LoadNotComponent, clean_line(&message, 500))
             .hint("a program may import `wasi_snapshot_preview1` and nothing else: build it for `wasm32-wasi`")
     };
-    // What the encoder makes of these is bounded by nobody, and a program that needs nothing but WASI has none.
+    // The encoder's output for these would be unbounded, and a program that needs only WASI has none.
     if has_metadata(bytes) {
         return Err(refused("it already contains component types; convert it with the tool that built it"));
     }

@@ -1,12 +1,12 @@
-//! What surrounds one guest: its limits, and what it can reach.
+//! The sandbox of one guest: its limits, and what it can reach.
 //!
-//! A sandbox is made for one call and dropped after it. By default a guest
+//! A sandbox is created for one call and dropped after it. By default a guest
 //! - has no more time, memory, handles, host calls or transferred bytes than its [`Limits`];
 //! - can write log lines, bounded, and nothing else;
 //! - reads the files of the workspace only if it was granted `workspace`;
-//! - sees of WASI: a clock that stands still, random numbers seeded from the call's inputs, an empty environment, no
-//!   arguments, no preopened folder, a closed standard input, and outputs that become log lines; only a program, which
-//!   has nothing but these to answer with, reads its question there and prints its verdict.
+//! - sees of WASI: a constant clock, random numbers seeded from the inputs of the call, an empty environment, no arguments,
+//!   no preopened folder, a closed stdin, and outputs that become log lines. Only a program reads its input from stdin and
+//!   prints its verdict.
 
 use super::allowance::Allowance;
 use super::call::Used;
@@ -27,7 +27,7 @@ pub(super) struct Sandbox {
     pub(super) time: Arc<Allowance>,
     hostcalls_left: u64,
     space: Space,
-    /// Executed so far, where they are counted; known at the end.
+    /// The instructions executed so far, if they are counted; known at the end.
     pub(super) instructions: Option<u64>,
     pub(super) log: CallLog,
     pub(super) wasi: Wasi,
@@ -36,7 +36,7 @@ pub(super) struct Sandbox {
     pub(super) models: Option<Asker>,
 }
 
-/// Makes the store for one call, with every limit on.
+/// Creates the store for one call, with every limit on.
 pub(super) fn store(
     engine: &Engine,
     limits: &Limits,
@@ -60,7 +60,7 @@ pub(super) fn store(
     store.set_hostcall_fuel(limits.transfer);
     store.set_max_component_handles(limits.handles);
     store.set_epoch_deadline(1);
-    // Time is compared and not counted in ticks: under load, ticks stretch.
+    // The clock is compared, because ticks are not counted reliably under load.
     store.epoch_deadline_callback(|store| {
         if store.data().time.left().is_zero() {
             Err(GuestEnded::error(ErrorKind::LimitTime, "the call timed out"))
@@ -84,15 +84,15 @@ pub(super) fn store(
 }
 
 impl Sandbox {
-    /// What the guest used.
+    /// Returns the resources that the guest used.
     pub(super) fn used(&self) -> Used {
         Used { memory: self.space.memory, instructions: self.instructions }
     }
 }
 
-/// What is left of the space that all memories, and all tables, of a guest may take together.
+/// The space that all memories and all tables of a guest may still use together.
 struct Space {
-    /// What the memories take.
+    /// The size of all memories.
     memory: usize,
     memory_left: usize,
     table_left: usize,
@@ -110,7 +110,7 @@ impl ResourceLimiter for Space {
     }
 }
 
-/// Ends the guest rather than telling it that growing failed, so that what it does next cannot hide the reason.
+/// Ends the guest instead of telling it that growing failed, so that it cannot hide the reason.
 fn take(left: &mut usize, current: usize, desired: usize, what: &str) -> wasmtime::Result<bool> {
     let more = desired.saturating_sub(current);
     match left.checked_sub(more) {

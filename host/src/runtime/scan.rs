@@ -1,6 +1,6 @@
-//! A look at a component's bytes before they are compiled: is it one, is it small enough, is it valid?
+//! Checks the bytes of a component before they are compiled: is it a component, small enough, and valid?
 //!
-//! Compiling has no time limit of its own, so everything that could make it long is bounded here first.
+//! Compiling has no time limit of its own, so everything that could make it slow is bounded here first.
 
 mod adapters;
 mod types;
@@ -18,26 +18,26 @@ pub(super) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const MAX_FUNCTIONS: u64 = 100_000;
 /// The most imports, exports, types, instances and aliases together.
 const MAX_ITEMS: u64 = 100_000;
-/// The most of these when every component inside is counted as often as it is instantiated: the engine writes out
-/// each, so a component of 2 KB that instantiates another twice, which instantiates another twice, and so on, would
-/// fill all memory.
+/// The most of these if every inner component is counted as often as it is instantiated. The engine expands each instance,
+/// so a component of 2 KB that instantiates another twice, which instantiates another twice, and so on, would fill all
+/// memory.
 const MAX_EXPANDED_ITEMS: u64 = 1_000_000;
-/// The deepest nesting of components and modules. A runtime's component has modules and small components, 2 deep; one that
-/// is composed of others has those, 3 or 4 deep. What every level keeps of those above it would fill memory at 10,000.
+/// The deepest nesting of components and modules. A runtime's component is 2 deep, a composed component 3 or 4. At 10,000
+/// levels, the state of all levels would fill memory.
 const MAX_DEPTH: usize = 32;
 /// The most imports of the component itself.
 const MAX_IMPORTS: u64 = 1_000;
 /// The longest name of an import or an export.
 const MAX_NAME_BYTES: usize = 4 << 10;
 
-/// What wasmtime accepts under `super::config`. The types of the GC proposal, among them `externref`, are not compiled
-/// into this program.
+/// Returns the features that wasmtime accepts under `super::config`. The types of the GC proposal, such as `externref`, are
+/// not compiled into this program.
 fn features() -> WasmFeatures {
     let all = WasmFeatures::WASM2 | WasmFeatures::COMPONENT_MODEL | WasmFeatures::EXTENDED_CONST;
     all.difference(WasmFeatures::GC_TYPES)
 }
 
-/// Looks whether these bytes are a component that may be compiled.
+/// Checks whether these bytes are a component that may be compiled.
 pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     recognise(bytes)?;
     let mut work = bound(bytes)?;
@@ -45,7 +45,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<(), Failure> {
     work.add(adapters::micros(bytes, Validator::new_with_features(features())))
 }
 
-/// Looks whether these bytes are a core module that may be made a component.
+/// Checks whether these bytes are a core module that may be converted to a component.
 pub(super) fn scan_module(bytes: &[u8]) -> Result<(), Failure> {
     bound(bytes)?;
     validate(bytes)
@@ -88,7 +88,7 @@ fn recognise(bytes: &[u8]) -> Result<(), Failure> {
     Err(Failure::new(ErrorKind::LoadMalformed, "this is not WebAssembly"))
 }
 
-/// Counts before anything is compiled. Errors of the format itself are left to `validate`, which words them better.
+/// Counts before anything is compiled. Format errors are left to `validate`, whose messages are better.
 fn bound(bytes: &[u8]) -> Result<CompileWork, Failure> {
     let mut parts = ScanState { bytes, ..ScanState::default() };
     for payload in Parser::new(0).parse_all(bytes) {
@@ -98,13 +98,13 @@ fn bound(bytes: &[u8]) -> Result<CompileWork, Failure> {
     Ok(parts.work)
 }
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Default)]
 struct ScanState<'a> {
     bytes: &'a [u8],
-    /// The components and modules that have begun and not ended, the outermost first.
+    /// The open components and modules, outermost first.
     open: Vec<OpenComponent>,
-    /// The items of the largest component that has ended, with all that it instantiates.
+    /// The items of the largest completed component, with everything that it instantiates.
     largest: u64,
     items: u64,
     imports: u64,
@@ -183,7 +183,7 @@ impl ScanState<'_> {
                             format!("types inside each other, more than {most} deep"),
                         ));
                     }
-                    // Not left to whoever would read on where this stopped.
+                    // Do not leave the rest to another reader.
                     Err(why) => {
                         let message = format!("the component is not valid: {why}");
                         return Err(Failure::new(ErrorKind::LoadMalformed, message));
@@ -219,7 +219,8 @@ impl ScanState<'_> {
         at_most(MAX_ITEMS, self.items, "imports, exports and types")
     }
 
-    /// A component can only instantiate those that ended before it: at worst, the largest of them each time.
+    /// Completes a component. It can only instantiate components that were completed before it: at worst, the largest each
+    /// time.
     fn end(&mut self) -> Result<(), Failure> {
         let Some(OpenComponent { is_component: true, items, instantiations }) = self.open.pop() else { return Ok(()) };
         let expanded = instantiations.saturating_mul(self.largest).saturating_add(items + 1);
@@ -254,7 +255,7 @@ fn bound_name(name: &str) -> Result<(), Failure> {
 fn validate(bytes: &[u8]) -> Result<(), Failure> {
     let Err(why) = Validator::new_with_features(features()).validate_all(bytes) else { return Ok(()) };
     let disabled = || Validator::new_with_features(WasmFeatures::all()).validate_all(bytes).is_ok();
-    // The validator has limits of its own, and only words for them.
+    // The validator has limits of its own, which have only texts.
     let limits = ["string size out of bounds", " exceeds limit of ", " exceeds the limit of "];
     Err(if limits.iter().any(|limit| why.message().contains(limit)) {
         Failure::new(ErrorKind::LoadLimit, format!("the component is too large: {why}"))

@@ -1,4 +1,4 @@
-//! Where a component's bytes come from, and which bytes they are.
+//! The bytes of a component, and their digest.
 
 use super::bundled::{self, Bundled};
 use super::scan::MAX_COMPONENT_BYTES;
@@ -8,7 +8,7 @@ use crate::workspace::{self, Workspace};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// The bytes of a component and their digest. What is hashed is what is compiled: the bytes are read once.
+/// The bytes of a component and their digest. The bytes are read once, so the hashed bytes are the compiled ones.
 #[derive(Debug)]
 pub struct ComponentSource {
     bytes: Bytes,
@@ -22,17 +22,17 @@ enum Bytes {
 }
 
 impl ComponentSource {
-    /// A component that is in memory.
+    /// Returns a component that is in memory.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { digest: sha256(&bytes), bytes: Bytes::Read(bytes) }
     }
 
-    /// One of the bundled verifiers.
+    /// Returns a bundled verifier.
     pub fn bundled(bundled: &'static Bundled) -> Self {
         Self { digest: bundled.digest.to_owned(), bytes: Bytes::Bundled(bundled) }
     }
 
-    /// Reads a component from a file. One that is too large is not read.
+    /// Reads a component from a file. A file that is too large is not read.
     pub fn from_file(path: &Path) -> Result<Self, Failure> {
         Self::from_file_called(path, &path.display().to_string())
     }
@@ -41,7 +41,7 @@ impl ComponentSource {
         let unreadable = |why: &dyn std::fmt::Display| {
             Failure::new(ErrorKind::LoadUnreadable, format!("cannot read the component `{shown}`: {why}"))
         };
-        // A path that the person wrote may lead through links, so it is made real first.
+        // A path that a person wrote may contain symlinks, so it is resolved first.
         let real = path.canonicalize().map_err(|error| unreadable(&error))?;
         let (folder, name) = real
             .parent()
@@ -58,8 +58,8 @@ impl ComponentSource {
         }
     }
 
-    /// What a person names: a bundled verifier, or else a file relative to `folder`; with `@sha256:HEX` behind it, only
-    /// these bytes.
+    /// Returns the component of this name: a bundled verifier, or else a file relative to `folder`. With `@sha256:HEX`
+    /// appended, only these bytes are accepted.
     pub fn named(name: &str, folder: &Path) -> Result<Self, Failure> {
         if let Some((name, hex)) = name.rsplit_once("@sha256:") {
             let source = Self::named(name, folder)?;
@@ -84,7 +84,7 @@ impl ComponentSource {
         }
     }
 
-    /// Returns whether it is part of this program.
+    /// Returns whether the component is bundled.
     pub fn is_bundled(&self) -> bool {
         self.as_bundled().is_some()
     }
@@ -115,7 +115,7 @@ impl ComponentSource {
         }
     }
 
-    /// Returns the bundled verifier, if it is one: also by its bytes, wherever they came from.
+    /// Returns the bundled verifier with these bytes, wherever they came from.
     pub fn as_bundled(&self) -> Option<&'static Bundled> {
         match &self.bytes {
             Bytes::Bundled(bundled) => Some(bundled),

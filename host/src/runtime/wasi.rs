@@ -1,6 +1,6 @@
-//! As much of WASI as a language's runtime needs in order to start, and nothing that reaches outside.
+//! The part of WASI that language runtimes need to start. Nothing in it reaches outside.
 //!
-//! The interfaces are wasmtime-wasi's own; what is behind them is fixed here. Sockets and HTTP are not linked at all.
+//! The interfaces are those of wasmtime-wasi, with fixed implementations. Sockets and HTTP are not linked.
 
 use super::ending::GuestEnded;
 use super::log::{CallLog, LogLevel};
@@ -22,10 +22,10 @@ use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamError, StreamResult}
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView, async_trait};
 
-/// 2026-01-01T00:00:00Z. A constant, and not zero: some runtimes take zero for a broken clock and stop.
+/// 2026-01-01T00:00:00Z. Not zero, because some runtimes take zero for a broken clock.
 const NOW: Duration = Duration::from_secs(1_767_225_600);
 
-/// The WASI interfaces that are there. Whatever else a component imports is refused by name.
+/// The offered WASI interfaces. Every other import is refused by name.
 const OFFERED: &[&str] = &[
     "wasi:cli/environment",
     "wasi:cli/exit",
@@ -54,12 +54,12 @@ pub(super) fn is_offered(interface: &str) -> bool {
     OFFERED.contains(&interface)
 }
 
-/// What a guest sees of WASI, made when it first looks.
+/// The WASI state of a guest, created on first use.
 pub(super) struct Wasi {
     seed: blake3::Hash,
     handles: usize,
     random: u64,
-    /// For a program: what it reads, and where its answer goes.
+    /// For a program: its stdin and its stdout.
     program: Option<(Bytes, CapturedOutput)>,
     parts: Option<Box<WasiState>>,
 }
@@ -75,18 +75,18 @@ impl Wasi {
         Self { seed, handles, random, program: None, parts: None }
     }
 
-    /// The guest is a program that reads this, and answers in at most so many bytes of standard output.
+    /// Makes the guest a program with this stdin and at most so many bytes of stdout.
     pub(super) fn is_program(&mut self, input: Vec<u8>, max_output: usize) {
         self.program = Some((input.into(), CapturedOutput::at_most(max_output)));
     }
 
-    /// What a program wrote to its standard output.
+    /// Returns the stdout of a program.
     pub(super) fn output(&self) -> Vec<u8> {
         let output = self.program.as_ref().map(|(_, output)| output.0.lock());
         output.map(|text| text.kept.clone()).unwrap_or_default()
     }
 
-    /// Puts what the guest printed into its log.
+    /// Adds the guest's output to its log.
     pub(super) fn log_printed(self, log: &mut CallLog) {
         let Some(parts) = self.parts else { return };
         let printed = parts.printed.0.lock();
@@ -109,7 +109,7 @@ impl Wasi {
             let mut builder = WasiCtx::builder();
             builder.stdout(printed.clone());
             if let Some((input, output)) = program {
-                // Some runtimes take a program without a name for broken.
+                // Some runtimes fail without a program name.
                 builder.arg("verifier").stdin(MemoryInputPipe::new(input.clone())).stdout(output.clone());
             }
             let context = builder
@@ -150,7 +150,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()
     Ok(())
 }
 
-/// A clock that stands still.
+/// A clock that does not advance.
 struct Still;
 
 impl HostWallClock for Still {
@@ -173,8 +173,8 @@ impl HostMonotonicClock for Still {
     }
 }
 
-/// Standard output and standard error: accepts everything, keeps the beginning. A program's standard output is its
-/// answer, of which nothing may be lost: too much of it ends the program.
+/// Stdout or stderr: accepts everything and keeps the beginning. The stdout of a program is its answer, so too much of it
+/// ends the program.
 #[derive(Clone, Default)]
 struct CapturedOutput(Arc<Mutex<CapturedText>>);
 
@@ -182,7 +182,7 @@ struct CapturedOutput(Arc<Mutex<CapturedText>>);
 struct CapturedText {
     kept: Vec<u8>,
     lost_lines: u64,
-    /// The most bytes that may be written, where more is an error.
+    /// The most bytes that may be written; more are an error.
     at_most: Option<usize>,
 }
 

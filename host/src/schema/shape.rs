@@ -1,13 +1,13 @@
-//! Where a document differs from its schema, field by field, in words: for whoever wrote one by hand.
+//! Explains where a document differs from its schema, field by field, to the person who wrote it.
 //!
-//! Only as much of JSON Schema as our own schemas use. It explains a refusal and decides nothing.
+//! Supports only the JSON Schema features of our own schemas. It explains a refusal and decides nothing.
 
 use serde_json::Value;
 
-/// The most differences that are told.
+/// The most differences that are shown.
 const MOST: usize = 5;
 
-/// Returns the fields of a document that are not as the schema has them, each with the shape that was expected.
+/// Returns the fields of a document that do not match the schema, each with the expected shape.
 pub fn differences(schema: &Value, document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     SchemaWalk { root: schema, found: &mut found }.value(schema, document, "");
@@ -76,7 +76,7 @@ impl<'a> SchemaWalk<'a> {
     }
 }
 
-/// What a reference leads to.
+/// Returns the target of a reference.
 fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     let target = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
     target.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
@@ -110,7 +110,7 @@ fn is_allowed(schema: &Value, value: &Value) -> bool {
     at_least && is_const && schema["enum"].as_array().is_none_or(|values| values.contains(value))
 }
 
-/// What a schema asks for, in words.
+/// Describes a schema in words.
 fn shape(schema: &Value) -> String {
     if let Some(only) = schema.get("const") {
         return format!("`{only}`");

@@ -36,16 +36,18 @@ pub(crate) async fn notify(
     let ran = commands.with_environment(environment.clone()).run(name, told.to_string().into_bytes()).await;
     let text = match ran {
         Ok(ran) => match ran.ending {
-            CommandEnding::Exited(0) => format!("`{name}` told a person about entry {}", asked.seq),
-            CommandEnding::Exited(code) => format!("`{name}` ended with {code}, so that perhaps nobody was told"),
+            CommandEnding::Exited(0) => format!("`{name}` notified a person about entry {}", asked.seq),
+            CommandEnding::Exited(code) => format!("`{name}` exited with {code}, so perhaps nobody was notified"),
             CommandEnding::Signalled(signal) => {
-                format!("`{name}` was ended by signal {signal}, so that perhaps nobody was told")
+                format!("`{name}` was killed by signal {signal}, so perhaps nobody was notified")
             }
             CommandEnding::TimedOut => {
-                format!("`{name}` was stopped at its time limit, so that perhaps nobody was told")
+                format!("`{name}` timed out, so perhaps nobody was notified")
             }
         },
-        Err(error) => format!("`{name}` could not be run, so nobody was told: {}", clean_line(&error.to_string(), 300)),
+        Err(error) => {
+            format!("`{name}` could not be run, so nobody was notified: {}", clean_line(&error.to_string(), 300))
+        }
     };
     let note = Note { text, ..Note::default() };
     let labels = Labels { status: "notify".to_owned(), ..labels.clone() };

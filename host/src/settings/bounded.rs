@@ -1,37 +1,37 @@
-//! Whether a schema can be used at all, seen before it is: a stranger's may be small and yet mean work without end.
+//! Refuses schemas that would make a validator run without bound, before one is built.
 //!
-//! What a validator does is bounded by the schema as it would be with every reference written out, so that is what is
-//! measured here, each definition once. A schema that refers to itself has no such size: it is refused, however
-//! harmless, since telling the harmless ones apart is harder than doing without.
+//! The work of a validator is bounded by the size of the schema with all references expanded, so that size is measured here,
+//! each definition once. A schema that refers to itself has no such size and is refused, because telling harmless ones apart
+//! is harder than doing without.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What a schema may have with its references written out.
+/// The most bytes of a schema with its references expanded.
 const MOST_BYTES: u64 = 256 << 10;
-/// How deep it may be then. Validators walk it by recursion.
+/// The deepest nesting then. Validators recurse.
 const MOST_DEPTH: usize = 128;
-/// How many regular expressions it may have: each is a program to compile and to keep.
+/// The most regular expressions: each is compiled and kept.
 const MOST_PATTERNS: usize = 50;
-/// A validator evaluates again what lies below these keywords, to see what it left over: once for each of them around.
+/// A validator evaluates everything below these keywords again, once for each of them around.
 const AGAIN: [&str; 2] = ["unevaluatedProperties", "unevaluatedItems"];
 const TIMES: u64 = 4;
-/// What makes a part of a schema a document of its own, or a reference that cannot be followed by looking.
+/// Keywords that make a part of a schema a separate document, or a dynamic reference.
 const ELSEWHERE: [&str; 4] = ["$id", "$schema", "$dynamicRef", "$recursiveRef"];
 
-/// Refuses a schema that is too much for a validator, and says why.
+/// Refuses a schema that is too large for a validator, and says why.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
     let patterns = patterns(schema);
     if patterns > MOST_PATTERNS {
         return Err(format!("it has {patterns} patterns; at most {MOST_PATTERNS} are compiled"));
     }
-    // There, a plain `id`, which can as well be data, makes a document of its own.
+    // In old drafts, a plain `id`, which may as well be data, makes a separate document.
     if schema.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04")) {
         return Err("it is of draft 4; expected a newer one, such as 2020-12".to_owned());
     }
     let mut survey = Survey { root: schema, known: BTreeMap::new() };
     let extent = match schema {
-        // At the top, these say what the whole is.
+        // At the top, these describe the whole schema.
         Value::Object(map) => survey.object(map, &["$id", "$schema"], 0),
         other => survey.extent(other, 0),
     }?;
@@ -41,7 +41,7 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// How large a part is with its references written out, and how deep.
+/// The size and depth of a part with its references expanded.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     bytes: u64,
@@ -57,7 +57,7 @@ impl Extent {
 
 struct Survey<'s> {
     root: &'s Value,
-    /// What a reference leads to; none while it is being measured.
+    /// The targets of references; `None` while one is being measured.
     known: BTreeMap<&'s str, Option<Extent>>,
 }
 
@@ -78,7 +78,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// An object may be a schema, or anything else in one: all are looked at alike, so that no place is forgotten.
+    /// Measures an object. It may be a schema or anything else in one; all are treated alike, so that none is missed.
     fn object(&mut self, map: &'s Map<String, Value>, allowed: &[&str], depth: usize) -> Result<Extent, String> {
         let mut extent = Extent { bytes: 2, depth: 0 };
         for (key, value) in map {
@@ -128,7 +128,7 @@ fn too_deep() -> String {
     format!("with its references written out, it is more than {MOST_DEPTH} levels deep")
 }
 
-/// Returns the regular expressions of a schema, and whatever looks like one.
+/// Returns the number of regular expressions of a schema, and of everything that looks like one.
 fn patterns(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(patterns).sum(),

@@ -1,14 +1,14 @@
-//! Several tasks of a plan that run side by side and are judged as one.
+//! Several tasks of a plan that run in parallel and are checked as one.
 
 use super::PlannedTask;
 use crate::submission::Task;
 
-/// The mark of a task that may run beside its neighbours.
+/// The mark of a task that may run in parallel.
 const PARALLEL: &str = "[P]";
 
-/// Merges tasks into one: all blocks, the union of their files, the position of the first, and how many there are.
+/// Merges tasks into one: all descriptions, the union of their files, the position of the first, and their number.
 ///
-/// The verify command, the commit message and the group are kept only where every task has the same.
+/// The verify command, the commit message and the group are kept only if all tasks have the same.
 pub fn batch(tasks: &[&PlannedTask]) -> Option<Task> {
     let first = tasks.first()?;
     let all = || tasks.iter().map(|planned| &planned.task);
@@ -46,8 +46,8 @@ pub fn batch(tasks: &[&PlannedTask]) -> Option<Task> {
     })
 }
 
-/// Returns the open tasks that may run side by side, beginning with the first of them: its group, or the tasks
-/// marked `[P]` that follow it without a gap.
+/// Returns the next open tasks that may run in parallel: the group of the first, or the tasks marked `[P]` that directly
+/// follow it.
 pub fn next_batch<'p>(open: &[&'p PlannedTask]) -> Vec<&'p PlannedTask> {
     let Some((first, rest)) = open.split_first() else { return Vec::new() };
     let marked = |planned: &PlannedTask| planned.task.title.starts_with(PARALLEL);

@@ -1,5 +1,5 @@
-//! What is wrong with a plan before anybody works by it: criteria that nothing can fail, commands that prove nothing,
-//! tasks that wait for each other.
+//! Finds mistakes in a plan before anybody follows it: criteria that cannot fail, commands that prove nothing, cyclic
+//! dependencies.
 
 use super::PlannedTask;
 use crate::submission::Task;
@@ -7,14 +7,14 @@ use crate::text::clean_line;
 use crate::verdict::Level;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing that is wrong with a plan.
+/// One problem of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanProblem {
     /// The line of the task, from 1.
     pub line: u32,
     /// The task.
     pub task: String,
-    /// `error` where the task cannot be verified, `warning` where it is hardly.
+    /// `error` if the task cannot be verified, `warning` if it hardly can.
     pub level: Level,
     /// Its stable name.
     pub code: &'static str,
@@ -22,7 +22,7 @@ pub struct PlanProblem {
     pub message: String,
 }
 
-/// Words of criteria that say nothing.
+/// Vague words in criteria.
 const VAGUE: [&str; 14] = [
     "task complete",
     "task completed",
@@ -39,13 +39,13 @@ const VAGUE: [&str; 14] = [
     "ready",
     "looks good",
 ];
-/// Programs that end with 0 whatever the work is.
+/// Programs that exit with 0 whatever the work is.
 const VACUOUS: [&str; 9] = ["echo", "printf", "true", ":", "cat", "ls", "pwd", "sleep", "head"];
 
-/// Words behind a file that say that it is there already.
+/// Words after a file that say that it exists already.
 const EXISTING: [&str; 6] = ["(modif", "(updat", "(edit", "(exist", "(extend", "(chang"];
 
-/// Looks for what is wrong with the tasks of a plan. `exists` tells whether a file is there before the work starts.
+/// Returns the problems of a plan. `exists` says whether a file exists before the work starts.
 pub fn check(tasks: &[PlannedTask], exists: impl Fn(&str) -> bool) -> Vec<PlanProblem> {
     let mut problems = Vec::new();
     let listed: BTreeSet<&str> =
@@ -117,7 +117,7 @@ fn shown(text: &str) -> String {
     clean_line(text, 120)
 }
 
-/// Returns whether the task says of a file that it is there already: `src/a.rs (modify)`.
+/// Returns whether the task says that a file exists already: `src/a.rs (modify)`.
 fn is_existing(task: &Task, file: &str) -> bool {
     let behind = task.description.match_indices(file).map(|(at, _)| &task.description[at + file.len()..]);
     behind
@@ -129,7 +129,7 @@ fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])
 }
 
-/// Returns the words of a command that are paths of source files: relative, with a folder and an ending.
+/// Returns the words of a command that are paths of source files: relative, with a folder and an extension.
 fn paths(command: &str) -> impl Iterator<Item = &str> {
     let words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"', '`']));
     words.filter(|word| {
@@ -145,20 +145,20 @@ fn is_vague(criterion: &str) -> bool {
     VAGUE.contains(&plain.as_str())
 }
 
-/// Returns whether no part of a command could fail.
+/// Returns whether no part of a command can fail.
 fn is_vacuous(command: &str) -> bool {
     let parts = command.split("&&").flat_map(|part| part.split(';'));
     let mut parts = parts.map(str::trim).filter(|part| !part.is_empty()).peekable();
     let ends_well = command.trim_end().ends_with("|| true") || command.trim_end().ends_with("|| :");
     let idle = |part: &str| {
         let program = part.split_whitespace().next().unwrap_or_default();
-        // What is piped into something else may be looked at there.
+        // The output of a pipe may be checked by the next program.
         !part.contains('|') && (VACUOUS.contains(&program) || part == "exit 0")
     };
     ends_well || parts.peek().is_none() || parts.all(idle)
 }
 
-/// Tasks that wait for each other: the first of each circle.
+/// Returns tasks that depend on each other: the first of each cycle.
 fn cycle(tasks: &[PlannedTask]) -> Vec<PlanProblem> {
     let waits: BTreeMap<&str, Vec<&str>> = tasks
         .iter()

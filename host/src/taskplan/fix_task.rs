@@ -1,15 +1,15 @@
-//! A task that repairs what a reviewer found in another task, as a Markdown block of the same plan.
+//! A task that fixes a reviewer's finding about another task, as a Markdown block of the same plan.
 
 use super::{BLOCK, parse};
 use crate::submission::Task;
 use crate::text::clean_line;
 
-/// A finding that a fix task is about.
+/// The finding of a fix task.
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewFinding<'f> {
     /// One line.
     pub summary: &'f str,
-    /// All of it.
+    /// The full text.
     pub finding: &'f str,
 }
 
@@ -50,7 +50,7 @@ pub fn fix_tasks(plan: &str, task: &str) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Inserts blocks behind a task and its earlier fix tasks. Returns `None` where the plan has no Markdown block of the task.
+/// Inserts blocks after a task and its earlier fix tasks. `None` if the plan has no Markdown block of the task.
 pub fn insert(plan: &str, task: &str, blocks: &str) -> Option<String> {
     let block = BLOCK.as_ref()?;
     let mark = format!("[FIX {task}]");
@@ -84,7 +84,7 @@ fn scope(task: &Task) -> String {
     of_commit.map_or_else(|| "review".to_owned(), |(scope, _)| line(scope, 60))
 }
 
-/// On one line, and without what would end a code span.
+/// Returns text on one line, without characters that would end a code span.
 fn line(text: &str, most: usize) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     clean_line(&joined, most).replace('`', "'")

@@ -1,4 +1,4 @@
-//! Where a link of the work leads: found out by reading links, and never by having the system follow one.
+//! Resolves symlinks in the workspace by reading them, so that the kernel never follows one.
 
 use super::{FileKind, Workspace, WorkspaceError, parts};
 use crate::text::clean_line;
@@ -6,17 +6,17 @@ use rustix::fs::readlinkat;
 use std::fmt;
 use std::os::fd::AsFd;
 
-/// As many links may lead to one another; the kernel allows no more.
+/// The most symlinks in a row, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Why a link leads to nothing that could be judged.
+/// Why a symlink leads to nothing that can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Astray {
-    /// Out of the work, or into `.git`.
+    /// It leads out of the workspace, or into `.git`.
     Outside,
-    /// To where nothing is.
+    /// Its target does not exist.
     Nowhere,
-    /// To itself, perhaps through others.
+    /// It leads to itself, perhaps through others.
     Circle,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Astray {
 }
 
 impl Workspace {
-    /// What the link at a path says, as it is stored.
+    /// Returns the target of the symlink at a path, as it is stored.
     pub fn link_target(&self, path: &str) -> Result<String, WorkspaceError> {
         let parts = parts(path)?;
         let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
@@ -41,9 +41,10 @@ impl Workspace {
         target.into_string().map_err(|_| WorkspaceError::BadPath)
     }
 
-    /// Returns the path of what a link leads to: inside the work, and without a link in it. What is no link leads to itself.
+    /// Returns the real path of a symlink's target: inside the workspace and without symlinks. Other paths are returned
+    /// unchanged.
     ///
-    /// An absolute link leads out of the workspace, wherever that is today.
+    /// An absolute symlink leads out of the workspace, wherever the workspace is today.
     pub fn follow(&self, path: &str) -> Result<String, WorkspaceError> {
         let mut ahead: Vec<String> = parts(path)?.into_iter().rev().map(str::to_owned).collect();
         let mut reached: Vec<String> = Vec::new();
@@ -53,7 +54,7 @@ impl Workspace {
                 Ok(None) => {}
                 Ok(Some(_)) if links.len() == MAX_LINKS => return Err(astray(Astray::Circle, &links)),
                 Ok(Some(target)) => {
-                    // Pushed before it is looked at, so that the message can name it.
+                    // Added before it is checked, so that the message can name it.
                     links.push(target);
                     let target = links.last().map(String::as_str).unwrap_or_default();
                     if target.starts_with('/') {
@@ -78,7 +79,7 @@ impl Workspace {
     ) -> Result<Option<String>, WorkspaceError> {
         match part.as_str() {
             "" | "." => return Ok(None),
-            // Nothing that was reached is a link, so what is above it by name is above it indeed.
+            // The parts so far are not symlinks, so `..` is the parent folder.
             ".." => return reached.pop().map(|_| None).ok_or(WorkspaceError::BadPath),
             _ => reached.push(part),
         }
@@ -90,7 +91,7 @@ impl Workspace {
                 let folder = self.open_folder(&folders)?;
                 let folder = folder.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
                 let target = readlinkat(folder, name.as_str(), Vec::new())?;
-                // A name that is not UTF-8 is none that can be judged.
+                // A name that is not UTF-8 cannot be checked.
                 target.into_string().map(Some).map_err(|_| WorkspaceError::BadPath)
             }
             FileKind::File | FileKind::Other if ahead.is_empty() => Ok(None),
@@ -99,7 +100,8 @@ impl Workspace {
     }
 }
 
-/// Told with what the first link says, which is the one that was asked for. Without a link, nothing went astray.
+/// Returns an error with the target of the first symlink, which the caller named. Without a symlink, the path itself is
+/// wrong.
 fn astray(how: Astray, links: &[String]) -> WorkspaceError {
     match links.first() {
         Some(target) => WorkspaceError::Astray { target: clean_line(target, 200), how },

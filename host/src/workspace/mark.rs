@@ -1,4 +1,4 @@
-//! Telling whether a file is still the same, without reading it again.
+//! Tells whether a file is unchanged without reading it again.
 
 use super::{FileKind, Workspace, WorkspaceError, kind, parts};
 use rustix::fs::{AtFlags, Stat, statat};
@@ -6,11 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Clocks of file systems are coarse, some to two seconds: what changed so recently can change again and not show it.
+/// File system clocks are coarse, some to two seconds: a file that changed so recently can change again without a new time.
 const COARSE: Duration = Duration::from_secs(2);
 
-/// A state of a file. Nobody but root can change a file and keep its mark, since the time of its last change cannot be
-/// set.
+/// The stamp of a file. Only root can change a file and keep its stamp, because the change time cannot be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     device: u64,
@@ -20,11 +19,11 @@ pub struct FileStamp {
     changed: (i64, i64),
 }
 
-/// A file that changed more recently is read again by a later run. A page that is mapped and was written to can be written
-/// to again without a new time until the system has stored it, which it does after half a minute.
+/// A file that changed more recently is read again by a later run. A mapped page can be written again without a new time
+/// until the kernel has stored it, which takes half a minute.
 const SETTLED: Duration = Duration::from_secs(60);
 
-/// What a look at a regular file tells.
+/// The stat of a regular file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileStat {
     pub(crate) mark: FileStamp,
@@ -39,11 +38,11 @@ impl FileStat {
     }
 }
 
-/// The bytes of a mark that is written down.
+/// The bytes of a stored stamp.
 pub(crate) const MARK_BYTES: usize = 7 * 8;
 
 impl FileStamp {
-    /// Returns the mark that a look at a file gives, whether it proves something or not.
+    /// Returns the stamp of a stat, whether it proves anything or not.
     #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ from system to system")]
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
@@ -55,12 +54,12 @@ impl FileStamp {
         }
     }
 
-    /// Returns the mark, where it proves something: the file did not change just now.
+    /// Returns the stamp if it proves something: the file did not change just now.
     pub(crate) fn proof(self) -> Option<Self> {
         self.is_older_than(COARSE).then_some(self)
     }
 
-    /// Returns whether a later run may take the same mark for the same bytes.
+    /// Returns whether a later run may rely on the same stamp.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_older_than(SETTLED)
     }
@@ -70,7 +69,7 @@ impl FileStamp {
         self.size
     }
 
-    /// Returns whether the file has not changed for so long.
+    /// Returns whether the file has not changed for this long.
     fn is_older_than(&self, age: Duration) -> bool {
         let since = |(seconds, nanoseconds): (i64, i64)| {
             Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?))
@@ -79,7 +78,7 @@ impl FileStamp {
         changed.is_some_and(|settled| settled < SystemTime::now())
     }
 
-    /// To be written down.
+    /// Returns the bytes of the stamp.
     pub(crate) fn to_bytes(self) -> [u8; MARK_BYTES] {
         let numbers = [self.device, self.inode, self.size];
         let times = [self.modified.0, self.modified.1, self.changed.0, self.changed.1].map(i64::cast_unsigned);
@@ -92,23 +91,23 @@ impl FileStamp {
 }
 
 impl Workspace {
-    /// Returns the mark of a file. None where it would prove nothing: there is no file, or it changed just now.
+    /// Returns the stamp of a file. `None` if it would prove nothing: there is no file, or it changed just now.
     ///
-    /// A file whose mark is the same before it is read and at a later time had the same bytes all along.
+    /// A file with the same stamp before it is read and later had the same bytes all along.
     pub fn mark(&self, path: &str) -> Option<FileStamp> {
         FileStamp::of(&self.stat_file(path).ok()?).proof()
     }
 
-    /// What a look at a regular file tells. None where there is none.
+    /// Returns the stat of a regular file; `None` if there is none.
     pub(crate) fn sight(&self, path: &str) -> Option<FileStat> {
         FileStat::of(&self.stat_raw(path).ok()?)
     }
 }
 
-/// Returns whether the file system gives a file a new time whenever its bytes change, even through mapped memory.
+/// Returns whether the file system updates the time of a file whenever its bytes change, even through mapped memory.
 #[cfg(target_os = "linux")]
 pub(crate) fn keeps_time(root: &Path) -> bool {
-    // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not those in memory, of a network or of a program.
+    // ext2 to ext4, XFS, Btrfs, F2FS, overlayfs, bcachefs, ZFS. Not file systems in memory, on a network or in user space.
     const KNOWN: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x794c_7630, 0xca45_1a4e, 0x2fc1_2fc1];
     #[allow(clippy::unnecessary_cast, reason = "the type differs from system to system")]
     rustix::fs::statfs(root).is_ok_and(|about| KNOWN.contains(&(about.f_type as i64)))
@@ -119,9 +118,9 @@ pub(crate) fn keeps_time(_: &Path) -> bool {
     false
 }
 
-/// Looks at many files one after the other, in the order of their paths: a folder is opened once for all its files.
+/// Stats many files in the order of their paths, and opens each folder once.
 ///
-/// It is for one pass only. What somebody moves away meanwhile is still seen where it was.
+/// For one pass only. Files that are moved meanwhile are still found in their old place.
 pub(crate) struct Looker<'w> {
     work: &'w Workspace,
     last: Option<(String, Option<OwnedFd>)>,
@@ -132,7 +131,7 @@ impl<'w> Looker<'w> {
         Self { work, last: None }
     }
 
-    /// As [`Workspace::mark`].
+    /// Returns the stamp of a file, as [`Workspace::mark`] does.
     pub(crate) fn mark(&mut self, path: &str) -> Option<FileStamp> {
         FileStamp::of(&self.stat(path).ok()?).proof()
     }

@@ -1,16 +1,16 @@
-//! Settings at the edges of what a schema allows.
+//! Settings at the limits of what a schema allows.
 
 use crate::settings;
 use serde_json::{Map, Value, json};
 
-/// More are not tried.
+/// The most settings that are tried.
 const MAX: usize = 200;
-/// How far below a setting of its own edges are looked for.
+/// How deep below a setting values are varied.
 const MAX_DEPTH: usize = 4;
 
-/// Odd settings that the schema allows: each changes one of the ordinary ones.
+/// Returns odd settings that the schema allows. Each changes one of the ordinary ones.
 pub(super) fn of(schema: &str, ordinary: &Value) -> Vec<Value> {
-    // A schema that no gate would use is not worth the work, which may be without end.
+    // A schema that no gate would accept may be unbounded.
     if settings::validate(schema, ordinary).is_err() {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(super) fn of(schema: &str, ordinary: &Value) -> Vec<Value> {
     odd
 }
 
-/// Values near the edges of a schema. Some are beyond them: the schema itself tells which.
+/// Returns values near the limits of a schema. Some are beyond them: the schema decides.
 fn values(root: &Value, schema: &Value, depth: usize) -> Vec<Value> {
     if depth == 0 {
         return Vec::new();
@@ -82,7 +82,7 @@ fn values(root: &Value, schema: &Value, depth: usize) -> Vec<Value> {
     values
 }
 
-/// Objects in which every required key has its first value, and each key in turn another.
+/// Returns objects with the first value of every required key, and each key in turn with another.
 fn objects(root: &Value, schema: &Value, depth: usize) -> Vec<Value> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return vec![json!({})] };
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -1,16 +1,16 @@
-//! Inputs as nobody writes them by hand and somebody sends them one day.
+//! Odd inputs, which nobody writes by hand and which occur all the same.
 
 use super::CaseInput;
 use crate::runtime::FileInput;
 use crate::submission::{Change, ChangeKind, ChangeState, Claim, Submission, Task, ToolCall};
 use serde_json::Value;
 
-/// Much, and still less than what a verifier may be given.
+/// Large, but within the input limit.
 const HUGE: usize = 8 << 20;
 const MANY: usize = 10_000;
 const DEEP: usize = 100_000;
 
-/// Each with what it is, made from an ordinary one.
+/// Returns odd inputs with their names, derived from an ordinary one.
 pub(super) fn odd(ordinary: &CaseInput) -> Vec<(String, CaseInput)> {
     match ordinary {
         CaseInput::Files(files) => odd_files(files),
@@ -66,7 +66,7 @@ fn windows_line(line: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Names that a file can have, with the ending of an ordinary one.
+/// Returns odd file names with the extension of an ordinary one.
 fn odd_paths(ordinary: &str) -> Vec<String> {
     let ending = ordinary.rsplit_once('.').map_or(String::new(), |(_, ending)| format!(".{ending}"));
     let stems = ["-rf", "$(reboot)", "a b", "a\nb", "%s%n", "\u{202e}gpj", "\u{e4}\u{1f600}", "'\"`;|&", "a/b/c/d/e/f"];

@@ -1,4 +1,4 @@
-//! What a verifier declares that it can report, held against what it reports.
+//! Compares the codes that a verifier declares with those that it reports.
 
 use super::{Promise, is_kebab};
 use crate::author::trial::TrialRun;
@@ -6,7 +6,7 @@ use crate::runtime::Description;
 use crate::text::clean_line;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The codes that were reported and are not declared, each with the input that it was first reported for.
+/// Codes that were reported and are not declared, each with the first input that has it.
 pub(super) struct Undeclared<'a> {
     about: &'a Description,
     codes: BTreeMap<String, String>,
@@ -17,7 +17,7 @@ impl<'a> Undeclared<'a> {
         Self { about, codes: BTreeMap::new() }
     }
 
-    /// Looks at what was reported for this input.
+    /// Checks the codes that were reported for this input.
     pub(super) fn look(&mut self, judged: &TrialRun, input: &str) {
         let findings = judged.answers.iter().flat_map(|(_, answer)| &answer.verdict.findings);
         for finding in findings.filter(|finding| self.about.rule(&finding.code).is_none()) {
@@ -25,7 +25,7 @@ impl<'a> Undeclared<'a> {
         }
     }
 
-    /// Returns whether every code is declared.
+    /// Returns the rule that every code is declared.
     pub(super) fn promise(self) -> Promise {
         let name = "declares every code that it reports";
         let declared: Vec<&str> = self.about.rules.iter().map(|rule| &*rule.code).collect();
@@ -42,7 +42,7 @@ impl<'a> Undeclared<'a> {
     }
 }
 
-/// Returns whether people can use what is declared.
+/// Returns the rule that the declared rules are complete.
 pub(super) fn well_formed(about: &Description) -> Promise {
     let mut codes = BTreeSet::new();
     let broken = about.rules.iter().find_map(|rule| {

@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Loop(Box<crate::loop_::LoopArgs>),
     /// Check a plan of tasks for mistakes before anybody follows it
     CheckPlan(crate::check_plan::CheckPlanArgs),
-    /// Apply the fixes that verifiers offer, if the gate is better off with them
+    /// Apply the fixes that verifiers offer, if they improve the result of the gate
     Fix(crate::fix::FixArgs),
     /// Show the resolved configuration and its digest
     Plan(crate::plan::PlanArgs),
@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Install(crate::install::InstallArgs),
     /// Remove installed gates, and restore the previous configuration
     Uninstall(crate::install::UninstallArgs),
-    /// Test that every installed hook blocks, and find problems of the setup
+    /// Test that every installed hook blocks, and find problems in the setup
     Doctor(crate::doctor::DoctorArgs),
     /// Serve the Model Context Protocol over stdin and stdout
     #[command(after_help = crate::mcp::HELP)]
@@ -122,15 +122,15 @@ pub(crate) enum Command {
     Verify(crate::verify::VerifyArgs),
     /// Print a signed statement of the result of a run
     Attest(crate::attest::AttestArgs),
-    /// Put a run into one file: policy, files, what commands and models said, and its entry of the ledger
+    /// Write a run to one file: policy, files, answers of commands and models, ledger entry
     Bundle(crate::bundle::BundleArgs),
-    /// Run a bundle again, and tell whether it gives the same record
+    /// Run a bundle again, and compare the records
     Replay(crate::bundle::ReplayArgs),
     /// Print a completion script for a shell
     Completions(crate::completions::CompletionsArgs),
 }
 
-/// How to print.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// For people.
@@ -140,7 +140,7 @@ pub(crate) enum OutputFormat {
     Json,
 }
 
-/// Returns a tier, from 1.
+/// Parses a tier, from 1.
 pub(crate) fn tier(text: &str) -> Result<u32, String> {
     let read = text.parse().ok().filter(|tier| (1..=1_000).contains(tier));
     read.ok_or_else(|| {

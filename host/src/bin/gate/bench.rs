@@ -1,4 +1,4 @@
-//! `gate bench`: what a verifier costs for its own cases.
+//! `gate bench`: measures a verifier on its own cases.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};

@@ -1,9 +1,9 @@
-//! `gate build`: from a project to a component that was seen to fit the contract.
+//! `gate build`: builds a project into a component that fits the contract.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
 use crate::languages::{self, Language, Missing};
-use crate::project::RustProject;
+use crate::project::BuildProject;
 use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -32,7 +32,7 @@ pub(crate) struct BuildArgs {
 }
 
 pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
-    let project = RustProject::open(&global.directory.join(&command.path))?;
+    let project = BuildProject::open(&global.directory.join(&command.path))?;
     let build = Builder { project: &project, release: command.release, quiet: global.quiet };
     build.bindings()?;
     match project.language {
@@ -49,8 +49,8 @@ pub(crate) fn run(global: &Global, command: &BuildArgs) -> Result<Exit, Error> {
     report(global, &project, &terminal::seen(&global.directory, &command.path))
 }
 
-/// What came out, after the same look at it as every run takes.
-fn report(global: &Global, project: &RustProject, called: &Path) -> Result<Exit, Error> {
+/// Reports the component, after the same check as before every run.
+fn report(global: &Global, project: &BuildProject, called: &Path) -> Result<Exit, Error> {
     let path = project.component();
     let shown = called.join(path.strip_prefix(&project.folder).unwrap_or(&path));
     let shown = shown.display();
@@ -77,13 +77,13 @@ fn report(global: &Global, project: &RustProject, called: &Path) -> Result<Exit,
     Ok(Exit::Pass)
 }
 
-/// Where compilers put a core module.
+/// The core module that compilers write.
 const MODULE: &str = "build/module.wasm";
-/// What the bindings of C come to: their code, and the description of their types.
+/// The object files of the C bindings.
 const BINDINGS: [&str; 2] = ["build/bindings.o", "bindings/verifier_component_type.o"];
 
 struct Builder<'a> {
-    project: &'a RustProject,
+    project: &'a BuildProject,
     release: bool,
     quiet: bool,
 }
@@ -93,7 +93,7 @@ impl Builder<'_> {
         self.project.folder.join(path)
     }
 
-    /// Makes the bindings that are not there any more.
+    /// Writes the bindings that are missing.
     fn bindings(&self) -> Result<(), Error> {
         let language = self.project.language;
         let there = match language {
@@ -115,12 +115,12 @@ impl Builder<'_> {
         ContractSource::read(&self.path("wit")).map_err(Error::mistake)
     }
 
-    /// Runs a tool in the project. What it prints is no part of the report.
+    /// Runs a tool in the project. Its output is not part of the report.
     fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Error> {
         self.printed(tool, arguments).map(|_| ())
     }
 
-    /// Runs a tool in the project for what it prints.
+    /// Runs a tool in the project, and returns its output.
     fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let mut command = tool.map_err(|missing| {
             Error::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
@@ -137,12 +137,12 @@ impl Builder<'_> {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        // Where it cannot be shown, it has failed all the same.
+        // If the output cannot be shown, the tool has failed all the same.
         let _ = std::io::stderr().write_all(&[output.stdout, output.stderr].concat());
         Err(Error::mistake(anyhow!("`{shown}` failed: {}", output.status)))
     }
 
-    /// Makes the component of a core module.
+    /// Makes the component from a core module.
     fn pack(&self, module: &str) -> Result<(), Error> {
         let path = self.path(module);
         let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()));
@@ -182,13 +182,13 @@ impl Builder<'_> {
         self.step(tool, &arguments)
     }
 
-    /// QuickJS without what is asynchronous and without WASI.
+    /// Builds on QuickJS without asynchronous functions and without WASI.
     fn quickjs(&self, script: &str) -> Result<(), Error> {
         let (world, output) = (self.project.world()?, self.output()?);
         let root = Path::new(script).parent().and_then(Path::to_str).filter(|root| !root.is_empty()).unwrap_or(".");
         let mut arguments =
             vec!["--wit", "wit", "--world", &world, "--js", script, "--module-root", root, "--sync", "--stub-wasi"];
-        // The smaller engine that it offers needs tail calls, which are switched off in the sandbox.
+        // The smaller engine needs tail calls, which are disabled in the sandbox.
         arguments.extend(self.release.then_some("--minify"));
         arguments.extend(["-o", &output]);
         self.step(languages::node_tool(&self.project.folder, "componentize-qjs"), &arguments)
@@ -202,7 +202,7 @@ impl Builder<'_> {
         self.quickjs("build/verifier.js")
     }
 
-    /// The generated bindings, as an object; those of every language that can use a C header.
+    /// Compiles the generated C bindings, for every language that can use a C header.
     fn c_bindings(&self, optimise: &[&str]) -> Result<(), Error> {
         self.build_folder()?;
         let mut arguments = vec!["cc", "-target", "wasm32-wasi", "-I", "."];
@@ -211,7 +211,7 @@ impl Builder<'_> {
         self.step(languages::zig(&self.project.folder), &arguments)
     }
 
-    /// C or C++: all sources of `src`.
+    /// Builds C or C++: all sources in `src`.
     fn c(&self, extension: &str, compiler: &[&str]) -> Result<(), Error> {
         let optimise: &[&str] = if self.release { &["-Os", "-s"] } else { &["-g"] };
         self.c_bindings(optimise)?;

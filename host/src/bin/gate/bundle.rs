@@ -1,4 +1,4 @@
-//! `gate bundle` and `gate replay`: a run in one file, and that file repeated.
+//! `gate bundle` and `gate replay`: write a run to one file, and repeat it.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
@@ -16,37 +16,37 @@ use std::path::{Path, PathBuf};
 
 /// The most bytes of a bundle that are read.
 const MAX_BYTES: u64 = 1 << 30;
-/// The most differences that are told.
+/// The most differences that are shown.
 const MOST: usize = 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A bundle holds the policy, the files that were judged, what commands and models said, and the entry of the ledger. The files \
-are taken from the working tree, or from the commit that holds them, and only if they are those that were judged. It holds \
-what was under review: hand it only to those who may see that.
+A bundle contains the policy, the checked files, the answers of commands and models, and the ledger entry. The files are \
+taken from the working tree or from a commit, and only if they have the recorded digests. A bundle contains everything that \
+was under review, so share it with care.
 
 Examples:
   gate bundle > run.bundle            the last run of this project
   gate bundle 01hx --output run.bundle")]
 pub(crate) struct BundleArgs {
-    /// The run: its identifier or the beginning of it, or the number of its entry; without it, the last one
+    /// The run: its identifier or a prefix of it, or `#` and the number of its entry [default: the last run]
     run: Option<String>,
-    /// Write it to this new file instead of standard output
+    /// Write to this new file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The gate of the bundle runs again, on the files in it. No command is run and no model is asked: what they said is in the \
-bundle. Exits with 0 if that gives the same record, and with 1 if it does not.
+The gate of the bundle runs again on its files. No command runs and no model is asked: their answers are in the bundle. Exit \
+code 0: the record is the same. Exit code 1: it differs.
 
 Example:
   gate replay run.bundle")]
 pub(crate) struct ReplayArgs {
-    /// The bundle; - for standard input
+    /// The bundle; - for stdin
     bundle: PathBuf,
-    /// How to print what it came to
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }

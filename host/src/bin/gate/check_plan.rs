@@ -1,4 +1,4 @@
-//! `gate check-plan`: what is wrong with a plan before anybody works by it.
+//! `gate check-plan`: finds mistakes in a plan before anybody follows it.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
@@ -67,7 +67,7 @@ pub(crate) fn run(global: &Global, command: &CheckPlanArgs) -> Result<Exit, Erro
     Ok(if failed { Exit::Fail } else { Exit::Pass })
 }
 
-/// Returns the tasks of a plan. One without any is a mistake: it would be in order whatever was meant to be in it.
+/// Reads the tasks of a plan. A plan without tasks is an error, because otherwise a misspelt plan would look correct.
 pub(crate) fn read(global: &Global, path: &Path) -> Result<Vec<PlannedTask>, Error> {
     let name = path.display();
     let mut text = String::new();

@@ -22,9 +22,9 @@ pub(crate) struct CompileArgs {
     pub(crate) components: Vec<String>,
 }
 
-/// Every component is tried, whatever became of those before it; the worst decides how it ends.
+/// Compiles every component, even if one fails; the worst result is the exit code.
 pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error> {
-    // Without a place to keep it, all of it would be for nothing.
+    // Without a cache, compiling would be for nothing.
     let store = setup::store().map_err(Error::broken)?;
     let runtime = Runtime::new(Some(Arc::new(store))).map_err(Error::broken)?;
     let mut out = std::io::stdout().lock();
@@ -44,7 +44,7 @@ pub(crate) fn run(global: &Global, command: &CompileArgs) -> Result<Exit, Error>
     Ok(worst)
 }
 
-/// Which of them it is at.
+/// The current component.
 struct CompileProgress<'a> {
     number: usize,
     total: usize,

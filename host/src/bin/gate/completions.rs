@@ -1,4 +1,4 @@
-//! `gate completions`: what a shell needs to complete the words of this program.
+//! `gate completions`: prints a completion script for a shell.
 
 use crate::Exit;
 use crate::args::Arguments;
@@ -15,7 +15,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn run(command: &CompletionsArgs) -> Result<Exit, Error> {
-    // Into memory first: where it cannot write, it panics.
+    // Into memory first, because the generator panics if it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(command.shell, &mut Arguments::command(), "gate", &mut script);
     std::io::stdout().write_all(&script)?;

@@ -1,4 +1,4 @@
-//! `gate doctor`: proves that every installed hook blocks, and finds what keeps gates from working.
+//! `gate doctor`: tests that every installed hook blocks, and finds problems of the setup.
 
 mod fire;
 mod git;
@@ -32,15 +32,15 @@ pub(crate) struct DoctorArgs {
     pub(crate) fix: bool,
 }
 
-/// What was found about one thing.
+/// One result.
 struct DoctorLine {
-    /// Whether it works; `None` where there is nothing to say for or against it.
+    /// Whether it works; `None` for information.
     works: Option<bool>,
     what: String,
     detail: String,
     /// What to do about it.
     fix: Option<String>,
-    /// What `--fix` installs again.
+    /// What `--fix` reinstalls.
     target: Option<Target>,
 }
 
@@ -135,7 +135,7 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
     Ok(lines)
 }
 
-/// What the configuration means, and where it is.
+/// Checks the configuration.
 fn plan(global: &Global, root: &Path) -> Result<(Plan, String), Error> {
     let host = setup::host(global, &Environment::of_process())?;
     let planned = setup::wait(host.plan(Request::new(root, Environment::of_process()), ()))?;
@@ -157,7 +157,7 @@ fn ledger() -> DoctorLine {
     }
 }
 
-/// Runs a command that does nothing, to see how far it is confined.
+/// Runs a command that does nothing, to find the sandbox level.
 fn sandbox(global: &Global) -> DoctorLine {
     const GATE: &str = "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"command\"\ngrants = [\"command:c\"]\n\
                         [command.c]\nrun = [\"true\"]\n";

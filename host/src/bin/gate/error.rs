@@ -1,4 +1,4 @@
-//! How the program says that it cannot go on: what happened, why, and what to do.
+//! Prints errors: what failed, why, and what to do.
 
 use crate::terminal::say;
 use anstyle::AnsiColor;
@@ -6,13 +6,13 @@ pub(crate) use gatehost::error::Error;
 use gatehost::error::is_of_the_machine;
 use gatehost::text;
 
-/// Makes errors of what the program's own parts report.
+/// Makes errors from those of the program's own parts.
 pub(crate) trait Make {
-    /// The caller must change something.
+    /// Returns an error that the caller must fix.
     fn mistake(error: impl Into<anyhow::Error>) -> Self;
-    /// Returns the program could not do its work.
+    /// Returns an error of `gate` itself.
     fn broken(error: impl Into<anyhow::Error>) -> Self;
-    /// Tells a person, on standard error.
+    /// Prints the error to stderr.
     fn print(&self, color: bool);
 }
 

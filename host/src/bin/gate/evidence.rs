@@ -1,4 +1,4 @@
-//! What the commands that look at the ledger share: opening it, and finding a run in it.
+//! Opens the ledger and finds runs, for the commands that read it.
 
 use crate::args::Global;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use gatehost::environment::Environment;
 use gatehost::ledger::{Entry, EntryKind, Filter, Ledger, LedgerError, Project, SqliteLedger};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the ledger of this user, and the project of the folder. There must be one already.
+/// Opens the ledger of this user, and returns the project of the folder. The ledger must exist.
 pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
     let folder = Environment::of_process().state_folder().ok_or(LedgerError::NoFolder)?;
     let ledger = SqliteLedger::open_existing(&folder)?.ok_or_else(|| {
@@ -16,7 +16,7 @@ pub(crate) fn open(global: &Global) -> Result<(SqliteLedger, Project), Error> {
     Ok((ledger, Project::of(&global.directory, &Environment::of_process())?))
 }
 
-/// The run that was named: by its identifier, the beginning of it, the number of its entry, or the last one of the project.
+/// Returns the run with this identifier, prefix or entry number; without one, the last run of the project.
 pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -> Result<Entry, Error> {
     let runs = Filter::of(project).kinds(&[EntryKind::Run]);
     let Some(name) = name.filter(|name| *name != "last") else {

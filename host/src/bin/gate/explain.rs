@@ -1,4 +1,4 @@
-//! `gate explain`: everything that is known about a run.
+//! `gate explain`: shows all details of a run.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
@@ -54,7 +54,7 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
     Ok(Exit::Pass)
 }
 
-/// What was judged, by what, and where that is written down.
+/// Prints what was checked, by what, and where it is recorded.
 fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Result<()> {
     let none = || "unknown".to_owned();
     let mut policy = format!("{} ({})", record.policy.name, record.policy.source);
@@ -90,7 +90,7 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
     Ok(())
 }
 
-/// What a check rests on.
+/// Prints the details of a check.
 fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record]) -> io::Result<()> {
     let Some(verifier) = &node.verifier else { return Ok(()) };
     writeln!(out, "check {}: {} {}", node.name, clean_line(&verifier.name, 200), verifier.digest)?;
@@ -136,10 +136,10 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
     Ok(())
 }
 
-/// The most files for which is told why they were judged.
+/// The most files whose reason is shown.
 const MOST_FILES: usize = 20;
 
-/// Returns why no earlier verdict about a file was reused: what differs from the last run that judged it.
+/// Returns why no cached result was used for a file: what differs from the last run that checked it.
 fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Record]) -> String {
     let Some(verifier) = &node.verifier else { return "it has no verifier".to_owned() };
     if !verifier.grants.is_empty() {

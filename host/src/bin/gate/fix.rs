@@ -1,4 +1,4 @@
-//! `gate fix`: what can be repaired, shown as a difference, and written once the caller agrees.
+//! `gate fix`: shows the fixes that help as a diff, and writes them if the caller agrees.
 
 use crate::args::Global;
 use crate::error::Error;
@@ -88,11 +88,11 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     Ok(after.into())
 }
 
-/// Returns the difference as `diff -u` shows it.
+/// Returns the difference as `diff -u` prints it.
 fn difference(file: &FileFix) -> String {
     let path = clean_line(&file.path, 1_000);
     let diff = TextDiff::from_lines(&file.before, &file.after);
     let text = diff.unified_diff().context_radius(2).header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-    // What a file holds is not to move the cursor.
+    // The content of a file must not move the cursor.
     gatehost::text::clean(&text, 1 << 20)
 }

@@ -1,4 +1,4 @@
-//! `gate init`: a gate.toml for the repository that this is.
+//! `gate init`: writes a gate.toml for this repository.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
@@ -24,8 +24,9 @@ use trial::TrialReport;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The gates are tried before they are written: files that are broken on purpose, vendored and generated folders are left out, \
-tests get what they need, and each decision is told. Tests run for three minutes at most. It never overwrites a file.")]
+Runs the gates before writing the file. Files that are broken on purpose, vendored and generated folders are excluded, tests \
+get the access that they need, and each decision is printed. Tests run for at most three minutes. An existing file is never \
+overwritten.")]
 pub(crate) struct InitArgs {
     /// Convert the hooks of this file: `.pre-commit-config.yaml` or `lefthook.yml`
     #[arg(long, value_name = "FILE")]
@@ -33,7 +34,7 @@ pub(crate) struct InitArgs {
     /// Print the file instead of writing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not try the gates: no check and no test is run
+    /// Do not run the gates or tests before writing the file
     #[arg(long)]
     pub(crate) no_run: bool,
 }
@@ -49,7 +50,7 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     let root = changes.workspace.root();
     let path = root.join(FILE);
     if !command.dry_run && path.symlink_metadata().is_ok() {
-        // Before anything is tried for nothing.
+        // Before anything runs for nothing.
         create(&path, "")?;
     }
     let mut draft = Draft::new(&paths, tools::detect(&changes.workspace, &paths));
@@ -79,7 +80,7 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     for line in told {
         writeln!(out, "  {line}")?;
     }
-    // Without a claim there would be nothing to find the signal in.
+    // Without a claim there is no signal to find.
     let signal = draft.checks.is_empty();
     let try_it = if signal { "echo TASK_COMPLETE | gate run --claim -" } else { "gate run --all-files" };
     writeln!(
@@ -89,7 +90,7 @@ pub(crate) fn run(global: &Global, command: &InitArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Writes the file, unless there is one.
+/// Writes the file, unless it exists.
 fn create(path: &Path, text: &str) -> Result<(), Error> {
     let mut file = File::create_new(path)
         .with_context(|| format!("cannot write `{}`", path.display()))
@@ -98,7 +99,7 @@ fn create(path: &Path, text: &str) -> Result<(), Error> {
         .map_err(|error| Error::broken(anyhow!(error).context(format!("cannot write `{}`", path.display()))))
 }
 
-/// Returns a gate.toml of the hooks that people have.
+/// Converts the hooks of another tool to a gate.toml.
 fn taken_over(global: &Global, command: &InitArgs, from: &Path) -> Result<Exit, Error> {
     let read = std::fs::read_to_string(global.directory.join(from));
     let text = read.with_context(|| format!("cannot read `{}`", from.display())).map_err(Error::mistake)?;

@@ -1,4 +1,4 @@
-//! `gate inspect`: what a component is, and what it could ever do.
+//! `gate inspect`: shows what a component is and what it can do.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
@@ -56,12 +56,12 @@ fn list(out: &mut impl Write, format: OutputFormat) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Characters of one line. A schema may be one, of as much as is read of it.
+/// The most characters of one line. A schema may be one line.
 const MAX_LINE: usize = 64 << 10;
 
 struct InspectDocument<'a> {
     source: &'a ComponentSource,
-    /// `None` where it is no component, or cannot be read.
+    /// `None` if the bytes are not a component or cannot be read.
     component_type: Option<ComponentType>,
     code: &'static str,
     about: Option<Description>,
@@ -77,7 +77,7 @@ impl<'a> InspectDocument<'a> {
             Ok(Code::Compiled) => "compiled just now",
             Ok(Code::Unkept) => "compiled just now, but not cached",
             Err(problem) => {
-                // Of what cannot be compiled, the names can perhaps be read.
+                // The names may be readable even if the component cannot be compiled.
                 let component_type = ComponentType::read(source.bytes());
                 return Ok(Self {
                     source,
@@ -91,7 +91,7 @@ impl<'a> InspectDocument<'a> {
         let mut problems = runtime.contract_differences(source);
         let about = match setup::block_on(runtime.describe(source))? {
             Ok(about) => Some(about),
-            // What its type shows already is told better there.
+            // Its type explains this better.
             Err(problem) => {
                 if problems.is_empty() {
                     problems.push(problem);
@@ -104,7 +104,7 @@ impl<'a> InspectDocument<'a> {
     }
 
     fn human(&self, out: &mut impl Write, name: &str) -> std::io::Result<()> {
-        // Much of it is the component's own words, which must not look like ours.
+        // Much of it is text of the component, which must not look like ours.
         let mut line = |label: &str, value: &str| writeln!(out, "{label:9} {}", clean_line(value, MAX_LINE));
         line("component", name)?;
         line("digest", self.source.digest())?;

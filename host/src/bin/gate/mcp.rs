@@ -1,11 +1,10 @@
-//! `gate mcp`: the Model Context Protocol over standard input and output, a JSON document a line.
+//! `gate mcp`: serves the Model Context Protocol over stdin and stdout, one JSON document per line.
 //!
-//! Written by hand: a server of tools needs four methods of JSON-RPC and one notification, which are this file, and a crate
-//! for the whole protocol would add macros, a clock and some dozen dependencies to every build.
+//! Written by hand, because a tool server needs four JSON-RPC methods and one notification. A crate for the whole protocol
+//! would add macros, a clock and a dozen dependencies to every build.
 //!
-//! One host serves all calls, so that only the first one starts the engine. Calls run side by side, and each can be
-//! cancelled. A gate that fails is an answer, and no error: `isError` means that the gate could not run. The tools advise;
-//! hooks enforce.
+//! One host serves all calls, so only the first call starts the engine. Calls run in parallel, and each can be cancelled. A
+//! gate that fails is an answer, not an error: `isError` means that the gate could not run. The tools advise; hooks enforce.
 
 mod tools;
 
@@ -26,19 +25,19 @@ pub(crate) const HELP: &str = "\
 Tools: `verify` runs a gate, `explain` describes a finding code, `status` shows the last runs, `fix` lists the fixes that \
 verifiers offer. The tools advise; hooks enforce (`gate install`).";
 
-/// The versions of the protocol that are spoken, the newest first.
+/// The supported versions of the protocol, newest first.
 const VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The most bytes of one message.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The most calls that run at the same time; a further one waits.
+/// The most parallel calls; others wait.
 const MAX_CALLS: usize = 4;
 
-/// What all calls share.
+/// The state that all calls share.
 struct McpServer<'g> {
     global: &'g Global,
     host: Host,
-    /// The calls that run, by their identifiers, and how each is cancelled.
+    /// The running calls by identifier, and how to cancel each.
     calls: Mutex<BTreeMap<String, oneshot::Sender<()>>>,
 }
 
@@ -46,7 +45,7 @@ pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
     let server = McpServer { global, host: setup::host(global, &Environment::of_process())?, calls: Mutex::default() };
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
-    // At the end of the input, what was asked is still answered.
+    // After the end of stdin, running calls are still answered.
     thread::scope(|scope| {
         loop {
             line.clear();
@@ -63,11 +62,11 @@ pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
                     let server = &server;
                     let call = move || {
                         if let Some(answer) = server.call(&id, &parameters, cancelled) {
-                            // Where nobody reads, there is nobody to tell.
+                            // If nobody reads, there is nobody to tell.
                             let _ = say(&answer);
                         }
                     };
-                    // Where there are too many, or no thread, it is done here, and the next message waits.
+                    // If there are too many calls or no thread, the call runs here, and the next message waits.
                     if server.running() > MAX_CALLS {
                         call();
                     } else {
@@ -76,14 +75,14 @@ pub(crate) fn run(global: &Global) -> Result<Exit, Error> {
                 }
             }
             if !line.ends_with(b"\n") && line.len() as u64 == MAX_BYTES {
-                // The rest of a message that is too long.
+                // Skips the rest of a message that is too long.
                 io::copy(&mut Rest(&mut input), &mut io::sink())?;
             }
         }
     })
 }
 
-/// Prints a message: a line, as a whole.
+/// Prints a message on one line.
 fn say(message: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{message}")?;
@@ -97,7 +96,7 @@ enum Todo {
     Call { id: Value, parameters: Value, cancelled: oneshot::Receiver<()> },
 }
 
-/// What is left of a line.
+/// The rest of a line.
 struct Rest<'r, R>(&'r mut R);
 
 impl<R: BufRead> Read for Rest<'_, R> {
@@ -115,14 +114,14 @@ impl<R: BufRead> Read for Rest<'_, R> {
 }
 
 impl McpServer<'_> {
-    /// What to do about a message.
+    /// Returns what to do about a message.
     fn answer(&self, line: &[u8]) -> Todo {
         let Ok(message) = serde_json::from_slice::<Value>(line) else {
             return Todo::Say(error(&Value::Null, -32700, "this is not JSON"));
         };
         let id = message.get("id").cloned();
         let Some(method) = message.get("method").and_then(Value::as_str) else {
-            // An answer to a question that we did not ask needs none.
+            // A response to a request that was not made is ignored.
             let is_answer = message.get("result").is_some() || message.get("error").is_some();
             let refused = || error(&id.unwrap_or(Value::Null), -32600, "expected an object with a `method`");
             return if is_answer { Todo::Nothing } else { Todo::Say(refused()) };
@@ -155,14 +154,14 @@ impl McpServer<'_> {
         self.calls().len()
     }
 
-    /// Cancels a call. One that is over is none.
+    /// Cancels a call. A call that has ended is ignored.
     fn cancel(&self, id: &Value) {
         if let Some(cancel) = self.calls().remove(&id.to_string()) {
             let _ = cancel.send(());
         }
     }
 
-    /// Does what a call asks for; nothing is said about one that was cancelled.
+    /// Runs a call. A cancelled call is not answered.
     fn call(&self, id: &Value, parameters: &Value, cancelled: oneshot::Receiver<()>) -> Option<Value> {
         let name = parameters.get("name").and_then(Value::as_str).unwrap_or_default();
         let arguments = parameters.get("arguments").cloned().unwrap_or(json!({}));

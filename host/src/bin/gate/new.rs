@@ -1,4 +1,4 @@
-//! `gate new`: a complete little project for a verifier.
+//! `gate new`: creates a verifier project.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
@@ -37,7 +37,7 @@ pub(crate) struct NewArgs {
     pub(crate) list: bool,
 }
 
-/// What a verifier judges.
+/// What a verifier checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShapeOf {
     /// One file at a time
@@ -70,7 +70,7 @@ pub(crate) fn run(global: &Global, command: &NewArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Returns the languages, each with what it still needs here.
+/// Lists the languages, and the missing tools of each.
 fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
     for language in Language::value_variants() {
         let about = language.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
@@ -83,13 +83,13 @@ fn list(global: &Global, out: &mut impl Write) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// Bindings that `gate build` makes again when they are gone: written now, so that an editor knows them.
+/// Returns the bindings, which `gate build` recreates if they are missing. Written now for editors.
 pub(crate) fn bindings(language: Language, shape: Shape) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let made = ContractSource::of_this_host().and_then(|contract| in_language(&contract, language, shape));
     made.map_err(Error::broken)
 }
 
-/// Returns the bindings of a language, where they belong in the project.
+/// Returns the bindings of a language, at their paths in the project.
 pub(crate) fn in_language(
     contract: &ContractSource,
     language: Language,
@@ -103,7 +103,7 @@ pub(crate) fn in_language(
     let files = contract.bindings(kind, shape)?.into_iter();
     Ok(match kind {
         Bindings::C => files.map(|(path, bytes)| (format!("bindings/{path}"), bytes)).collect(),
-        // Go's are packages of the project's own module; its `go.mod` is the template's.
+        // Those of Go are packages of the project's module; its `go.mod` comes from the template.
         Bindings::Go => files.filter(|(path, _)| path != "go.mod").collect(),
     })
 }

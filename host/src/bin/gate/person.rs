@@ -1,4 +1,4 @@
-//! Whether a person is here, who it is, and asking.
+//! Asks the person at the terminal.
 
 use crate::error::Error;
 use gatehost::ledger::body::Note;
@@ -6,19 +6,19 @@ use gatehost::ledger::{EntryKind, Labels, Ledger, NewEntry, Project};
 use gatehost::text::clean_line;
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Returns whether somebody can be asked: both what is asked and what is answered goes through a terminal.
+/// Returns whether stdin and stdout are a terminal.
 pub(crate) fn is_here() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Returns the name of the user, with the number that the system knows it by.
+/// Returns the name of the user, with the user id.
 pub(crate) fn name() -> String {
     let name = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
     let user = rustix::process::getuid().as_raw();
     clean_line(&name.map_or_else(|| format!("user {user}"), |name| format!("{name} (user {user})")), 200)
 }
 
-/// Asks for a word, and whether it was given.
+/// Asks for a word, and returns whether it was typed.
 pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{question}\nType `{word}` to confirm: ")?;
@@ -28,7 +28,7 @@ pub(crate) fn confirms(question: &str, word: &str) -> io::Result<bool> {
     Ok(line.trim_end_matches(['\r', '\n']) == word)
 }
 
-/// Notes that something was refused: an attempt at it is worth knowing.
+/// Records a refused attempt.
 pub(crate) fn note_refusal(ledger: &dyn Ledger, project: &Project, what: &str, why: &str) -> Result<(), Error> {
     let text = format!("`gate {what}` was refused: {why}");
     let labels = Labels { status: "refused".to_owned(), ..Labels::default() };

@@ -1,4 +1,4 @@
-//! `gate plan`: what the configuration means.
+//! `gate plan`: shows the resolved configuration.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;
@@ -50,7 +50,7 @@ const WIDTH: usize = 80;
 /// As much is shown of a digest.
 const SHORT: usize = "sha256:".len() + 12;
 
-/// Prints a plan: within 80 columns, unless more is asked for.
+/// Prints a plan within 80 columns, unless `--verbose` is set.
 pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match format {
@@ -69,7 +69,7 @@ pub(crate) fn show(plan: &plan::Plan, format: OutputFormat, verbose: bool) -> io
     }
 }
 
-/// A line, wrapped between its parts.
+/// Prints a line, wrapped between its parts.
 fn line(out: &mut impl Write, text: &str, verbose: bool) -> io::Result<()> {
     if verbose {
         return writeln!(out, "{text}");
@@ -110,13 +110,13 @@ fn node(out: &mut impl Write, node: &PlanNode, depth: usize, verbose: bool) -> i
         }
         PlanNodeKind::Gate(gate) => rule(&gate.rule, gate.members.len()),
     };
-    // Patterns and paths are as somebody wrote them.
+    // Patterns and paths may contain anything, so they are escaped.
     let what = clean_line(&what, usize::MAX);
     line(out, &format!("{indent}{}: {what}{}", node.name, terms(node)), verbose)?;
     node.members().iter().try_for_each(|member| self::node(out, member, depth + 1, verbose))
 }
 
-/// Returns a verifier with as much of its digest as tells it apart.
+/// Returns a verifier with a short digest.
 fn short(verifier: &str, verbose: bool) -> String {
     match verifier.rsplit_once("@sha256:") {
         Some((name, hex)) if !verbose => format!("{name}@sha256:{}…", hex.get(..12).unwrap_or(hex)),
@@ -147,7 +147,7 @@ fn rule(rule: &GateRule, members: usize) -> String {
     }
 }
 
-/// What else was said of a member, where it is not what goes without saying.
+/// Returns the terms of a member that are not the defaults.
 fn terms(node: &PlanNode) -> String {
     use gatehost::config::{Enforcement, Leniency};
     let mut words = Vec::new();

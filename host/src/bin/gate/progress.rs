@@ -1,4 +1,4 @@
-//! What a person sees while a gate runs: how far it is, and each step of it.
+//! Shows the progress of a gate to a person.
 //!
 //! ```text
 //! gate commit [#####-----------] step 1/3  cargo-test 120/400 files, 2s  3s
@@ -19,32 +19,32 @@ use std::time::{Duration, Instant};
 /// The most steps that are listed; more would fill the terminal.
 const MOST_LISTED: usize = 12;
 
-/// Lines on standard error; nothing where nobody watches.
+/// Progress on stderr; nothing if it is not a terminal.
 pub(crate) struct Progress {
     watched: bool,
     lines: MultiProgress,
     shown: Mutex<Option<Shown>>,
 }
 
-/// What is shown of a run that began.
+/// The progress of a running gate.
 struct Shown {
     bar: ProgressBar,
     steps: Vec<MemberProgress>,
     running: Arc<Mutex<RunningChecks>>,
 }
 
-/// The checks that run now.
+/// The running checks.
 #[derive(Default)]
 struct RunningChecks(BTreeMap<String, CheckProgress>);
 
-/// Since when a check runs, and how many of how many files are done.
+/// The start of a check, and how many of its files are done.
 struct CheckProgress {
     start: Instant,
     files: Option<(usize, usize)>,
 }
 
 impl RunningChecks {
-    /// The check that has been running for the longest time: what everybody waits for.
+    /// Returns the check that has been running longest.
     fn slowest(&self) -> String {
         let Some((name, check)) = self.0.iter().min_by_key(|(_, check)| check.start) else { return String::new() };
         let files = check.files.map_or(String::new(), |(done, total)| format!(" {done}/{total} files,"));
@@ -52,7 +52,7 @@ impl RunningChecks {
     }
 }
 
-/// A member of the gate itself: a tier of a tiered gate, for one.
+/// A direct member of the gate, such as a tier.
 struct MemberProgress {
     path: String,
     line: ProgressBar,
@@ -85,7 +85,7 @@ impl Progress {
         let template = "gate {prefix} [{bar:16}] step {pos}/{len}  {slowest}  {elapsed}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             let running = Arc::clone(&running);
-            // Asked at every tick, so that the time moves while nothing else does.
+            // Computed at every tick, so that the time advances.
             let slowest = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let _ = out.write_str(&running.lock().slowest());
             };
@@ -110,7 +110,7 @@ impl Progress {
         Shown { bar, steps, running }
     }
 
-    /// Shows nothing any more, until another run begins.
+    /// Hides the progress until another run starts.
     pub(crate) fn finish(&self) {
         if let Some(shown) = self.shown.lock().take() {
             shown.bar.finish_and_clear();
@@ -120,7 +120,7 @@ impl Progress {
         let _ = self.lines.clear();
     }
 
-    /// Does this while nothing is shown, and shows it again.
+    /// Hides the progress while this runs.
     pub(crate) fn suspended(&self, say: impl FnOnce()) {
         self.lines.suspend(say);
     }
@@ -145,7 +145,7 @@ impl Shown {
             }
             EventKind::CheckEnded { path, outcome, .. } => {
                 self.running().0.remove(&name(path));
-                // What was cut short may be told again.
+                // A cancelled member may be reported again.
                 if let Some(step) = self.step(path).filter(|step| !step.line.is_finished()) {
                     step.becomes(mark(*outcome), outcome.as_str());
                     step.line.abandon();
@@ -171,7 +171,7 @@ impl MemberProgress {
         self.line.set_message(message.to_owned());
     }
 
-    /// The name stays, the last word changes.
+    /// Changes the state of a member.
     fn becomes(&self, mark: char, state: &str) {
         let message = self.line.message();
         let name = message.rsplit_once("  ").map_or("", |(name, _)| name);

@@ -1,4 +1,4 @@
-//! A verifier's project: the folder with `gate-verifier.toml`.
+//! A verifier project: a folder with `gate-verifier.toml`.
 
 use crate::error::{Error, Make as _};
 use crate::languages::Language;
@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 
 /// A project that can be built.
 #[derive(Debug)]
-pub(crate) struct RustProject {
+pub(crate) struct BuildProject {
     /// Where it is.
     pub(crate) folder: PathBuf,
-    /// What it is written in.
+    /// Its language.
     pub(crate) language: Language,
     manifest: Manifest,
 }
 
-impl RustProject {
+impl BuildProject {
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
         let manifest = Manifest::read(folder, folder)?;
         let language = manifest.lang.as_deref().and_then(|lang| Language::from_str(lang, false).ok());
@@ -33,12 +33,12 @@ impl RustProject {
         Ok(Self { folder: folder.canonicalize().map_err(Error::mistake)?, language, manifest })
     }
 
-    /// Returns where the component is put.
+    /// Returns the path of the component.
     pub(crate) fn component(&self) -> PathBuf {
         self.folder.join(&self.manifest.component)
     }
 
-    /// Returns the world that it is built for, for tools that must be told.
+    /// Returns the world that the component is built for.
     pub(crate) fn world(&self) -> Result<String, Error> {
         self.manifest.world.clone().ok_or_else(|| {
             Error::mistake(anyhow!("`{MANIFEST}` has no `world`; expected one of `wit/worlds.wit`"))
@@ -46,7 +46,7 @@ impl RustProject {
         })
     }
 
-    /// Returns the shape that its world has.
+    /// Returns the shape of its world.
     pub(crate) fn shape(&self) -> Result<Shape, Error> {
         Ok(if self.world()? == "file" { Shape::File } else { Shape::Submission })
     }

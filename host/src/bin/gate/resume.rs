@@ -1,4 +1,4 @@
-//! `gate resume`: a person's answer to an escalation, or a loop that was cut off and goes on.
+//! `gate resume`: answers an escalation, or continues an interrupted loop.
 
 use crate::args::{Arguments, Command, Global};
 use crate::error::Error;
@@ -13,10 +13,9 @@ use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a choice, `gate resume` continues the last `gate loop` that was interrupted by a signal or a crash: attempts that \
-had started count, and nothing passes unjudged. \
-While a project is halted, every gate exits with 3. `--retry` and `--skip` end the halt; with `--investigate`, \
-somebody looks at it, and it stays halted.
+Without a choice, `gate resume` continues the last `gate loop` that was interrupted by a signal or a crash. Attempts that had \
+started count, and nothing passes unchecked. While a project is halted, every gate exits with 3. `--retry` and `--skip` end \
+the halt. `--investigate` only notes that somebody looks at it.
 
 Examples:
   gate resume
@@ -39,7 +38,7 @@ pub(crate) struct ResumeArgs {
     /// The entry number of the escalation [default: all open ones]
     #[arg(long, value_name = "N")]
     entry: Option<u64>,
-    /// The loop to go on with; without it, the last one that was cut off
+    /// The loop to continue [default: the last interrupted one]
     #[arg(long = "loop", value_name = "ID", conflicts_with_all = ["retry", "skip", "investigate"])]
     looping: Option<String>,
 }
@@ -74,7 +73,7 @@ pub(crate) fn run(global: &Global, command: &ResumeArgs) -> Result<ExitCode, Err
             by: person::name(),
             reason: command.reason.clone(),
         };
-        // Looking into something answers nothing, and does not count attempts again.
+        // Investigating answers nothing, and does not reset attempts.
         let kind = if choice == "investigate" { EntryKind::Note } else { EntryKind::Resume };
         let entry = match kind {
             EntryKind::Note => {
@@ -89,7 +88,7 @@ pub(crate) fn run(global: &Global, command: &ResumeArgs) -> Result<ExitCode, Err
     Ok(ExitCode::SUCCESS)
 }
 
-/// Goes on with a loop that was cut off: the one that was named, or the last one.
+/// Continues an interrupted loop: the named one, or the last one.
 fn go_on(
     global: &Global,
     command: &ResumeArgs,

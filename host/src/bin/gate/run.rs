@@ -141,7 +141,7 @@ pub(crate) fn run(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     ran
 }
 
-/// Says how a file is named, where one was named as a gate.
+/// Returns a hint if the name of a gate is a file.
 fn named_file(global: &Global, command: &RunArgs, error: Error) -> Error {
     let named = command.gate.as_deref().filter(|name| global.directory.join(name).exists());
     match named.filter(|_| error.to_string().contains("expected the name of a gate")) {
@@ -150,7 +150,7 @@ fn named_file(global: &Global, command: &RunArgs, error: Error) -> Error {
     }
 }
 
-/// Tells what has no effect here, and would elsewhere.
+/// Warns about a variable that has no effect here.
 fn skip_variable(global: &Global) {
     if !global.quiet && std::env::var_os("SKIP").is_some_and(|value| !value.is_empty()) {
         say("note: the variable `SKIP` has no effect; `--skip CHECK` leaves a check out, and the record says so");
@@ -174,7 +174,7 @@ fn run_gate(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
     let record = setup::wait(host.run(request, watcher));
     progress.finish();
     let record = record?;
-    // Where the events go, nothing else does that nobody asked for.
+    // If events go to stdout, nothing else does.
     let unasked = command.events == Some(EventsTo::Stdout) && command.format == ReportFormat::Human;
     reports::write(global, Some(command.format).filter(|_| !unasked), &command.output, &record)?;
     warn(global, &record.warnings);
@@ -220,7 +220,7 @@ pub(crate) fn verify(line: Option<&str>) -> Result<Policy, Error> {
     words.map(Policy::Command).context("`--verify`").map_err(Error::mistake)
 }
 
-/// What `--record-models` or `--replay-models` asks for.
+/// Returns the tape of `--record-models` or `--replay-models`.
 pub(crate) fn model_tape(record: Option<&Path>, replay: Option<&Path>) -> Recording {
     match (record, replay) {
         (Some(path), _) => Recording::Record(path.to_owned()),
@@ -254,14 +254,14 @@ fn settings(text: Option<&str>) -> Result<serde_json::Value, Error> {
     Ok(settings)
 }
 
-/// Tells what of the configuration has no effect.
+/// Prints warnings about settings that have no effect.
 pub(crate) fn warn(global: &Global, warnings: &[String]) {
     if !global.quiet {
         warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
     }
 }
 
-/// Tells where the configuration came from, if that may surprise. `verb`: it `is`, or it `was`, the one that counts.
+/// Prints where the configuration came from, if that may be surprising. `verb` is `is` or `was`.
 pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     let name = &policy.name;
     match policy.source.as_str() {
@@ -275,10 +275,10 @@ pub(crate) fn announce(global: &Global, policy: &PolicyRecord, verb: &str) {
     }
 }
 
-/// Shows what happens, and writes it down where it was asked to.
+/// Shows events, and writes them if requested.
 pub(crate) struct Watcher {
     progress: Arc<Progress>,
-    /// Whether a person watches.
+    /// Whether progress is shown.
     watched: bool,
     /// Whether log lines of verifiers are shown.
     verbose: bool,
@@ -286,7 +286,7 @@ pub(crate) struct Watcher {
 }
 
 impl Watcher {
-    /// Writes events where this says.
+    /// Returns a watcher that writes events to this target.
     pub(crate) fn of(global: &Global, events: Option<&EventsTo>) -> Result<Self, Error> {
         let events: Option<Box<dyn Write + Send>> = match events {
             None => None,
@@ -300,17 +300,17 @@ impl Watcher {
         Ok(Self { events: events.map(Mutex::new), ..Self::silent(global) })
     }
 
-    /// Tells a person something, above what is shown.
+    /// Prints a line above the progress.
     pub(crate) fn say(&self, line: &str) {
         self.progress.suspended(|| say(line));
     }
 
-    /// Shows nothing any more, until another run begins.
+    /// Hides the progress until another run starts.
     pub(crate) fn finish(&self) {
         self.progress.finish();
     }
 
-    /// Writes nothing down.
+    /// Returns a watcher that writes no events.
     pub(crate) fn silent(global: &Global) -> Self {
         let watched = io::stderr().is_terminal() && !global.quiet;
         Self { progress: Arc::new(Progress::new(watched)), watched, verbose: global.verbose, events: None }
@@ -322,7 +322,7 @@ impl Observer for Watcher {
         if let Some(events) = &self.events
             && let Ok(line) = serde_json::to_string(event)
         {
-            // Where nobody reads, there is nobody to tell.
+            // If nobody reads, there is nobody to tell.
             let _ = events.lock().map(|mut events| writeln!(events, "{line}"));
         }
         match &event.what {

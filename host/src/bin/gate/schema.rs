@@ -1,4 +1,4 @@
-//! `gate schema`: the JSON Schemas.
+//! `gate schema`: prints JSON Schemas and examples.
 
 use crate::Exit;
 use crate::error::{Error, Make as _};
@@ -22,7 +22,7 @@ pub(crate) struct SchemaArgs {
     pub(crate) example: bool,
 }
 
-/// What has a schema.
+/// A document with a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
     /// gate.toml

@@ -1,4 +1,4 @@
-//! What several commands need first: the host, the engine, the cache.
+//! Creates the host, the engine and the cache for commands.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
@@ -11,13 +11,13 @@ use gatehost::session::Host;
 use std::future::Future;
 use std::sync::Arc;
 
-/// What is kept from run to run.
+/// Opens the cache.
 pub(crate) fn store() -> anyhow::Result<CacheStore> {
     let folder = Environment::of_process().cache_folder().context("there is no cache folder: set `GATE_CACHE_DIR`")?;
     CacheStore::open(&folder).with_context(|| format!("cannot use the cache folder `{}`", folder.display()))
 }
 
-/// Returns the runtime with the user's cache; without one where it cannot be used, which costs time and nothing else.
+/// Returns the runtime with the user's cache, or without one if it cannot be used, which only costs time.
 pub(crate) fn runtime(global: &Global) -> Result<Runtime, Error> {
     let store = store().inspect_err(|error| uncached(global, &format!("{error:#}")));
     Ok(Runtime::new(store.ok().map(Arc::new))?)
@@ -38,16 +38,16 @@ fn uncached(global: &Global, why: &str) {
     }
 }
 
-/// Waits for a host, which computes on threads of its own.
+/// Waits for a host, which has its own threads.
 pub(crate) fn wait<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::broken)?;
     tokio.block_on(future)
 }
 
-/// Runs a future to its end on several threads. What it left behind is not waited for.
+/// Runs a future on several threads. Does not wait for tasks that it left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Error> {
-    // Guests that compute keep every worker busy, and yield only from tick to tick: after each of them the timers are
-    // looked at, and not, as usual, after every sixty-first.
+    // Guests that compute keep every worker busy and yield only at each tick. With an interval of 1, tokio looks at its
+    // timers after every task instead of after every 61st.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let tokio = builder.enable_time().event_interval(1).build().map_err(Error::broken)?;
     let result = tokio.block_on(future);

@@ -1,4 +1,4 @@
-//! `gate skip` and `gate force`: a person lets something through without a pass.
+//! `gate skip` and `gate force`: a person lets work through without a pass.
 
 use crate::args::Global;
 use crate::error::Error;
@@ -99,7 +99,7 @@ pub(crate) fn force(global: &Global, command: &ForceArgs) -> Result<Exit, Error>
 
 struct OverrideKind {
     kind: &'static str,
-    /// What is typed.
+    /// The word to type.
     word: &'static str,
     condition: Option<Condition>,
 }
@@ -160,7 +160,7 @@ fn decide(global: &Global, common: &OverrideArgs, what: &OverrideKind) -> Result
     Ok(Exit::Pass)
 }
 
-/// Who may let something through, by the configuration of this folder.
+/// Returns who may override, by the configuration of this folder.
 pub(crate) fn policy(global: &Global) -> Result<Overrides, Error> {
     let request = Request::new(&global.directory, Environment::of_process());
     let host = setup::host(global, &request.environment)?;

@@ -1,4 +1,4 @@
-//! `gate stats`: totals over the runs of a project.
+//! `gate stats`: shows statistics over the runs of a project.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;

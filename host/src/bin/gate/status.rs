@@ -1,4 +1,4 @@
-//! `gate status`: where each task is.
+//! `gate status`: shows the state of each task.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
@@ -96,7 +96,7 @@ fn name(task: &TaskStatus) -> String {
     clean_line(&name, 120)
 }
 
-/// Returns the progress of a task, as the gate protocol draws it.
+/// Returns the progress bar of a task, in the format of the gate protocol.
 fn bar(task: &TaskStatus) -> String {
     let done = match task.gate_status {
         TaskState::Pending => 0,
@@ -146,7 +146,7 @@ fn bar(task: &TaskStatus) -> String {
     text
 }
 
-/// The same with the names of the gate protocol, for a file that people read.
+/// Returns the status with the names of the gate protocol, for a file that people read.
 fn markdown(tasks: &[TaskStatus], waiting: &[Waiting], stats: &Stats) -> String {
     let mut text = String::from("## Gate status\n\n```text\n");
     text.push_str(&human(tasks, waiting));
@@ -237,7 +237,7 @@ fn quoted(text: &str) -> String {
     json!(clean_line(text, 300)).to_string()
 }
 
-/// Puts the text between the marks, or at the end. The file is replaced as a whole or not at all.
+/// Writes the text between the marks, or at the end. The file is replaced as a whole or not at all.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let before = match std::fs::read_to_string(path) {
         Ok(before) => before,

@@ -1,4 +1,4 @@
-//! What the flags of `gate run` say of the work, and which files they ask for.
+//! Reads the submission and the selection from the flags of `gate run`.
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
@@ -47,7 +47,7 @@ fn document(global: &Global, command: &RunArgs, path: &Path) -> Result<Submissio
     }
 }
 
-/// What is wrong with a document, field by field, as far as it can be read at all.
+/// Explains what is wrong with a document, field by field, if it can be parsed.
 fn wrong(name: &str, bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let value: Option<serde_json::Value> = if text.trim_start().starts_with('{') {
@@ -83,7 +83,7 @@ fn flags(global: &Global, command: &RunArgs, request: &Request) -> Result<Submis
 
 fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    // One byte more than is accepted, so that what is too long is seen to be.
+    // One byte more than is accepted, to notice documents that are too long.
     let most = input::MAX_BYTES as u64 + 1;
     let read = match path.to_str() {
         Some("-") => io::stdin().take(most).read_to_end(&mut bytes),
@@ -93,7 +93,7 @@ fn read(global: &Global, path: &Path, what: &str) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Returns the files that were asked for, and the flag that did.
+/// Returns the selected files, and the flag that selects them.
 pub(crate) fn selection(command: &RunArgs) -> (Option<&'static str>, Selection) {
     if !command.files.is_empty() {
         (Some("--files"), Selection::Files(command.files.clone()))

@@ -1,11 +1,11 @@
-//! What somebody may have meant who typed a command or a flag that there is not.
+//! Suggests a command or a flag for an unknown one.
 
 use crate::error::{Error, Make as _};
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use gatehost::text::clean_line;
 
-/// Commands of other programs, and what does the same here.
+/// Commands of other programs, and their equivalents.
 const COMMANDS: &[(&[&str], &str)] = &[
     (
         &["check", "lint", "exec", "verify-files", "all", "pre-commit"],
@@ -20,7 +20,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["autofix", "format", "fmt"], "`gate fix` applies the repairs that verifiers offer"),
 ];
 
-/// Flags of other programs, and what does the same here.
+/// Flags of other programs, and their equivalents.
 const FLAGS: &[(&[&str], &str)] = &[
     (&["--json"], "`--format json`"),
     (&["--all", "-a"], "`--all-files`"),
@@ -30,7 +30,7 @@ const FLAGS: &[(&[&str], &str)] = &[
     (&["--hook-stage"], "the name of a gate, such as in `gate run push`"),
 ];
 
-/// Returns a mistake in our own words, where a better name is known; otherwise clap's.
+/// Returns an error with a suggestion, if there is one; otherwise clap's.
 pub(crate) fn instead(error: &clap::Error, command: &clap::Command) -> Option<Error> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -65,7 +65,7 @@ fn known(table: &[(&[&str], &str)], typed: &str) -> Option<String> {
     table.iter().find(|(words, _)| words.contains(&typed)).map(|(_, hint)| (*hint).to_owned())
 }
 
-/// Returns the flags of the command that was typed, which is the one that clap built last.
+/// Returns the flags of the typed command, which is the one that clap built last.
 fn flags(command: &clap::Command) -> Vec<String> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let mut here = command;
@@ -80,7 +80,7 @@ fn flags(command: &clap::Command) -> Vec<String> {
     of(here).into_iter().chain(of(command)).collect()
 }
 
-/// The name that is nearest: few letters differ, or the letters are those of the name with some left out.
+/// Returns the nearest name: few letters differ, or some are missing.
 fn near<'n>(typed: &str, names: &[&'n str]) -> Option<&'n str> {
     let word = typed.to_lowercase();
     let distance = |name: &&&str| strsim::damerau_levenshtein(&word, name);

@@ -14,14 +14,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A loop that is to be run.
+/// A loop to run.
 pub(crate) struct LoopJob {
     pub(crate) task: Option<Task>,
-    /// The loop that goes on with it.
+    /// The interrupted loop to continue.
     pub(crate) resume: Option<String>,
 }
 
-/// Returns the loops to be run, one after the other, and whether they are those of a plan.
+/// Returns the loops to run, in order, and whether they follow a plan.
 pub(crate) fn jobs(
     global: &Global,
     command: &LoopArgs,
@@ -71,9 +71,9 @@ pub(crate) fn jobs(
     Ok((jobs, true))
 }
 
-/// The task of `--task`: an id of the plan, a file with a task, or a description. `plan` is the plan that the caller names;
-/// without one, that of the configuration counts. A word that is neither an id nor a file is refused where there is a plan:
-/// it is most likely a mistake, and a task of that description would have no criteria.
+/// Returns the task of `--task`: an id of the plan, a file with a task, or a description. `plan` is the plan that the caller
+/// names; by default, that of the configuration. If there is a plan, a single word that is neither an id nor a file is
+/// refused: it is most likely a mistake, and such a task would have no criteria.
 pub(crate) fn task(
     global: &Global,
     request: &Request,

@@ -1,9 +1,9 @@
-//! The files of a new project. Those of `host/templates` are part of the program.
+//! The files of a new project. The program contains those of `host/templates`.
 
 use crate::languages::Language;
 use gatehost::plan::Shape;
 
-/// A file of a project: where it goes, and what it is.
+/// A file of a project: its path and its content.
 type Template = (&'static str, &'static [u8]);
 
 macro_rules! templates {
@@ -12,7 +12,7 @@ macro_rules! templates {
     };
 }
 
-/// Cases that every language's sample passes.
+/// Cases that the sample of every language passes.
 const FILE_CASES: &[Template] = templates![
     "cases/another-word/expected.json": "cases/file/another-word/expected.json",
     "cases/another-word/input/notes.txt": "cases/file/another-word/input/notes.txt",
@@ -39,8 +39,8 @@ const SUBMISSION_CASES: &[Template] = templates![
     "cases/nothing-changed/submission.json": "cases/submission/nothing-changed/submission.json",
 ];
 
-/// The sources of the SDK, two folders below the project as they are two folders below this repository: they find `wit/`
-/// in both. Written by `host/build.rs`.
+/// The sources of the SDK, two folders below the project, as in this repository, so that they find `wit/` in both. Written
+/// by `host/build.rs`.
 const SDK: &[Template] = include!(concat!(env!("OUT_DIR"), "/sdk.rs"));
 
 const RUST: &[Template] = templates![
@@ -102,7 +102,7 @@ const ASSEMBLYSCRIPT: &[Template] = templates![
     "tsconfig.json": "assemblyscript/tsconfig.json",
 ];
 
-/// Returns the files of a language's project beside its verifier.
+/// Returns the files of a project besides its verifier.
 fn common(language: Language) -> &'static [Template] {
     match language {
         Language::Rust => RUST,
@@ -151,7 +151,7 @@ fn verifier(language: Language, shape: Shape) -> &'static [Template] {
     }
 }
 
-/// Returns all files of a new project, except those that are made from the contract.
+/// Returns all files of a new project, except those that are generated from the contract.
 pub(crate) fn files(language: Language, shape: Shape, name: &str) -> Vec<(String, Vec<u8>)> {
     let cases = match shape {
         Shape::File => FILE_CASES,
@@ -164,7 +164,7 @@ pub(crate) fn files(language: Language, shape: Shape, name: &str) -> Vec<(String
     files
 }
 
-/// What `gate build` and `gate test` read.
+/// Returns the `gate-verifier.toml` of a project.
 fn manifest(language: Language, shape: Shape, name: &str) -> String {
     let world = match shape {
         Shape::File => "file",
@@ -178,7 +178,7 @@ fn manifest(language: Language, shape: Shape, name: &str) -> String {
     )
 }
 
-/// Puts the verifier's name where a text has a place for it.
+/// Inserts the name of the verifier into a text.
 fn named(content: &[u8], name: &str) -> Vec<u8> {
     match str::from_utf8(content) {
         Ok(text) => text.replace("{{name}}", name).into_bytes(),

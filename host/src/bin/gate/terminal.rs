@@ -1,4 +1,4 @@
-//! What depends on being watched by a person.
+//! Colours, paths and messages for a person at a terminal.
 
 use clap::{ColorChoice, ValueEnum};
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Returns whether to colour what goes to this stream.
+/// Returns whether output to this stream is coloured.
 pub(crate) fn color(when: Color, stream: &impl IsTerminal) -> bool {
     match when {
         Color::Always => true,
@@ -27,7 +27,7 @@ pub(crate) fn color(when: Color, stream: &impl IsTerminal) -> bool {
     }
 }
 
-/// What `--color` says, for what is printed before the arguments are understood.
+/// Returns the value of `--color` before the arguments are parsed.
 pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
     let mut words = arguments.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--");
     let mut choice = ColorChoice::Auto;
@@ -37,28 +37,28 @@ pub(crate) fn color_of_help(arguments: impl Iterator<Item = OsString>) -> ColorC
             Some(rest) => rest.strip_prefix('=').map(str::to_owned),
             None => None,
         };
-        // What is no colour is refused with all other mistakes.
+        // An invalid value is reported later, with all other errors.
         choice = value.and_then(|value| value.parse().ok()).unwrap_or(choice);
     }
     choice
 }
 
-/// Tells a person something, on standard error. Where that cannot be written, there is nobody to tell.
+/// Prints a line to stderr. If it cannot be written, there is nobody to tell.
 pub(crate) fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// `1 file`, `2 files`.
+/// Returns a count such as `1 file` or `2 files`.
 pub(crate) fn count(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns a path in `directory` as it is seen from where the program was started.
+/// Returns a path in `directory`, relative to the folder where the program was started.
 pub(crate) fn seen(directory: &Path, path: &Path) -> PathBuf {
     if directory == Path::new(".") { path.to_owned() } else { directory.join(path) }
 }
 
-/// Returns a path as a person would write it: without the folders that stay where they are.
+/// Returns a path without unnecessary `.` parts.
 pub(crate) fn path(path: &Path) -> String {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     parts.collect::<PathBuf>().display().to_string()

@@ -1,4 +1,4 @@
-//! `gate test`: a verifier's own cases, and the promises that every verifier makes.
+//! `gate test`: runs a verifier's own cases, and tests the rules that every verifier must follow.
 
 use crate::args::{Global, OutputFormat};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What the `.gitattributes` of the base say of a file, as far as they decide which bytes a checkout writes.
+//! The `.gitattributes` of the base commit, as far as they decide which bytes a checkout writes.
 
 use super::id::ObjectKind;
 use super::objects::Objects;
@@ -7,10 +7,10 @@ use crate::changes::ChangesError;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::HashMap;
 
-/// A file of attributes that is larger is not read.
+/// Longer files of attributes are not read.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Whether a file's line ends are converted.
+/// Whether the line ends of a file are converted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TextConversion {
     #[default]
@@ -19,13 +19,13 @@ pub(super) enum TextConversion {
     No,
 }
 
-/// What is said of one file.
+/// The attributes of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) text: TextConversion,
     /// Whether a checkout writes CRLF.
     pub(super) has_carriage_returns: bool,
-    /// Whether Git LFS stores it elsewhere.
+    /// Whether Git LFS stores the file elsewhere.
     pub(super) is_large: bool,
     /// Whether `$Id$` is expanded.
     pub(super) has_id: bool,
@@ -33,9 +33,9 @@ pub(super) struct Wanted {
 
 /// The attributes of one commit.
 pub(super) struct Attributes<'a> {
-    /// What the commit has at a path.
+    /// Returns what the commit has at a path.
     base: &'a dyn Fn(&[u8]) -> Option<TreeEntry>,
-    /// The rules of each folder that was asked for.
+    /// The rules of each folder that was looked up.
     rules: HashMap<Vec<u8>, Vec<AttributeRule>>,
 }
 
@@ -44,7 +44,7 @@ struct AttributeRule {
     states: Vec<AttributeState>,
 }
 
-/// What a rule sets.
+/// The value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AttributeState {
     Text(TextConversion),
@@ -58,7 +58,7 @@ impl<'a> Attributes<'a> {
         Self { base, rules: HashMap::new() }
     }
 
-    /// What is said of a file: by the folders above it, the nearest last.
+    /// Returns the attributes of a file: those of its parent folders, the nearest last.
     pub(super) fn of(&mut self, objects: &mut Objects<'_>, path: &[u8]) -> Result<Wanted, ChangesError> {
         let mut text = None;
         let mut line_end = None;
@@ -87,7 +87,7 @@ impl<'a> Attributes<'a> {
             }
         }
         wanted.text = match (text.unwrap_or_default(), line_end) {
-            // A line end alone says that it is text.
+            // `eol` implies `text`.
             (TextConversion::Unsaid, Some(_)) => TextConversion::Yes,
             (text, _) => text,
         };
@@ -107,8 +107,8 @@ fn rules(text: &str) -> Vec<AttributeRule> {
     text.lines().filter_map(rule).collect()
 }
 
-/// Returns a line: a pattern, and what it sets. Macros of the repository's own and quoted patterns are not understood;
-/// without them, a file counts as changed.
+/// Parses a line: a pattern and its attributes. Macros and quoted patterns are not supported; without them, a file counts as
+/// changed.
 fn rule(line: &str) -> Option<AttributeRule> {
     let line = line.trim_start();
     let (pattern, states) = line.split_once(char::is_whitespace)?;

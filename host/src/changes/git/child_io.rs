@@ -1,4 +1,4 @@
-//! Talking with a child until it ends, or until it has had its time.
+//! Exchanges data with a child process until it ends or times out.
 
 use std::io::{self, Read};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a child said, and how it ended.
+/// The output of a child, and how it ended.
 #[derive(Debug)]
 pub(super) struct ChildOutput<T> {
     pub(super) status: ExitStatus,
@@ -14,8 +14,8 @@ pub(super) struct ChildOutput<T> {
     pub(super) stderr: String,
 }
 
-/// Speak and listen at once, so that neither side waits on a full pipe. Where one side fails, or time is up, the
-/// child is killed, which ends the other.
+/// Writes and reads at the same time, so that neither side blocks on a full pipe. If one side fails or time is up, the child
+/// is killed, which ends the other.
 pub(super) fn attend<T: Send>(
     mut child: Child,
     patience: Duration,
@@ -30,7 +30,7 @@ pub(super) fn attend<T: Send>(
     let (spoken, heard) = (sender.clone(), sender.clone());
     thread::scope(|scope| {
         scope.spawn(move || {
-            // That it stopped listening shows in what it says.
+            // If the child stopped reading, its output says why.
             let _ = speak(stdin);
             let _ = spoken.send(true);
         });

@@ -1,7 +1,7 @@
-//! Commits: the one that a name stands for, its tree, and where two of them parted.
+//! Commits: resolving names, reading trees, and finding merge bases.
 //!
-//! Git says which id a name has, and each step from there is read from objects that were hashed: a commit in the object
-//! store that says other parents than its id stands for would lead to another base.
+//! Git resolves a name to an id. Everything from there is read from hashed objects, because a forged commit with other
+//! parents would lead to another base.
 
 use super::id::{Id, ObjectKind};
 use super::objects::Objects;
@@ -9,12 +9,12 @@ use super::program::Git;
 use crate::changes::{ChangesError, shown_text};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-/// So many tags may point to one another.
+/// The most tags that may point to one another.
 const MAX_TAGS: usize = 20;
-/// So many commits are looked at to find where two parted.
+/// The most commits that are read to find a merge base.
 const MAX_COMMITS: usize = 1_000_000;
 
-/// What a commit says of itself.
+/// The content of a commit.
 pub(super) struct Commit {
     pub(super) tree: Id,
     pub(super) parents: Vec<Id>,
@@ -54,7 +54,7 @@ pub(super) fn head(objects: &mut Objects<'_>) -> Result<Option<(Id, Commit)>, Ch
     }
 }
 
-/// Returns the names of branches and tags, for whoever misspelt one.
+/// Returns the names of branches and tags, for the hint after a misspelt name.
 fn names(git: &Git) -> Vec<String> {
     const MOST: usize = 500;
     let refs = ["for-each-ref", "--count=500", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"];
@@ -63,18 +63,18 @@ fn names(git: &Git) -> Vec<String> {
     text.lines().take(MOST).map(shown_text).collect()
 }
 
-/// Returns the commit that a name stands for. From then on it is called by its id, which cannot be taken for a file.
+/// Returns the commit that a name refers to. From then on its id is used, which cannot be taken for a file.
 ///
-/// A name that fits several is refused: git takes a tag before a branch, and whoever may push a tag would choose.
+/// An ambiguous name is refused: git prefers a tag to a branch, so whoever may push a tag would choose.
 pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<Id, ChangesError> {
     let unknown =
         || ChangesError::UnknownCommit { name: shown_text(name), is_shallow: git.is_shallow, known: names(git) };
     let (start, steps) = steps(name);
-    // Without what leads on from it, as in `main^{/fix}` or `main@{1}`.
+    // Without suffixes such as `main^{/fix}` or `main@{1}`.
     let stem = start.split(['^', '~', ':']).next().unwrap_or_default();
     let stem = stem.split("@{").next().unwrap_or_default();
     let is_full = stem.starts_with("refs/");
-    // A tag may be called `refs/heads/main` too, and git takes it where there is no such branch.
+    // A tag may be named `refs/heads/main` too, and git uses it if there is no such branch.
     if is_full && !git.ask(&["show-ref", "--verify", "--quiet", "--", stem])?.status.success() {
         return Err(unknown());
     }
@@ -82,7 +82,7 @@ pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<
     let answer = git.ask(&["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", start])?;
     let found = Id::from_hex(answer.stdout.trim_ascii_end()).filter(|_| answer.status.success());
     let mut id = found.ok_or_else(unknown)?;
-    // These win over every other name.
+    // These names take precedence over all others.
     let is_exact = is_full || is_id || stem == "HEAD";
     if !is_exact && answer.stderr.lines().any(|line| line.ends_with(" is ambiguous.")) {
         return Err(ChangesError::Ambiguous(shown_text(name)));
@@ -112,8 +112,8 @@ pub(super) fn named(git: &Git, objects: &mut Objects<'_>, name: &str) -> Result<
     Ok(id)
 }
 
-/// Splits a name into what git resolves, and which parent to go to in each step from there: `main~2^2` is two steps to
-/// the first parent and one to the second.
+/// Splits a name into the part that git resolves and the parent to follow in each step: `main~2^2` is two steps to the first
+/// parent and one to the second.
 fn steps(name: &str) -> (&str, Vec<usize>) {
     let mut end = name.len();
     let mut groups = Vec::new();
@@ -133,10 +133,10 @@ fn steps(name: &str) -> (&str, Vec<usize>) {
     (&name[..end], groups.into_iter().rev().flat_map(|(_, steps)| steps).collect())
 }
 
-/// Returns the merge base of two commits, each told as its name and its id.
+/// Returns the merge base of two commits, each given by its name and its id.
 ///
-/// Found here, and not by git: a list of shallow commits in `.git` is enough to make git name an older one, in which what
-/// was repaired since is still as the author of the change wants it.
+/// Computed here, not by git: a list of shallow commits in `.git` is enough to make git return an older one, in which a
+/// later fix is missing.
 pub(super) fn merge_base(
     git: &Git,
     objects: &mut Objects<'_>,
@@ -148,7 +148,7 @@ pub(super) fn merge_base(
     walk.reach(*first, FIRST, i64::MAX);
     walk.reach(*second, SECOND, i64::MAX);
     let common = walk.common(objects)?;
-    // Nothing is newer than the first itself, whatever is missing.
+    // Nothing is newer than the first commit itself, whatever is missing.
     if common.contains(first) {
         return Ok(*first);
     }
@@ -162,24 +162,24 @@ pub(super) fn merge_base(
 const FIRST: u8 = 1;
 /// An ancestor of the second commit.
 const SECOND: u8 = 2;
-/// An ancestor of a common ancestor, of no further interest.
+/// An ancestor of a common ancestor, which is of no further interest.
 const STALE: u8 = 4;
 
-/// A walk through the ancestors of two commits, the newest first, as git does it.
+/// A walk through the ancestors of two commits, newest first, as in git.
 #[derive(Default)]
 struct AncestorWalk {
-    /// What is known of each commit that was reached.
+    /// The marks of each visited commit.
     marks: HashMap<Id, u8>,
     ahead: BinaryHeap<(i64, Id)>,
     waiting: HashSet<Id>,
-    /// How many of those that wait are not stale.
+    /// How many of the queued commits are not stale.
     interesting: usize,
-    /// Whether a commit is missing that was of interest.
+    /// Whether an interesting commit is missing.
     is_incomplete: bool,
 }
 
 impl AncestorWalk {
-    /// Notes that a commit is reached from others with these marks.
+    /// Queues a commit with these marks.
     fn reach(&mut self, id: Id, marks: u8, time: i64) {
         let known = self.marks.entry(id).or_default();
         let (before, after) = (*known, *known | marks);
@@ -198,7 +198,7 @@ impl AncestorWalk {
         }
     }
 
-    /// Returns the common ancestors that no other one is known to follow.
+    /// Returns the common ancestors that are not known to have a later one.
     fn common(&mut self, objects: &mut Objects<'_>) -> Result<Vec<Id>, ChangesError> {
         let mut found = Vec::new();
         while self.interesting > 0 {
@@ -210,7 +210,7 @@ impl AncestorWalk {
                 self.is_incomplete = true;
                 break;
             }
-            // In a shallow clone, some are missing.
+            // In a shallow clone, some commits are missing.
             let Some(object) = objects.named(&id.to_string())?.filter(|object| object.kind == ObjectKind::Commit)
             else {
                 self.is_incomplete |= marks & STALE == 0;
@@ -222,7 +222,7 @@ impl AncestorWalk {
             }
             let commit = parse(&id, &object.bytes)?;
             for parent in commit.parents {
-                // Not older than it says, for the order: a parent comes before its child.
+                // For the order, a parent is never newer than its child.
                 self.reach(parent, marks, commit.time);
             }
         }
@@ -233,7 +233,7 @@ impl AncestorWalk {
     }
 }
 
-/// Of several commits the newest that comes before no other of them.
+/// Returns the newest of several commits that is no ancestor of another.
 fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, ChangesError> {
     let mut best = Vec::new();
     for id in commits {
@@ -248,7 +248,7 @@ fn newest(objects: &mut Objects<'_>, commits: &[Id]) -> Result<Option<Id>, Chang
     Ok(best.into_iter().max().map(|(_, id)| id))
 }
 
-/// Returns whether a commit is another, or comes before it. The newest are looked at first.
+/// Returns whether a commit is the same as another, or an ancestor of it. The newest commits are visited first.
 fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool, ChangesError> {
     let mut ahead = BinaryHeap::from([(i64::MAX, *from)]);
     let mut seen = HashSet::from([*from]);
@@ -259,7 +259,7 @@ fn is_ancestor(objects: &mut Objects<'_>, wanted: &Id, from: &Id) -> Result<bool
         if seen.len() > MAX_COMMITS {
             return Ok(false);
         }
-        // In a shallow clone, some are missing.
+        // In a shallow clone, some commits are missing.
         let Some(object) = objects.named(&id.to_string())?.filter(|object| object.kind == ObjectKind::Commit) else {
             continue;
         };

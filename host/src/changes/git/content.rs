@@ -1,9 +1,9 @@
-//! The bytes of the working tree as git would hash them, and whether they are those that git stored.
+//! Hashes the working tree as git would, and compares it with stored objects.
 //!
-//! A checkout can write other bytes than are stored: with CRLF for LF, with the id of the file in `$Id$`, or, with Git
-//! LFS, the file that a stored pointer names. Such a file counts as unchanged only where the attributes of the base,
-//! read from its own tree, ask for the conversion, and only where undoing it gives exactly what is stored. Attributes in
-//! `.git` and in the working tree are not read, and no filter is run.
+//! A checkout can write other bytes than are stored: with CRLF for LF, with the id of the file in `$Id$`, or, with Git LFS,
+//! the file that a stored pointer names. Such a file counts as unchanged only if the attributes of the base commit ask for
+//! the conversion, and only if undoing it gives exactly the stored bytes. Attributes in `.git` and in the working tree are
+//! ignored, and no filter is run.
 
 use super::attributes::{Attributes, TextConversion};
 use super::id::{Hasher, Id, ObjectFormat, ObjectKind, hash};
@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 const PIECE: usize = 128 << 10;
-/// A file with more bytes is compared as it is.
+/// Larger files are compared without conversion.
 const MAX_CONVERTED: u64 = 64 << 20;
-/// Git LFS itself takes no larger file for a pointer.
+/// Git LFS does not accept larger pointers either.
 const MAX_POINTER: usize = 1 << 10;
 
-/// Returns the digests of what is there, by the number of its path. Regular files that have changed since they were hashed
-/// are hashed, on all cores.
+/// Returns the digests of the working tree, by the number of each path. Regular files that have changed since they were
+/// hashed are hashed again, on all cores.
 pub(super) fn digests<'p>(
     work: &Workspace,
     format: ObjectFormat,
@@ -75,7 +75,7 @@ pub(super) fn digests<'p>(
                 stats.learn(paths[number], &mark, digests);
                 known[number] = Some(digests);
             }
-            // Whoever judges it says why it cannot be read; until then it counts as changed.
+            // The check reports why the file cannot be read; until then it counts as changed.
             Err(
                 workspace::WorkspaceError::NotFound
                 | workspace::WorkspaceError::WrongKind(_)
@@ -91,7 +91,7 @@ fn unreadable(path: &[u8], error: &workspace::WorkspaceError) -> ChangesError {
     ChangesError::Unreadable { path: shown_text(&String::from_utf8_lossy(path)), why: error.to_string() }
 }
 
-/// Hashes a file. One that changes meanwhile has no digests.
+/// Hashes a file. A file that changes meanwhile has no digests.
 fn file(
     work: &Workspace,
     format: ObjectFormat,
@@ -133,7 +133,7 @@ fn file(
     Ok((mark, ContentIds { id: hasher.finish(), other }))
 }
 
-/// With every CRLF as LF; `None` where there is none.
+/// Returns the bytes with LF for every CRLF; `None` if there is none.
 fn without_carriage_returns(bytes: &[u8]) -> Option<Vec<u8>> {
     bytes.windows(2).any(|pair| pair == b"\r\n").then(|| {
         let mut found = Vec::with_capacity(bytes.len());
@@ -146,20 +146,20 @@ fn without_carriage_returns(bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Tells whether files are what is stored.
+/// Compares files of the working tree with stored objects.
 pub(super) struct ContentComparison<'a, 'p> {
     pub(super) git: &'a Git,
     pub(super) work: &'a Workspace,
     pub(super) stats: &'a mut StatCache<'p>,
     pub(super) attributes: Attributes<'a>,
-    /// Whether the file system tells which files may be run.
+    /// Whether the file system has executable bits.
     pub(super) has_modes: bool,
-    /// Whether the user asked for CRLF in every working tree; asked for when it is needed.
+    /// Whether the user's git configuration asks for CRLF; read on first use.
     pub(super) converts: Option<bool>,
 }
 
 impl<'p> ContentComparison<'_, 'p> {
-    /// Returns whether what is at `path` is `stored`, as far as a checkout would not write other bytes.
+    /// Returns whether the file at `path` is what a checkout of `stored` would write.
     pub(super) fn is_stored(
         &mut self,
         objects: &mut Objects<'_>,
@@ -206,13 +206,13 @@ impl<'p> ContentComparison<'_, 'p> {
 
     fn converts(&mut self) -> bool {
         *self.converts.get_or_insert_with(|| {
-            // The user's own file, and not that of the repository.
+            // The user's own configuration, not that of the repository.
             let answer = self.git.ask(&["config", "--global", "--get", "core.autocrlf"]);
             answer.is_ok_and(|answer| matches!(answer.stdout.trim_ascii(), b"true" | b"input"))
         })
     }
 
-    /// Returns whether a pointer of Git LFS is stored, and names the digest of the file that is there.
+    /// Returns whether the stored object is a Git LFS pointer to the file of the working tree.
     fn is_named_by_pointer(
         &self,
         objects: &mut Objects<'_>,
@@ -234,7 +234,7 @@ impl<'p> ContentComparison<'_, 'p> {
         Ok(is_whole && is_still && hasher.finalize().as_slice() == digest.as_bytes())
     }
 
-    /// Returns whether the only other bytes are the id that git writes into `$Id$`.
+    /// Returns whether the file differs only in the id that git writes into `$Id$`.
     fn is_with_its_id(&self, format: ObjectFormat, path: &[u8], stored: &TreeEntry) -> bool {
         let Ok((file, _)) = self.work.open_listed_file(path) else { return false };
         let mut bytes = Vec::new();
@@ -260,7 +260,7 @@ impl<'p> ContentComparison<'_, 'p> {
     }
 }
 
-/// Returns the digest and the size that a pointer of Git LFS names.
+/// Returns the digest and the size of a Git LFS pointer.
 fn pointer_of(bytes: &[u8]) -> Option<(Id, u64)> {
     let text = str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_POINTER)?;
     let mut lines = text.lines();

@@ -1,7 +1,7 @@
-//! A copy of the work, as a linked worktree of the same repository: with its own index and `HEAD`, at the same base.
+//! A copy of the working tree, as a linked worktree of the same repository: with its own index and `HEAD`, at the same base.
 //!
-//! It has what git tracks or would track, as it is in the working tree. Ignored files, such as installed dependencies,
-//! are not in it.
+//! It contains the files that git tracks or would track, as they are in the working tree. Ignored files, such as installed
+//! dependencies, are missing.
 
 use super::program::Git;
 use super::{Repository, path};
@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Deleted with this value.
+/// The copy, which is deleted with this value.
 #[derive(Debug)]
 pub(crate) struct Copy {
     root: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Returns where its working tree begins.
+    /// Returns the root of the copy.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -31,7 +31,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What is left of it, the next copy clears away.
+        // If a part of it cannot be deleted, the next copy deletes it.
         if let (Ok(git), Some(root)) = (Git::open(&self.original, &self.environment), self.root.to_str()) {
             let _ = git.run(&["worktree", "remove", "--force", "--force", "--", root]);
         }
@@ -49,7 +49,7 @@ impl Repository {
         git.run(&["worktree", "prune"])?;
         git.run(&["worktree", "add", "--quiet", "--detach", "--no-checkout", "--", name, base])?;
         let copy = Copy { root, original: self.root.clone(), environment: self.environment.clone(), _folder: folder };
-        // The environment may speak of the original.
+        // The environment may refer to the original.
         let missing = || ChangesError::Snapshot("git does not see the linked worktree".to_owned());
         Git::open_other(&copy.root, &self.environment)?.ok_or_else(missing)?.run(&["read-tree", base])?;
         for file in self.files("", work)?.changes {

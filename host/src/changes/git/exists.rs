@@ -1,14 +1,14 @@
-//! Whether something is at a path of the working tree.
+//! Checks whether a path of the working tree exists.
 
 use crate::workspace::{self, Astray, FileKind, Workspace};
 
-/// Returns whether a file, or where `or_folder` a folder, is at the path. Only "not found" says that it is not: what cannot
-/// be looked at is there, and reading it says why it cannot be judged.
+/// Returns whether a file exists at the path, or, with `or_folder`, a folder. Only "not found" means that it does not: a
+/// file that cannot be read exists, and the check reports why.
 pub(super) fn is_there(work: &Workspace, path: &str, or_folder: bool) -> bool {
     match work.stat(path) {
         Ok(entry) => or_folder || entry.kind != FileKind::Directory,
         Err(workspace::WorkspaceError::NotFound) => false,
-        // A link is in the place of one of its folders: whoever opens the path gets what is behind it.
+        // One of its folders is a symlink: opening the path would follow it.
         Err(workspace::WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
             Ok(target) => is_there(work, &target, or_folder),
             Err(

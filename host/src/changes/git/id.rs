@@ -1,4 +1,4 @@
-//! Object ids, made by hashing and never taken on trust.
+//! Object ids, computed by hashing and never trusted.
 
 use sha2::digest::Digest;
 use std::fmt;
@@ -16,7 +16,7 @@ impl ObjectFormat {
         if id.as_bytes().len() == Self::Sha256.length() { Self::Sha256 } else { Self::Sha1 }
     }
 
-    /// Returns the bytes of an id.
+    /// Returns the length of an id, in bytes.
     pub(super) fn length(self) -> usize {
         match self {
             Self::Sha1 => 20,
@@ -89,17 +89,17 @@ impl fmt::Debug for Id {
     }
 }
 
-/// Hashes an object piece by piece.
+/// Hashes an object in pieces.
 pub(super) struct Hasher(HasherState);
 
 enum HasherState {
-    /// Detects the known ways to make two inputs with one hash, and gives each of them another, as git does.
+    /// Detects the known collision attacks and changes the hash, as git does.
     Sha1(Box<sha1_checked::Sha1>),
     Sha256(Box<sha2::Sha256>),
 }
 
 impl Hasher {
-    /// Returns a hasher of an object of `size` bytes.
+    /// Returns a hasher for an object of `size` bytes.
     pub(super) fn new(format: ObjectFormat, kind: ObjectKind, size: u64) -> Self {
         let mut hasher = Self(match format {
             ObjectFormat::Sha1 => HasherState::Sha1(Box::default()),

@@ -1,4 +1,4 @@
-//! Which untracked files git ignores: asked of `git check-ignore`, about those files only.
+//! Asks `git check-ignore` which untracked files are ignored.
 
 use super::layout::refuse_unbounded;
 use super::program::{Git, failed};
@@ -10,10 +10,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How it is asked: what is in the index does not matter here.
+/// The arguments: entries of the index do not matter here.
 const QUESTION: &[&str] = &["check-ignore", "--stdin", "-z", "--verbose", "--non-matching", "--no-index"];
 const PATIENCE: Duration = Duration::from_secs(120);
-/// So many bytes of questions may wait for their answers, so that asking never blocks.
+/// The most bytes of pending paths, so that writing never blocks.
 const WINDOW: usize = 32 << 10;
 const START: &[u8] = b"./";
 
@@ -41,7 +41,7 @@ impl<'g> Ignored<'g> {
         Self { git, talk: None }
     }
 
-    /// For each path whether it is ignored, in order.
+    /// Returns for each path whether it is ignored, in order.
     pub(super) fn ask(&mut self, paths: &[Vec<u8>]) -> Result<Vec<bool>, ChangesError> {
         let mut ignored = Vec::with_capacity(paths.len());
         let mut asked = 0;
@@ -49,9 +49,9 @@ impl<'g> Ignored<'g> {
         for path in paths {
             while asked < paths.len() && (waiting == 0 || waiting + paths[asked].len() < WINDOW) {
                 waiting += paths[asked].len() + START.len() + 1;
-                // So that a name is a path, whatever it begins with.
+                // So that a name is always read as a path.
                 let question = [START, &paths[asked], b"\0"].concat();
-                // That it stopped listening shows in what it says.
+                // If git stopped reading, its output says why.
                 let _ = self.talk()?.stdin.write_all(&question);
                 asked += 1;
             }
@@ -63,14 +63,15 @@ impl<'g> Ignored<'g> {
 
     fn talk(&mut self) -> Result<&mut CheckIgnore, ChangesError> {
         if self.talk.is_none() {
-            // It starts while the configuration is asked for.
+            // Git starts while the configuration is read.
             self.talk = Some(CheckIgnore::start(self.git)?);
             self.refuse_unbounded()?;
         }
         self.talk.as_mut().ok_or_else(|| failed(QUESTION, "the process is not running"))
     }
 
-    /// The file of patterns that the configuration names. Those of the work are seen on the way through its folders.
+    /// Refuses an unbounded pattern file that the configuration names. Those in the working tree are checked while walking
+    /// it.
     fn refuse_unbounded(&self) -> Result<(), ChangesError> {
         let question = ["config", "--null", "--type=path", "--get", "core.excludesFile"];
         let answer = self.git.ask(&question)?;
@@ -106,7 +107,7 @@ impl CheckIgnore {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(QUESTION, "its pipes are missing"));
         };
-        // Warnings are about patterns that cannot be read: then more is listed, not less. They are not waited for.
+        // Warnings are about invalid patterns, which ignore less, not more.
         if let Some(mut stderr) = child.stderr.take() {
             thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         }
@@ -114,7 +115,7 @@ impl CheckIgnore {
         thread::spawn(move || {
             let mut stdout = BufReader::new(stdout);
             loop {
-                // The file of the pattern, its line, the pattern, and the path.
+                // The file of the pattern, its line, the pattern and the path.
                 let mut fields = [const { Vec::new() }; 4];
                 for field in &mut fields {
                     if !matches!(stdout.read_until(0, field), Ok(1..)) || field.pop() != Some(0) {

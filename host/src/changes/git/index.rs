@@ -1,7 +1,7 @@
-//! The index: which paths and ids it has. Its stat data and most of its flags are not read.
+//! Reads the paths and ids of the index. Its stat data and most flags are ignored.
 //!
-//! The index belongs to the author of the change. What counts is what each entry says that `git commit` would store; a
-//! cached id of a whole folder, which `git commit` believes, must be that of the folder's entries.
+//! The index belongs to the author of the change. What counts are the entries that `git commit` would store. A cached tree
+//! id, which `git commit` trusts, must match the entries of its folder.
 
 use super::id::{Id, ObjectFormat};
 use super::listing;
@@ -13,18 +13,18 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// The index of ten million files is smaller.
+/// More than the index of ten million files needs.
 const MAX_BYTES: u64 = 1 << 30;
-/// A folder inside so many others is refused.
+/// Deeper folders are refused.
 const MAX_DEPTH: usize = 500;
 
-/// What the index says of a path.
+/// The state of a path in the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct IndexState {
-    /// What is staged. None where several contents are, or where only the intent to add one is.
+    /// The staged entry. `None` for a merge conflict, and for an intent to add.
     pub(super) entry: Option<TreeEntry>,
     pub(super) is_unmerged: bool,
-    /// Whether a sparse checkout leaves it out of the working tree.
+    /// Whether a sparse checkout excludes the path from the working tree.
     pub(super) is_skipped: bool,
 }
 
@@ -42,9 +42,9 @@ pub(super) struct Index {
     pub(super) sparse: Vec<(Vec<u8>, Id)>,
     /// Those of them that are not in the working tree.
     pub(super) left_out: Vec<Vec<u8>>,
-    /// The tree that its entries stand for.
+    /// The tree of its entries.
     pub(super) top: Folder,
-    /// The ids of folders that `git commit` would take without looking at their entries.
+    /// The cached tree ids, which `git commit` uses without looking at the entries.
     cached: Vec<Cached>,
 }
 
@@ -55,19 +55,19 @@ struct Cached {
     id: Id,
 }
 
-/// An entry as it is written down.
+/// An entry as it is stored.
 pub(super) struct IndexEntry {
     pub(super) path: Vec<u8>,
-    /// 0, or which side of a conflict it is.
+    /// 0, or the side of a merge conflict.
     pub(super) stage: u8,
     pub(super) entry: TreeEntry,
     pub(super) is_skipped: bool,
-    /// Whether only the intent to add it is staged.
+    /// Whether only the intent to add is staged.
     pub(super) is_intent: bool,
 }
 
 impl Index {
-    /// Reads the index file at `path`; git is asked only where a part of it is in another file.
+    /// Reads the index file at `path`. Git is asked only if the index is split into two files.
     pub(super) fn read(git: &Git, path: &Path) -> Result<Self, ChangesError> {
         let mut bytes = Vec::new();
         match regular_file::open(path, Symlinks::Follow) {
@@ -108,7 +108,7 @@ impl Index {
                 sparse.push((path.strip_suffix(b"/").unwrap_or(&path).to_vec(), entry.id));
                 continue;
             }
-            // Only a path in a conflict is there more than once.
+            // Only a path with a conflict occurs more than once.
             if paths.last().is_none_or(|(last, _)| *last != path) {
                 paths.push((path, IndexState::default()));
             }
@@ -119,19 +119,19 @@ impl Index {
                 known.entry = Some(entry);
             }
         }
-        // Already in order, so that nothing is searched for.
+        // Sorted already, so nothing is searched.
         let paths = paths.into_iter().collect();
         Ok(Self { paths, sparse, left_out: Vec::new(), top, cached })
     }
 
-    /// Returns whether a path is in a folder that a sparse checkout leaves out.
+    /// Returns whether a path is in a folder that a sparse checkout excludes.
     pub(super) fn leaves_out(&self, path: &[u8]) -> bool {
         self.left_out
             .iter()
             .any(|folder| path.strip_prefix(folder.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
     }
 
-    /// Refuses an index from which `git commit` would write another tree than its entries are.
+    /// Refuses an index from which `git commit` would write another tree than its entries.
     pub(super) fn refuse_forged_folders(&self) -> Result<(), ChangesError> {
         for Cached { folder, count, id } in &self.cached {
             if self.top.below(folder) != Some((*id, *count)) {
@@ -142,12 +142,12 @@ impl Index {
     }
 }
 
-/// One path is one thing: what is a file is no folder too. The entries are in order, each path once.
+/// Refuses a path that is both a file and a folder. The entries are sorted, each path once.
 fn refuse_clashes(staged: &[(&[u8], TreeEntry)]) -> Result<(), ChangesError> {
     let mut last: &[u8] = b"";
     for (path, _) in staged {
         let common = path.iter().zip(last).take_while(|(a, b)| a == b).count();
-        // The folders that the last path was in too were looked for already.
+        // The folders that the previous path shares were checked already.
         for (end, _) in path.iter().enumerate().skip(common).filter(|&(_, &byte)| byte == b'/') {
             let folder = &path[..end];
             if staged.binary_search_by(|(other, _)| (*other).cmp(folder)).is_ok() {
@@ -159,7 +159,7 @@ fn refuse_clashes(staged: &[(&[u8], TreeEntry)]) -> Result<(), ChangesError> {
     Ok(())
 }
 
-/// Returns whether a path can be split into names of folders and a file.
+/// Returns whether a path can be split into folder names and a file name.
 fn is_plausible(path: &[u8]) -> bool {
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let mut names = 0;
@@ -177,7 +177,7 @@ fn broken(why: &str) -> ChangesError {
     ChangesError::BadIndex(why.to_owned())
 }
 
-/// What a file holds.
+/// The content of an index file.
 struct IndexFile {
     items: Vec<IndexEntry>,
     cached: Vec<Cached>,
@@ -185,7 +185,7 @@ struct IndexFile {
     is_split: bool,
 }
 
-/// Reads from the front of what is left.
+/// Reads from the front of the remaining bytes.
 struct IndexReader<'a>(&'a [u8]);
 
 impl<'a> IndexReader<'a> {
@@ -212,7 +212,7 @@ impl<'a> IndexReader<'a> {
         digits.ok_or_else(|| broken("a number is not one"))
     }
 
-    /// Returns a number of a variable length, as packs have for offsets.
+    /// Reads a number of variable length, as in pack offsets.
     fn variable(&mut self) -> Result<usize, ChangesError> {
         let mut byte = self.take(1)?[0];
         let mut number = usize::from(byte & 0x7f);
@@ -261,7 +261,7 @@ impl IndexFile {
                     cached(&mut content, format, &[], 0, &mut file.cached)?;
                 }
                 b"link" => file.is_split = true,
-                // Whoever may not be skipped says so with a lower case letter. `sdir`: some entries are folders.
+                // Extensions with a lower-case first letter are mandatory. `sdir`: some entries are folders.
                 [b'A'..=b'Z', ..] | b"sdir" => {}
                 other => return Err(broken(&format!("it has an unknown part `{}`", shown_bytes(other)))),
             }
@@ -270,19 +270,19 @@ impl IndexFile {
     }
 }
 
-/// Where the entries are.
+/// The offsets of the entries.
 ///
-/// With several threads, git does not read the entries from the first to the last: a part of the index says where blocks of
-/// them begin, and another where the last one ends. Both must lead git to the very entries that are read here.
+/// With several threads, git does not read the entries in sequence: one extension says where blocks of entries start, and
+/// another where the last one ends. Both must lead git to the same entries that are read here.
 struct EntryOffsets {
-    /// Where each entry begins, and whether its path is written out.
+    /// The offset of each entry, and whether its path is stored in full.
     starts: Vec<(usize, bool)>,
-    /// Where the last entry ends.
+    /// The end of the last entry.
     end: usize,
 }
 
 impl EntryOffsets {
-    /// Git looks for the place where the entries end in the last bytes, and not in the order of the parts.
+    /// Refuses an end marker that git would find in the last bytes, outside the sequence of extensions.
     fn refuse_hidden_end(&self, body: &[u8], format: ObjectFormat) -> Result<(), ChangesError> {
         let start = body.len().checked_sub(8 + 4 + format.length()).filter(|start| *start >= self.end);
         let Some(mut reader) = start.map(|start| IndexReader(&body[start..])) else { return Ok(()) };
@@ -328,7 +328,7 @@ impl EntryOffsets {
     }
 }
 
-/// Reads an entry, and whether its path is written out in full.
+/// Reads an entry, and returns whether its path is stored in full.
 fn item(
     reader: &mut IndexReader<'_>,
     format: ObjectFormat,
@@ -336,7 +336,7 @@ fn item(
     previous: &[u8],
 ) -> Result<(IndexEntry, bool), ChangesError> {
     let start = reader.0.len();
-    // The times, the device and the inode; then the mode; then the owner, the group and the size.
+    // Times, device and inode; then the mode; then owner, group and size.
     reader.take(24)?;
     let mode = EntryMode::from_bits(reader.number()?);
     reader.take(12)?;
@@ -355,12 +355,12 @@ fn item(
         [&previous[..kept], reader.until(0)?].concat()
     } else {
         let path = reader.until(0)?.to_vec();
-        // Padded to eight bytes; one NUL is taken already.
+        // Padded to eight bytes; one NUL is consumed already.
         let length = start - reader.0.len();
         reader.take(length.next_multiple_of(8) - length)?;
         path
     };
-    // Longer paths than the field can tell have all its bits set.
+    // All bits of the field are set for longer paths.
     if usize::from(flags & 0xfff) != path.len().min(0xfff) {
         return Err(broken("the length of a path is not what it says"));
     }
@@ -374,7 +374,7 @@ fn item(
     Ok((item, is_whole))
 }
 
-/// Reads one folder of the cached ids, and those inside it.
+/// Reads one folder of the cached tree ids, and those inside it.
 fn cached(
     reader: &mut IndexReader<'_>,
     format: ObjectFormat,

@@ -1,4 +1,4 @@
-//! Where the files of a repository are, and that those which git reads whole are ones that can be read.
+//! The files of a repository, and a check that git can read those that it reads as a whole.
 
 use crate::changes::{ChangesError, shown};
 use crate::environment::Environment;
@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a file of patterns or settings. Git reads it whole, and some of them for every folder.
+/// The most bytes of a pattern or configuration file. Git reads it as a whole, and some for every folder.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
-/// Files that git reads whole, whatever it is asked.
+/// Files that git always reads as a whole.
 const READ_WHOLE: &[&str] = &[
     "HEAD",
     "config",
@@ -24,28 +24,28 @@ const READ_WHOLE: &[&str] = &[
     "objects/info/alternates",
     "shallow",
 ];
-/// Refs in one file. Git reads it whole as well, and a large repository has many.
+/// All refs in one file. Git reads it as a whole too, and a large repository has many.
 const REFS: &str = "packed-refs";
 const MAX_REFS_BYTES: u64 = 256 << 20;
 
 /// The folders of a repository.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// Of this working tree.
+    /// The folder of this working tree.
     folder: PathBuf,
-    /// Of all working trees of the repository.
+    /// The common folder of all working trees.
     common: PathBuf,
     /// The index.
     pub(super) index: PathBuf,
 }
 
 impl Layout {
-    /// As git finds them for the working tree `root`.
+    /// Returns the layout that git finds for the working tree `root`.
     pub(super) fn of(root: &Path, environment: &Environment) -> Self {
         let told = |name: &str| environment.get(name).map(|folder| root.join(folder));
         let folder = told("GIT_DIR").unwrap_or_else(|| {
             let entry = root.join(".git");
-            // In a submodule and in a linked working tree, it is a file that says where the folder is.
+            // In a submodule or a linked working tree, `.git` is a file with the path of the folder.
             match pointer(&entry, b"gitdir: ") {
                 Some(folder) => root.join(folder),
                 None => entry,
@@ -57,7 +57,7 @@ impl Layout {
         Self { common: common.unwrap_or_else(|| folder.clone()), folder, index }
     }
 
-    /// Refuses a repository in which git would wait for a pipe, or reads a file that has no end.
+    /// Refuses a repository in which git would block on a pipe, or read an endless file.
     pub(super) fn refuse_unbounded(&self) -> Result<(), ChangesError> {
         let folders = if self.common == self.folder { vec![&self.folder] } else { vec![&self.folder, &self.common] };
         for folder in folders {
@@ -76,13 +76,13 @@ impl Layout {
         self.common.join("shallow").symlink_metadata().is_ok()
     }
 
-    /// Returns whether it belongs to the caller.
+    /// Returns whether the repository belongs to the caller.
     pub(super) fn is_ours(&self) -> bool {
         let user = rustix::process::geteuid().as_raw();
         [&self.folder, &self.common].iter().all(|folder| folder.metadata().is_ok_and(|about| about.uid() == user))
     }
 
-    /// Returns whether there is a repository, as far as can be seen without git.
+    /// Returns whether there is a repository, as far as that is visible without git.
     pub(super) fn is_plausible(&self) -> bool {
         self.folder.join("HEAD").symlink_metadata().is_ok()
     }
@@ -105,7 +105,7 @@ fn refuse_longer(path: &Path, most: u64) -> Result<(), ChangesError> {
     Err(ChangesError::Unbounded { path: shown(path), why })
 }
 
-/// What a little file says, behind `start`.
+/// Returns the rest of a small file after `start`.
 fn pointer(path: &Path, start: &[u8]) -> Option<PathBuf> {
     let mut text = Vec::new();
     regular_file::open(path, Symlinks::Follow).ok()?.take(16 << 10).read_to_end(&mut text).ok()?;

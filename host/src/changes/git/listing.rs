@@ -1,4 +1,4 @@
-//! The index as `git ls-files` lists it, for an index whose entries are spread over two files.
+//! Reads the index from `git ls-files`, for an index that is split into two files.
 
 use super::id::Id;
 use super::index::IndexEntry;
@@ -6,14 +6,14 @@ use super::program::Git;
 use super::tree::{EntryMode, TreeEntry};
 use crate::changes::{ChangesError, shown_text};
 
-/// How it is asked for: with the flags of each file (`-v`), its mode and its id (`-s`).
+/// The arguments: with the flags (`-v`), the mode and the id (`-s`) of each file.
 const LISTING: &[&str] = &["ls-files", "-z", "-v", "-s"];
 
 pub(super) fn items(git: &Git) -> Result<Vec<IndexEntry>, ChangesError> {
     read(&git.run(LISTING)?)
 }
 
-/// From `tag mode id stage\tpath`, each followed by NUL.
+/// Parses `tag mode id stage\tpath`, each followed by NUL.
 fn read(listing: &[u8]) -> Result<Vec<IndexEntry>, ChangesError> {
     let unknown = |entry: &[u8]| ChangesError::BadPath(shown_text(&String::from_utf8_lossy(entry)));
     let entries = listing.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
@@ -29,7 +29,7 @@ fn item(entry: &[u8]) -> Option<IndexEntry> {
         path: entry[tab + 1..].to_vec(),
         stage,
         entry: TreeEntry { mode: EntryMode::from_bits(bits), id: Id::from_hex(id)? },
-        // In lower case, it is assumed to be unchanged besides.
+        // A lower-case tag means that the file is also assumed to be unchanged.
         is_skipped: tag.eq_ignore_ascii_case(b"s"),
         is_intent: false,
     })

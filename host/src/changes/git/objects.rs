@@ -1,7 +1,7 @@
-//! Reading objects: `git cat-file` fetches the bytes, and every object is hashed here before it is used.
+//! Reads objects: `git cat-file` returns the bytes, and every object is hashed here before it is used.
 //!
-//! The object store belongs to the author of the change. A file in it can hold other bytes than its name says, and git
-//! does not notice. So nothing is taken from an object whose bytes do not hash to the id that was asked for.
+//! The object store belongs to the author of the change. A file in it can have other bytes than its name says, and git does
+//! not notice. So an object is refused if its bytes do not hash to the requested id.
 
 use super::id::{Hasher, Id, ObjectFormat, ObjectKind};
 use super::program::{Git, failed};
@@ -13,19 +13,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How it is asked. Without `--buffer`, every answer is written at once.
+/// The arguments. Without `--buffer`, every answer is flushed at once.
 const QUESTION: &[&str] = &["cat-file", "--batch"];
-/// For the next piece of an answer.
+/// The time limit for the next piece of an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// So many questions may wait for their answers. Together they fit into a pipe, so that asking never blocks.
+/// The most pending requests. Together they fit into a pipe, so that writing never blocks.
 const WINDOW: usize = 64;
 const PIECE: usize = 256 << 10;
-/// A commit, a tag or a tree that is larger is refused.
+/// Larger commits, tags and trees are refused.
 const MAX_META: u64 = 64 << 20;
 
 /// A part of an answer.
 enum Piece {
-    /// An object begins, or why there is none: the line that git says.
+    /// The header of an object, or the line that says why there is none.
     Line(Vec<u8>),
     Bytes(Vec<u8>),
 }
@@ -36,7 +36,7 @@ pub(super) struct Objects<'g> {
     talk: Option<CatFile>,
 }
 
-/// Takes the content of the object with a number, an id and a size.
+/// Receives the content of the object with this number, id and size.
 type Take<'f, O> = dyn FnMut(&mut O, usize, &Id, u64) -> Result<(), ChangesError> + 'f;
 
 /// A running `git cat-file`.
@@ -66,12 +66,12 @@ impl<'g> Objects<'g> {
         Self { git, talk: git.reader.lock().take() }
     }
 
-    /// Returns the process that reads, for whoever reads next. It has answered everything that it was asked.
+    /// Returns the process for reuse. It has answered all requests.
     pub(super) fn into_talk(self) -> Option<CatFile> {
         self.talk
     }
 
-    /// Returns the last commit, where it was read already.
+    /// Returns the last commit, if it was read already.
     pub(super) fn head(&self) -> Option<&'g Object> {
         self.git.head.as_ref()
     }
@@ -80,7 +80,7 @@ impl<'g> Objects<'g> {
         self.git.format
     }
 
-    /// Returns the object that a name stands for; `None` if there is none. Git chooses it, and its bytes fit its id.
+    /// Returns the object that a name refers to; `None` if there is none. Git resolves the name, and the bytes match the id.
     pub(super) fn named(&mut self, name: &str) -> Result<Option<Object>, ChangesError> {
         self.ask(name)?;
         let Some((id, kind, size)) = self.header(name)? else { return Ok(None) };
@@ -89,7 +89,7 @@ impl<'g> Objects<'g> {
         Ok(Some(Object { id, kind, bytes }))
     }
 
-    /// Returns the bytes of an object; `what` says in a message what it is for.
+    /// Returns the bytes of an object; `what` is its purpose in messages.
     pub(super) fn read(&mut self, id: &Id, kind: ObjectKind, what: &str) -> Result<Vec<u8>, ChangesError> {
         let mut found = Vec::new();
         self.read_all(&[(*id, what)], kind, &mut |_, bytes| {
@@ -99,7 +99,7 @@ impl<'g> Objects<'g> {
         Ok(found)
     }
 
-    /// The bytes of many objects, in order.
+    /// Returns the bytes of many objects, in order.
     pub(super) fn read_all(
         &mut self,
         wanted: &[(Id, &str)],
@@ -151,12 +151,12 @@ impl<'g> Objects<'g> {
             self.talk = Some(CatFile::start(self.git)?);
         }
         let stdin = self.talk.as_mut().and_then(|talk| talk.stdin.as_mut());
-        // That it stopped listening shows in what it says.
+        // If git stopped reading, its output says why.
         let _ = stdin.map(|stdin| stdin.write_all(format!("{question}\n").as_bytes()));
         Ok(())
     }
 
-    /// `id type size`, or nothing.
+    /// Reads a header `id type size`; `None` if there is no object.
     fn header(&mut self, question: &str) -> Result<Option<(Id, ObjectKind, u64)>, ChangesError> {
         let line = match self.next()? {
             Piece::Line(line) => line,
@@ -176,7 +176,7 @@ impl<'g> Objects<'g> {
         }
     }
 
-    /// Hands over the bytes that follow a header, and compares their hash with the id.
+    /// Passes on the bytes after a header, and compares their hash with the id.
     fn content(
         &mut self,
         id: &Id,
@@ -242,7 +242,7 @@ impl CatFile {
         Ok(Self { child, stdin: Some(stdin), pieces, complaints: Some(complaints) })
     }
 
-    /// Returns why it ended before it answered.
+    /// Returns why git ended before it answered.
     fn last_words(&mut self) -> String {
         self.stdin = None;
         let status = self.child.wait();
@@ -255,7 +255,7 @@ impl CatFile {
     }
 }
 
-/// Reads answers until git ends or nobody wants more.
+/// Reads answers until git ends or nobody needs more.
 fn listen(stdout: ChildStdout, sender: &SyncSender<io::Result<Piece>>) -> io::Result<()> {
     let mut answers = BufReader::with_capacity(64 << 10, stdout);
     loop {

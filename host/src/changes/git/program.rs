@@ -1,18 +1,18 @@
-//! Git as a program: what it is told, what it is kept from, and how long it is waited for.
+//! Runs git: its arguments, its restrictions and its time limit.
 //!
-//! The repository belongs to the author of the change. So git is asked for as little as possible: the bytes of objects,
-//! which are hashed before they are used (`objects.rs`); which commit a name stands for; and which untracked files are
-//! ignored. Git runs nothing that the repository configures, and asks nobody on the network:
+//! The repository belongs to the author of the change. So git is used for as little as possible: the bytes of objects, which
+//! are hashed before they are used (`objects.rs`); the commit that a name refers to; and which untracked files are ignored.
+//! Git runs nothing that the repository configures, and does not use the network:
 //!
-//! - git is told where the repository and its working tree are, so that no setting leads it elsewhere;
+//! - git gets the paths of the repository and of its working tree, so that no setting changes them;
 //! - the program is the first `git` in `PATH` that is outside the workspace, found once;
-//! - nothing that is asked of git uses a filter, an attribute, a hook, an external program, a signature, an alias or a
-//!   pager. File system monitors are switched off besides;
+//! - no git command that is used here runs a filter, a hook, an external program, a signature check, an alias or a pager, or
+//!   reads attributes. File system monitors are disabled;
 //! - the network: nothing is fetched later (`GIT_NO_LAZY_FETCH`), and no protocol is allowed, so neither
 //!   `core.sshCommand`, `credential.helper`, `core.gitProxy` nor a remote's `uploadpack` is ever reached;
-//! - replaced objects, grafts and the commit graph are left aside;
-//! - the environment: only what says where the repository, its index and the user's configuration are;
-//! - what git would read whole before it does anything must be a regular file of a plausible size (`layout.rs`).
+//! - replaced objects, grafts and the commit graph are ignored;
+//! - the environment: only the variables that locate the repository, its index and the user's configuration;
+//! - files that git reads as a whole must be regular files of a plausible size (`layout.rs`).
 
 use super::child_io::{ChildOutput, attend};
 use super::id::ObjectFormat;
@@ -29,17 +29,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// For an answer of git's. A large repository on a cold disk takes a while; a pipe in place of a file, forever.
+/// The time limit of a git command. A large repository on a cold disk takes a while; a pipe in place of a file would block
+/// forever.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
-    // Below a device there is nothing, and cannot be.
+    // Nothing can exist below a device.
     "core.hooksPath=/dev/null/none",
     "core.attributesFile=/dev/null/none",
     "core.untrackedCache=false",
     "core.commitGraph=false",
-    // A file whose name differs in case only is another file.
+    // File names are case-sensitive here.
     "core.ignoreCase=false",
     "core.quotePath=false",
     "core.warnAmbiguousRefs=false",
@@ -57,7 +58,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_ATTR_NOSYSTEM", "1"),
 ];
 
-/// What git sees of our environment: where it is, what its user trusts and ignores, and what it tells its hooks.
+/// The environment variables that git gets: its location, what the user trusts and ignores, and what git sets for hooks.
 const INHERITED: &[&str] = &[
     "HOME",
     "XDG_CONFIG_HOME",
@@ -76,41 +77,41 @@ const INHERITED: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
 ];
 
-/// Git, in a working tree that it agrees is one.
+/// Git, in a working tree that git accepts.
 pub(super) struct Git {
     pub(super) root: PathBuf,
     program: PathBuf,
-    /// The search path, without folders of the work.
+    /// The search path, without folders of the workspace.
     path: OsString,
-    /// Whether git is told where the repository and its working tree are, and does not search for them.
+    /// Whether git gets the paths of the repository and its working tree instead of searching for them.
     is_pinned: bool,
-    /// The last commit, where there is one.
+    /// The last commit, if there is one.
     pub(super) head: Option<Object>,
-    /// What it inherits from.
+    /// The environment that git inherits from.
     environment: Environment,
     /// The hash function of the repository.
     pub(super) format: ObjectFormat,
     pub(super) is_shallow: bool,
     pub(super) layout: Layout,
-    /// Reads objects. Started ahead, while the first question is answered.
+    /// The process that reads objects, started ahead of the first request.
     pub(super) reader: Mutex<Option<CatFile>>,
 }
 
 impl Git {
-    /// Returns where git, asked in `folder`, says that the working tree begins.
+    /// Returns the root of the working tree that git finds from `folder`.
     pub(super) fn top(folder: &Path, environment: &Environment) -> Result<PathBuf, ChangesError> {
         let answer = Self::unknowing(folder, environment)?.run(&["rev-parse", "--show-toplevel"])?;
         Ok(PathBuf::from(OsStr::from_bytes(answer.strip_suffix(b"\n").unwrap_or(&answer))))
     }
 
-    /// Git in the working tree of `root`. It is refused where git would look at another one.
+    /// Opens git in the working tree `root`. Refused if git would use another one.
     pub(super) fn open(root: &Path, environment: &Environment) -> Result<Self, ChangesError> {
         Self::opened(Self::unknowing(root, environment)?)
     }
 
-    /// Git in a repository inside or around the one that the environment may speak of; `None` where there is none.
+    /// Opens git in a repository inside or around that of the environment; `None` if there is none.
     pub(super) fn open_other(root: &Path, environment: &Environment) -> Result<Option<Self>, ChangesError> {
-        // Those of git's own variables say where another repository is.
+        // The variables of git refer to another repository.
         let is_meant = |name: &OsStr| {
             let name = name.as_encoded_bytes();
             !name.starts_with(b"GIT_") || name.starts_with(b"GIT_CONFIG")
@@ -123,7 +124,7 @@ impl Git {
         }
         match Self::opened(git) {
             Ok(git) => Ok(Some(git)),
-            // What git takes for a part of another repository is none by itself.
+            // A folder that git takes for a part of another repository is not one by itself.
             Err(ChangesError::Elsewhere { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -170,7 +171,7 @@ impl Git {
         let program = search_path::find_program("git", path, root).ok_or(ChangesError::NoGit)?;
         let path = search_path::outside(path, root);
         let layout = Layout::of(root, environment);
-        // What the environment says, only git understands; and whom it trusts with a repository of somebody else.
+        // Only git understands its environment variables, and which other owners the user trusts.
         let speaks = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"].iter().any(|name| environment.get(name).is_some());
         let is_pinned = !speaks && layout.is_plausible() && layout.is_ours();
         Ok(Self {
@@ -187,12 +188,12 @@ impl Git {
         })
     }
 
-    /// What git says, where it succeeds.
+    /// Returns the output of a successful git command.
     pub(super) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, ChangesError> {
         self.ask(arguments)?.succeeded(arguments)
     }
 
-    /// What git says, whether it succeeds or not.
+    /// Returns the output of a git command, successful or not.
     pub(super) fn ask(&self, arguments: &[&str]) -> Result<ChildOutput<Vec<u8>>, ChangesError> {
         let listen = |mut pipe: ChildStdout| {
             let mut output = Vec::new();
@@ -201,7 +202,7 @@ impl Git {
         self.converse(arguments, PATIENCE, |_| Ok(()), listen)
     }
 
-    /// Talks with git: `speak` into its standard input while `listen` reads its standard output.
+    /// Runs git: `speak` writes its stdin while `listen` reads its stdout.
     pub(super) fn converse<T: Send>(
         &self,
         arguments: &[&str],
@@ -214,7 +215,7 @@ impl Git {
         Ok(said)
     }
 
-    /// Starts git, with pipes to talk through.
+    /// Starts git with pipes.
     pub(super) fn spawn(&self, arguments: &[&str]) -> Result<Child, ChangesError> {
         self.command(arguments).spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => ChangesError::NoGit,
@@ -240,7 +241,7 @@ impl Git {
     }
 }
 
-/// The caller's settings from the environment.
+/// Sets the caller's configuration from the environment.
 fn configure(git: &mut Command, environment: &Environment) {
     let inherited = environment.text("GIT_CONFIG_COUNT").and_then(|count| count.parse().ok()).unwrap_or(0_usize);
     for number in 0..inherited {
@@ -252,12 +253,12 @@ fn configure(git: &mut Command, environment: &Environment) {
 }
 
 impl<T> ChildOutput<T> {
-    /// What it said, where it succeeded in answering `question`.
+    /// Returns the output if git succeeded.
     pub(super) fn succeeded(self, question: &[&str]) -> Result<T, ChangesError> {
         match (self.status.success(), self.stderr.is_empty()) {
             (true, _) => Ok(self.stdout),
             (false, false) => Err(failed(question, &self.stderr)),
-            // Killed, for one.
+            // For example, it was killed.
             (false, true) => Err(failed(question, &format!("it exited without output ({})", self.status))),
         }
     }

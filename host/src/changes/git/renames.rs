@@ -1,18 +1,18 @@
-//! Which added file is a deleted one under another name.
+//! Finds added files that are deleted files under another name.
 //!
-//! As in git, files with the same bytes come first, then those that have at least half of their bytes in common, line by
-//! line. Both sides are known to be real: this decides only how a change is shown.
+//! As in git, files with the same bytes come first, then files that share at least half of their bytes, line by line. This
+//! decides only how a change is shown.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// As many pairs of files are compared by their lines. Beyond that, only equal files are renames.
+/// The most pairs of files that are compared by lines. Beyond that, only equal files are renames.
 const MAX_PAIRS: usize = 40_000;
-/// A line is cut there, so that a file without line ends has parts too.
+/// Longer lines are split, so that a file without line ends has parts too.
 const MAX_LINE: usize = 64;
 /// In percent.
 const MIN_SIMILAR: u64 = 50;
 
-/// The lines of a file, counted: how many bytes of the file each of them is.
+/// The lines of a file: how many bytes of the file each of them has.
 pub(super) struct LineCounts {
     bytes: HashMap<u64, u64>,
     size: u64,
@@ -37,7 +37,7 @@ impl LineCounts {
     }
 }
 
-/// Returns the old path of each new one that is a rename. Each path is taken once, the most similar first.
+/// Returns the old path of each renamed file. Each path is used once, the most similar first.
 pub(super) fn similar<'a>(
     deleted: &BTreeMap<&'a str, LineCounts>,
     added: &BTreeMap<&'a str, LineCounts>,

@@ -1,4 +1,4 @@
-//! The files of a commit, or of the index, in a folder of their own, byte for byte as they are stored.
+//! Writes the files of a commit or of the index to a temporary folder, byte for byte.
 
 use super::id::Id;
 use super::objects::Objects;
@@ -21,7 +21,7 @@ pub(in crate::changes) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Writes files to a folder of their own. Each is hashed on the way.
+    /// Writes files to a temporary folder, and hashes each on the way.
     pub(super) fn of(objects: &mut Objects<'_>, files: &BTreeMap<Vec<u8>, TreeEntry>) -> Result<Self, ChangesError> {
         let failed = |error: io::Error| ChangesError::Snapshot(error.to_string());
         let folder = Temporary::new(Purpose::Snapshot).map_err(failed)?;
@@ -35,7 +35,7 @@ impl Snapshot {
                 EntryMode::File => blobs.push((entry.id, path, 0o644)),
                 EntryMode::Program => blobs.push((entry.id, path, 0o755)),
                 EntryMode::Link => links.push((entry.id, path)),
-                // A commit of another repository has no bytes here.
+                // A submodule has no bytes here.
                 EntryMode::Repository | EntryMode::Folder => fs::create_dir_all(target).map_err(failed)?,
             }
         }
@@ -46,7 +46,7 @@ impl Snapshot {
             let (_, path, mode) = &blobs[number];
             OpenOptions::new().write(true).create_new(true).mode(*mode).open(folder.path().join(path))
         })?;
-        // Links last: nothing is written when one could lead elsewhere.
+        // Symlinks last, so that nothing is written through one.
         let names: Vec<String> = links.iter().map(|(_, path)| told(path)).collect();
         let wanted: Vec<(Id, &str)> = links.iter().zip(&names).map(|((id, _), name)| (*id, name.as_str())).collect();
         objects.read_all(&wanted, super::id::ObjectKind::Blob, &mut |number, to| {

@@ -1,7 +1,7 @@
-//! The ids of files that were hashed before and have not changed since, kept outside the workspace.
+//! Stores the ids of hashed files that have not changed since, outside the workspace.
 //!
-//! Git keeps the same in its index, which belongs to the author of the change. These are in the user's own store, each
-//! under the mark that the file had before it was hashed.
+//! Git stores the same in its index, which belongs to the author of the change. These are in the user's own cache, each with
+//! the stamp that the file had before it was hashed.
 
 use super::id::{Id, ObjectFormat};
 use crate::cache_store::{CacheKind, CacheStore};
@@ -10,16 +10,16 @@ use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is known of the bytes of a file.
+/// The ids of the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ContentIds {
     /// The id of the bytes as they are.
     pub(super) id: Id,
-    /// The id of what git could have stored for them.
+    /// The id of the bytes that git may have stored for them.
     pub(super) other: Option<(Conversion, Id)>,
 }
 
-/// How a checkout makes the bytes of a file from those that are stored.
+/// How a checkout converts stored bytes to the bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversion {
     /// With CRLF for LF.
@@ -31,16 +31,16 @@ pub(super) enum Conversion {
 /// The ids of one working tree.
 pub(super) struct StatCache<'p> {
     store: Option<(Arc<CacheStore>, blake3::Hash)>,
-    /// What was kept, in the order of the paths.
+    /// The stored entries, in the order of the paths.
     kept: Vec<u8>,
-    /// Where the next entry of it begins.
+    /// The offset of the next entry.
     at: usize,
     now: Vec<(&'p [u8], [u8; MARK_BYTES], ContentIds)>,
     is_new: bool,
 }
 
 impl<'p> StatCache<'p> {
-    /// Returns those that were kept for the working tree `root`; without a store, none.
+    /// Loads the ids for the working tree `root`; empty without a store.
     pub(super) fn open(store: Option<&Arc<CacheStore>>, root: &Path, format: ObjectFormat) -> Self {
         let store = store.filter(|_| keeps_time(root)).map(|store| {
             let mut key = blake3::Hasher::new();
@@ -51,7 +51,7 @@ impl<'p> StatCache<'p> {
         Self { store, kept, at: 0, now: Vec::new(), is_new: false }
     }
 
-    /// What is known of a file that has this mark. Paths are asked for in order.
+    /// Returns the ids of a file with this stamp. Paths are looked up in order.
     pub(super) fn get(&mut self, path: &'p [u8], mark: &FileStamp) -> Option<ContentIds> {
         loop {
             let mut rest = &self.kept[self.at..];
@@ -70,7 +70,7 @@ impl<'p> StatCache<'p> {
         }
     }
 
-    /// Remembers the digests of a file that had this mark before and after it was read.
+    /// Stores the ids of a file that had this stamp before and after it was read.
     pub(super) fn learn(&mut self, path: &'p [u8], mark: &FileStamp, digests: ContentIds) {
         if self.store.is_some() && mark.is_settled() {
             self.now.push((path, mark.to_bytes(), digests));
@@ -78,10 +78,10 @@ impl<'p> StatCache<'p> {
         }
     }
 
-    /// Keeps what was learned. A failure costs time and nothing else, so it is not reported.
+    /// Writes the ids to the store. A failure only costs time, so it is not reported.
     pub(super) fn keep(mut self) {
         let Some((store, key)) = self.store.filter(|_| self.is_new) else { return };
-        // Of several about one path, the last counts.
+        // Of several entries for one path, the last counts.
         self.now.reverse();
         self.now.sort_by_key(|(path, ..)| *path);
         self.now.dedup_by_key(|(path, ..)| *path);
@@ -102,7 +102,7 @@ impl<'p> StatCache<'p> {
     }
 }
 
-/// Reads one entry from the front of what was kept: the path, its mark, and what was known under it.
+/// Reads one entry from the front: the path, its stamp and its ids.
 fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], ContentIds)> {
     let mut take = |count: usize| {
         let (taken, rest) = kept.split_at_checked(count)?;
@@ -121,8 +121,7 @@ fn read<'k>(kept: &mut &'k [u8]) -> Option<(&'k [u8], [u8; MARK_BYTES], ContentI
     Some((path, mark, ContentIds { id: ids[0]?, other: ids[1].map(|id| (conversion, id)) }))
 }
 
-/// Returns whether the file system may be one that says of every file that it may be run: one of Windows, of another
-/// machine, or of a program.
+/// Returns whether the file system may report every file as executable: one of Windows, of a network, or in user space.
 #[cfg(target_os = "linux")]
 pub(super) fn may_lack_modes(root: &Path) -> bool {
     // FAT, exFAT, NTFS (two), FUSE, 9P, SMB (two), CIFS, the shared folders of VirtualBox and VMware.

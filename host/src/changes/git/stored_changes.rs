@@ -1,4 +1,4 @@
-//! Changes between two trees, the second of which is judged as it is stored: the index, or a commit.
+//! Changes between two trees, the second of which is checked as it is stored: the index, or a commit.
 
 use super::id::{Id, ObjectKind};
 use super::objects::Objects;
@@ -9,17 +9,17 @@ use crate::changes::{ChangesError, Needs, diff, whole_file};
 use crate::submission::{Change, ChangeKind, ChangeState};
 use std::collections::BTreeMap;
 
-/// As many bytes of added and deleted files are read to find renames.
+/// The most bytes of added and deleted files that are read to find renames.
 const MAX_RENAMED: usize = 32 << 20;
 
-/// How changes of stored files are told.
+/// Compares stored files.
 pub(super) struct StoredChanges {
     pub(super) state: ChangeState,
     pub(super) needs: Needs,
 }
 
 impl StoredChanges {
-    /// Returns the changes from `old` to `new`, and the files of `new`, written down.
+    /// Returns the changes from `old` to `new`, and the files of `new` in a temporary folder.
     pub(super) fn compare(
         &self,
         objects: &mut Objects<'_>,
@@ -105,7 +105,7 @@ impl StoredChanges {
         Ok(renames)
     }
 
-    /// Returns the files that changed and, where somebody looks at others or a link could lead there, all of them.
+    /// Returns the changed files, or all files if a check needs others or a symlink could lead there.
     fn snapshot(
         &self,
         objects: &mut Objects<'_>,
@@ -125,7 +125,7 @@ impl StoredChanges {
     }
 }
 
-/// Returns the hunks between two stored files. A link or another repository has none.
+/// Returns the hunks between two stored files. Symlinks and submodules have none.
 fn hunks(
     objects: &mut Objects<'_>,
     path: &str,

@@ -1,27 +1,27 @@
-//! Trees: those that are stored, the one that the index stands for, and how two of them differ.
+//! Trees: stored ones, the tree of the index, and their differences.
 
 use super::id::{Id, ObjectFormat, ObjectKind, hash};
 use super::objects::Objects;
 use crate::changes::{ChangesError, shown_text};
 use std::collections::BTreeMap;
 
-/// As many differences are followed; a tree that refers to itself many times over has more.
+/// The most differences that are followed. A tree that contains itself many times over has more.
 const MAX_ENTRIES: usize = 4_000_000;
 const MAX_PATH: usize = 4 << 10;
 
-/// What a tree has at a path.
+/// The kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryMode {
     File,
     Program,
     Link,
-    /// A commit of another repository.
+    /// A submodule: a commit of another repository.
     Repository,
     Folder,
 }
 
 impl EntryMode {
-    /// As git reads it: by the type of the file, and of its permissions only whether its owner may run it.
+    /// Returns the mode that git reads: the file type, and whether the owner may execute it.
     pub(super) fn from_bits(bits: u32) -> Self {
         match bits & 0o170_000 {
             0o100_000 if bits & 0o100 != 0 => Self::Program,
@@ -54,11 +54,11 @@ pub(super) struct TreeEntry {
     pub(super) id: Id,
 }
 
-/// A folder of the index, and the id of the tree that it would be stored as.
+/// A folder of the index, and the id of its tree.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) id: Id,
-    /// How many entries of the index are in it.
+    /// How many index entries are in it.
     pub(super) count: usize,
     children: BTreeMap<Vec<u8>, Child>,
 }
@@ -70,7 +70,7 @@ enum Child {
 }
 
 impl Folder {
-    /// Of entries that are ordered by their paths, each of which begins with the same `skip` bytes.
+    /// Returns the folder of entries that are sorted by path and share the first `skip` bytes.
     pub(super) fn of(format: ObjectFormat, entries: &[(&[u8], TreeEntry)], skip: usize) -> Self {
         let mut children = BTreeMap::new();
         let mut stored = Vec::new();
@@ -78,7 +78,7 @@ impl Folder {
         while let Some((path, entry)) = rest.first() {
             let tail = &path[skip..];
             let (name, child, taken) = match tail.iter().position(|&byte| byte == b'/') {
-                // The last byte of the path of a folder that a sparse index does not expand is a slash.
+                // The path of a folder that a sparse index does not expand ends with a slash.
                 Some(end) if end + 1 < tail.len() => {
                     let prefix = &path[..skip + end + 1];
                     let taken = rest.iter().take_while(|(path, _)| path.starts_with(prefix)).count();
@@ -101,14 +101,14 @@ impl Folder {
         Self { id: hash(format, ObjectKind::Tree, &stored), count: entries.len(), children }
     }
 
-    /// Returns the id of a folder inside this one, and how many entries of the index are in it; its own for an empty path.
+    /// Returns the id of an inner folder, and its number of index entries; its own for an empty path.
     pub(super) fn below(&self, path: &[u8]) -> Option<(Id, usize)> {
         let mut folder = self;
         let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).peekable();
         while let Some(name) = names.next() {
             match folder.children.get(name)? {
                 Child::Folder(inner) => folder = inner,
-                // One that a sparse index does not expand.
+                // A folder that a sparse index does not expand.
                 Child::Entry(entry) if entry.mode == EntryMode::Folder && names.peek().is_none() => {
                     return Some((entry.id, 1));
                 }
@@ -137,14 +137,14 @@ impl Side<'_> {
     }
 }
 
-/// What a path is on either side.
+/// A path on both sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TreeDifference {
     pub(super) old: Option<TreeEntry>,
     pub(super) new: Option<TreeEntry>,
 }
 
-/// What a stored tree has at a path, if it has something there. Only the folders on the way are read.
+/// Returns the entry of a stored tree at a path, if there is one. Only the folders on the way are read.
 pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Option<TreeEntry>, ChangesError> {
     let format = objects.git_format();
     let mut here = TreeEntry { mode: EntryMode::Folder, id: tree };
@@ -161,7 +161,7 @@ pub(super) fn at(objects: &mut Objects<'_>, tree: Id, path: &str) -> Result<Opti
     Ok(Some(here))
 }
 
-/// Returns every path that differs. Folders that have the same id on both sides are not looked into.
+/// Returns every path that differs. Folders with the same id on both sides are skipped.
 pub(super) fn compare(
     objects: &mut Objects<'_>,
     old: Side<'_>,
@@ -171,7 +171,7 @@ pub(super) fn compare(
     let mut level = vec![(Vec::new(), old, new)];
     while !level.is_empty() {
         level.retain(|(_, old, new)| old.id() != new.id());
-        // All trees of a level are asked for at once.
+        // All trees of a level are requested at once.
         let mut wanted = Vec::new();
         for (_, old, new) in &level {
             wanted.extend([old, new].into_iter().filter_map(|side| match side {
@@ -233,7 +233,7 @@ enum TreeItem<'a> {
 }
 
 impl<'a> TreeItem<'a> {
-    /// What it is as a file, and what it is as a folder.
+    /// Returns the item as a file and as a folder.
     fn split(item: Option<Self>) -> (Option<TreeEntry>, Side<'a>) {
         match item {
             None => (None, Side::Nothing),
@@ -244,7 +244,7 @@ impl<'a> TreeItem<'a> {
     }
 }
 
-/// Reads a stored tree. One that no folder can be is refused.
+/// Parses a stored tree. A tree that no folder can have is refused.
 fn parse(format: ObjectFormat, bytes: &[u8]) -> Result<BTreeMap<Vec<u8>, TreeEntry>, ChangesError> {
     let broken = || ChangesError::BadTree;
     let mut entries = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! One look at the working tree: every folder is listed once, and every file that is known to git is looked at once.
+//! Walks the working tree: every folder is listed once, and every tracked file gets one stat.
 //!
-//! What a folder holds, the system says, and never the index. Only whether an untracked file is ignored is asked of git,
-//! and only about those files and folders that hold nothing known.
+//! The contents of folders come from the file system, never from the index. Git is asked only which untracked files are
+//! ignored, and only about files and folders without tracked files.
 
 use super::ignored::Ignored;
 use super::layout::MAX_BYTES;
@@ -14,41 +14,41 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-/// What is at a path that is known to git.
+/// A tracked path that exists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Present {
     pub(super) kind: FileKind,
-    /// Whether its owner may run it.
+    /// Whether its owner may execute it.
     pub(super) is_program: bool,
     pub(super) size: u64,
     pub(super) mark: FileStamp,
 }
 
 impl Present {
-    /// What was seen of a regular file.
+    /// Returns the stat of a regular file.
     pub(super) fn sight(&self) -> Option<FileStat> {
         (self.kind == FileKind::File).then_some(FileStat { mark: self.mark, executable: self.is_program })
     }
 }
 
-/// What is in the working tree.
+/// The content of the working tree.
 #[derive(Default)]
 pub(super) struct Look {
-    /// What is at each path that is known, by its number. A folder is there only where git knows another repository.
+    /// The existing tracked paths, by number. A folder is included only where git expects a submodule.
     pub(super) present: Vec<Option<Present>>,
-    /// Files that are not known and not ignored. A repository that git does not know is one of them.
+    /// Untracked files that are not ignored. An unknown repository counts as one.
     pub(super) untracked: Vec<Vec<u8>>,
-    /// Files where git expects another repository and there is none.
+    /// Files where git expects a submodule and there is none.
     pub(super) loose: Vec<Change>,
-    /// The repositories at known paths, by the number of the path.
+    /// The repositories at tracked paths, by the number of the path.
     pub(super) inner: BTreeMap<usize, Git>,
 }
 
-/// The paths that are known to git.
+/// The tracked paths.
 pub(super) struct KnownPaths<'a> {
-    /// In order. The place of a path is its number.
+    /// The paths, sorted. The number of a path is its position.
     pub(super) paths: Vec<&'a [u8]>,
-    /// Whether it is another repository.
+    /// Whether it is a submodule.
     pub(super) is_repository: Vec<bool>,
     numbers: HashMap<&'a [u8], usize>,
 }
@@ -61,7 +61,7 @@ impl<'a> KnownPaths<'a> {
     }
 }
 
-/// Looks at everything below the folder `start`.
+/// Walks everything below the folder `start`.
 pub(super) fn walk(
     git: &Git,
     root: &Path,
@@ -72,7 +72,7 @@ pub(super) fn walk(
     let mut folders = HashSet::new();
     for path in &known.paths {
         for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
-            // The folders above it are there already.
+            // The folders above it exist already.
             if !folders.insert(&path[..end]) {
                 break;
             }
@@ -80,7 +80,7 @@ pub(super) fn walk(
     }
     let found = Look { present: vec![None; known.paths.len()], ..Look::default() };
     let mut walk = TreeWalk { git, work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
-    // The folders above count too: git reads their patterns.
+    // Folders above count too, because git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
         walk.refuse_unbounded_above(&start[..end])?;
     }
@@ -108,8 +108,7 @@ pub(super) fn walk(
     }
 }
 
-/// Returns the repository of its own that a folder is, of which git looks at nothing else. A `.git` alone does not make it
-/// one.
+/// Returns the nested repository in a folder, whose files git ignores. A `.git` alone does not make one.
 fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesError> {
     use std::os::unix::ffi::OsStrExt;
     let folder = root.join(Path::new(std::ffi::OsStr::from_bytes(path)));
@@ -117,7 +116,7 @@ fn another(git: &Git, root: &Path, path: &[u8]) -> Result<Option<Git>, ChangesEr
         return Ok(None);
     }
     match Git::open_other(&folder, git.environment()) {
-        // Git does not take it for one.
+        // Git does not accept it as a repository.
         Err(ChangesError::Git { .. } | ChangesError::BadPath(_)) => Ok(None),
         opened => opened,
     }
@@ -128,12 +127,12 @@ struct TreeWalk<'a> {
     work: &'a Workspace,
     root: &'a Path,
     known: &'a KnownPaths<'a>,
-    /// The folders that hold something known.
+    /// The folders with tracked files.
     folders: HashSet<&'a [u8]>,
     found: Look,
-    /// Folders that are still to be listed.
+    /// The folders still to list.
     ahead: Vec<Vec<u8>>,
-    /// What may be ignored, and whether it is a folder.
+    /// Paths that may be ignored, and whether each is a folder.
     doubtful: Vec<(Vec<u8>, bool)>,
 }
 
@@ -142,7 +141,7 @@ impl TreeWalk<'_> {
         let unreadable = |why: String| ChangesError::Unreadable { path: shown(&folder), why };
         let opened = match self.work.open_listed_folder(&folder) {
             Ok(opened) => opened,
-            // Gone since it was listed.
+            // Deleted since it was listed.
             Err(workspace::WorkspaceError::NotFound) => return Ok(()),
             Err(error) => return Err(unreadable(error.to_string())),
         };
@@ -192,14 +191,14 @@ impl TreeWalk<'_> {
                 FileType::Directory if self.folders.contains(path.as_slice()) => self.ahead.push(path.clone()),
                 FileType::Directory => self.doubtful.push((path.clone(), true)),
                 FileType::RegularFile | FileType::Symlink => self.doubtful.push((path.clone(), false)),
-                // A pipe, a socket, a device: nothing that could be committed.
+                // A pipe, a socket or a device, which cannot be committed.
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// A folder where git knows another repository. Where there is none, its files belong to nobody else.
+    /// Visits a folder where git expects a submodule. Without one, its files are checked as untracked.
     fn repository(&mut self, path: &[u8], number: usize) -> Result<(), ChangesError> {
         let name = str::from_utf8(path).map_err(|_| ChangesError::BadPath(shown(path)))?;
         match another(self.git, self.root, path)? {
@@ -221,7 +220,7 @@ impl TreeWalk<'_> {
     }
 }
 
-/// Refuses patterns that git would wait for, or read without an end. Git does not follow a link there.
+/// Refuses pattern files that git would block on, or read without end. Git does not follow a symlink there.
 fn refuse_unbounded(path: &[u8], kind: FileType, size: u64) -> Result<(), ChangesError> {
     let why = match kind {
         FileType::RegularFile if size > MAX_BYTES => format!("it has {size} bytes, and at most {MAX_BYTES} are read"),

@@ -20,15 +20,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-/// As many bytes of untracked files are handed over line by line; a forgotten folder of dependencies has far more.
+/// The most bytes of untracked files whose lines are included. A forgotten folder of dependencies has far more.
 const MAX_UNTRACKED: u64 = 4 << 20;
 
-/// The working tree, and whom to ask about it.
+/// The working tree and its repository.
 pub(super) struct Live<'a> {
     pub(super) git: &'a Git,
     pub(super) root: &'a Path,
     pub(super) work: &'a Workspace,
-    /// Where ids of files are kept from run to run.
+    /// The store of file ids.
     pub(super) store: Option<&'a Arc<CacheStore>>,
 }
 
@@ -36,41 +36,41 @@ pub(super) struct Live<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Since<'a> {
     pub(super) name: &'a str,
-    /// Whether it is that commit itself, and not where it and the last commit parted.
+    /// Whether exactly that commit is used, not the merge base with the last commit.
     pub(super) exactly: bool,
 }
 
-/// How the index differs from a commit.
+/// The differences between the index and a commit.
 type Differences = BTreeMap<Vec<u8>, TreeDifference>;
 
-/// What a path is in each place.
+/// The states of a path in the commit, the index and the working tree.
 struct PathStates {
     base: Option<TreeEntry>,
     head: Option<TreeEntry>,
     index: Option<IndexState>,
-    /// Whether it is staged in a folder that a sparse checkout leaves out.
+    /// Whether it is staged in a folder that a sparse checkout excludes.
     is_left_out: bool,
 }
 
-/// What is at a path of the working tree.
+/// A path of the working tree.
 struct There<'a> {
     present: Option<&'a Present>,
     digests: Option<&'a ContentIds>,
-    /// Where a repository is there, the commit that it has checked out.
+    /// For a repository, the commit that it has checked out.
     inner: Option<Option<Id>>,
 }
 
-/// What is in the repositories inside this one.
+/// The repositories inside this one.
 #[derive(Default)]
 struct InnerRepositories {
-    /// The commit that each has checked out, by the number of its path.
+    /// The checked-out commit of each, by the number of its path.
     heads: BTreeMap<usize, Option<Id>>,
-    /// What differs from it.
+    /// The changes since that commit.
     changes: Vec<Change>,
 }
 
 impl Live<'_> {
-    /// What differs from the last commit or from another one.
+    /// Returns the differences from the last commit, or from another one.
     pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<FoundChanges, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
@@ -155,7 +155,7 @@ impl Live<'_> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?.map(|(_, commit)| commit.tree);
-        // What left the index and is still there would be committed by nobody, and is judged all the same.
+        // A file that was removed from the index and still exists is checked, although no commit would contain it.
         let since_head = self.against_index(&mut objects, &mut index, head)?;
         let known = known(&index, [&since_head, &since_head]);
         let look = walk::walk(self.git, self.root, self.work, &known, folder)?;
@@ -179,7 +179,7 @@ impl Live<'_> {
         Ok(FoundChanges { looks, ..changes.into() })
     }
 
-    /// What differs in the repositories inside this one from the commits that they have checked out.
+    /// Returns the changes in nested repositories since the commits that they have checked out.
     fn inner(
         &self,
         known: &walk::KnownPaths<'_>,
@@ -202,12 +202,13 @@ impl Live<'_> {
         Ok(inner)
     }
 
-    /// Returns whether a path leads to a file through a link in the place of one of its folders.
+    /// Returns whether one of the folders of a path is a symlink.
     fn is_behind_link(&self, name: &str, is_repository: bool) -> bool {
         self.work.stat(name).is_err() && is_there(self.work, name, is_repository)
     }
 
-    /// Returns how the index differs from a tree. Folders that a sparse index leaves out are made out where they are there.
+    /// Returns the differences between the index and a tree. Folders that a sparse index does not expand are expanded if
+    /// they exist.
     fn against_index(
         &self,
         objects: &mut Objects<'_>,
@@ -229,7 +230,7 @@ impl Live<'_> {
         tree::compare(objects, old, Side::Index(&index.top))
     }
 
-    /// Returns the change of a path that is known; `None` where it is the same everywhere.
+    /// Returns the change of a tracked path; `None` if it is the same everywhere.
     fn compare<'p>(
         &self,
         objects: &mut Objects<'_>,
@@ -244,7 +245,7 @@ impl Live<'_> {
         let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
         let mut is = |stored: Option<TreeEntry>| match (stored, present) {
             (Some(stored), Some(present)) if stored.mode == EntryMode::Repository => {
-                // Where there is no repository, nothing is said of it: its files are judged one by one.
+                // Without a repository, nothing is reported here: its files are checked one by one.
                 Ok(present.kind == FileKind::Directory && inner.is_none_or(|head| head == Some(stored.id)))
             }
             (Some(stored), Some(present)) => comparison.is_stored(objects, name, present, digests, &stored),
@@ -260,12 +261,12 @@ impl Live<'_> {
         let is_skipped = is_left_out || index.is_some_and(|known| known.is_skipped && known.entry.is_some());
         let is_there = match (present, str::from_utf8(name)) {
             (Some(_), _) => true,
-            // Behind a link in the place of one of its folders, for one.
+            // For example, one of its folders is a symlink.
             (None, Ok(name)) => is_there(self.work, name, is_repository),
             (None, Err(_)) => false,
         };
         if !is_there && is_skipped {
-            // It is not deleted, and what it is now is not in the working tree.
+            // It is not deleted, and its new content is not in the working tree.
             return if is_settled { Ok(None) } else { Err(ChangesError::LeftOut(path(name)?)) };
         }
         let kind = match base {
@@ -284,7 +285,7 @@ impl Live<'_> {
         Ok(Some(Change { kind, size: size_of(present), ..whole_file(path(name)?, state) }))
     }
 
-    /// What changed in each file, from the bytes that are stored and the bytes that are there.
+    /// Adds the hunks of each file, from the stored bytes and the bytes of the working tree.
     fn add_hunks(
         &self,
         objects: &mut Objects<'_>,
@@ -301,7 +302,7 @@ impl Live<'_> {
             let most = if base.is_none() && change.state == ChangeState::Untracked { left } else { diff::MAX_BYTES };
             let new = match change.kind {
                 ChangeKind::Deleted => Vec::new(),
-                // What cannot be read, or is too much, has no hunks: they are not known.
+                // A file that cannot be read or is too large has no hunks.
                 _ => match self.work.read(&change.path, most) {
                     Ok(bytes) => bytes,
                     Err(_) => continue,
@@ -332,7 +333,7 @@ fn size_of(present: Option<&Present>) -> Option<u64> {
     present.filter(|present| present.kind == FileKind::File).map(|present| present.size)
 }
 
-/// As a checkout writes it that is asked for CRLF. What has one already stays as it is.
+/// Returns the bytes as a checkout with CRLF writes them. Text that has CRLF already stays as it is.
 fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
     if bytes.contains(&b'\r') {
         return bytes.to_vec();
@@ -348,7 +349,7 @@ fn with_carriage_returns(bytes: &[u8]) -> Vec<u8> {
     found
 }
 
-/// Returns every path that the index or a commit has, and whether one of them has another repository there.
+/// Returns every path of the index or a commit, and whether one of them has a submodule there.
 fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::KnownPaths<'a> {
     let mut known: BTreeMap<&[u8], bool> =
         index.paths.iter().map(|(path, known)| (path.as_slice(), known.is_repository())).collect();
@@ -360,8 +361,8 @@ fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::Known
     walk::KnownPaths::new(known)
 }
 
-/// Returns whether the file system tells which files may be run. Some say so of every file; one that can tell is believed
-/// even if all may be run.
+/// Returns whether the file system has executable bits. Some report every file as executable; one that can tell is trusted
+/// even if all are.
 fn has_modes(
     root: &Path,
     known: &walk::KnownPaths<'_>,

@@ -8,7 +8,7 @@ use crate::runtime::ending::GuestEnded;
 use crate::runtime::sandbox::Sandbox;
 use crate::verdict::ErrorKind;
 
-/// The commands that a guest may run, and what came of those that it ran.
+/// The commands that a guest may run, and the results of those that it ran.
 pub(crate) struct Runner {
     granted: Granted<dyn RunCommands>,
     ran: Vec<CommandResult>,
@@ -25,7 +25,7 @@ impl Runner {
 }
 
 impl Sandbox {
-    /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
+    /// Linked only if it is granted. If that should ever be wrong, the guest ends.
     fn runner(&mut self) -> wasmtime::Result<&mut Runner> {
         self.commands
             .as_mut()
@@ -51,7 +51,7 @@ impl wit::Host for Sandbox {
                 self.runner()?.ran.extend(ran);
                 Ok(Ok(outputs))
             }
-            // No answer of the command is none of the guest's: whatever it would make of it, it could not judge.
+            // If a command has no result, the check is an error: the guest could not judge it.
             Err(error) => Err(GuestEnded::failure(error.into())),
         }
     }

@@ -1,4 +1,4 @@
-//! The `workspace` interface: reads of the work, bounded.
+//! The `workspace` interface: bounded reads.
 
 use super::ReadFiles;
 use crate::runtime::bindings::gatehost::verifier::workspace as wit;
@@ -8,11 +8,11 @@ use crate::text;
 use crate::verdict::ErrorKind;
 use crate::workspace::{FileKind, WorkspaceEntry, WorkspaceError};
 
-/// The largest file that is handed over at once.
+/// The largest file that is returned at once.
 const MAX_READ: u64 = 16 << 20;
 
 impl Sandbox {
-    /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
+    /// Linked only if it is granted. If that should ever be wrong, the guest ends.
     fn work(&self) -> wasmtime::Result<&dyn ReadFiles> {
         self.workspace
             .as_deref()

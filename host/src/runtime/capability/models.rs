@@ -9,12 +9,12 @@ use crate::runtime::sandbox::Sandbox;
 use crate::text;
 use crate::verdict::{ErrorKind, Failure};
 
-/// The models that a guest may ask, and what came of those that it asked.
+/// The models that a guest may ask, and the questions that it asked.
 pub(crate) struct Asker {
     granted: Granted<dyn AskModels>,
     nonce: Option<String>,
     asked: Vec<ModelUse>,
-    /// What becomes of the call: the first question that had no answer.
+    /// The first question without an answer, which makes the call an error.
     unanswered: Option<Failure>,
 }
 
@@ -24,7 +24,7 @@ impl Asker {
         Self { granted, nonce, asked: Vec::new(), unanswered: None }
     }
 
-    /// What was asked, and why a question was not answered, if one was not.
+    /// Returns the questions, and the first failure if there was one.
     pub(crate) fn into_asked(self) -> (Vec<ModelUse>, Option<Failure>) {
         (self.asked, self.unanswered)
     }
@@ -36,7 +36,7 @@ impl Asker {
 }
 
 impl Sandbox {
-    /// Only linked where it was granted; should that ever be wrong, the guest ends and gets nothing.
+    /// Linked only if it is granted. If that should ever be wrong, the guest ends.
     fn asker(&mut self) -> wasmtime::Result<&mut Asker> {
         self.models
             .as_mut()

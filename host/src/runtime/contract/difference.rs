@@ -1,11 +1,11 @@
-//! The first thing in which two types differ, in words.
+//! Describes the first difference between two types.
 
 use super::types::{Func, Ty};
 
-/// How one shows a type.
+/// Renders a type.
 type Show<'a> = &'a dyn Fn(&Ty) -> String;
 
-/// In what a function differs from the expected one.
+/// Returns how a function differs from the expected one.
 pub(super) fn of_functions(expected: &Func, found: &Func, show: Show<'_>) -> Option<String> {
     if expected.params.len() != found.params.len() {
         return Some(format!("{} parameters; expected {}", found.params.len(), expected.params.len()));
@@ -59,7 +59,7 @@ fn of_types(expected: &Ty, found: &Ty, place: &str, show: Show<'_>) -> Option<St
     }
 }
 
-/// Parts that have names: one that is missing, one too many, another order, or one that differs itself.
+/// Compares named parts: a missing one, an extra one, another order, or a different type.
 fn of_parts<T>(
     word: &str,
     expected: &[(String, T)],

@@ -1,4 +1,4 @@
-//! Types as far as they matter for a comparison: made of WIT text, or read off a component.
+//! Types, as far as they matter for a comparison: from WIT text, or from a component.
 
 use wasmtime::component::types::{ComponentFunc, Type};
 use wit_parser::{Handle, Resolve, TypeDefKind};
@@ -10,10 +10,10 @@ pub(crate) struct Func {
     pub(super) result: Option<Ty>,
 }
 
-/// A type, by its structure.
+/// A type by its structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ty {
-    /// One that has no parts.
+    /// A type without parts.
     Plain(&'static str),
     List(Box<Ty>),
     Option(Box<Ty>),
@@ -26,7 +26,7 @@ pub(super) enum Ty {
 }
 
 impl Func {
-    /// As a component has it.
+    /// Returns the type of a function of a component.
     pub(crate) fn of_component(function: &ComponentFunc) -> Self {
         let params = function.params().map(|(name, ty)| (name.to_owned(), Ty::of_component(&ty)));
         Self { params: params.collect(), result: function.results().next().map(|ty| Ty::of_component(&ty)) }
@@ -125,7 +125,7 @@ impl Ty {
         }
     }
 
-    /// As one writes it, so many levels deep; `part` shows what it is made of.
+    /// Renders the type up to this depth; `part` renders its parts.
     pub(super) fn show(&self, depth: usize, part: &dyn Fn(&Ty, usize) -> String) -> String {
         let below = |ty: &Ty| part(ty, depth.saturating_sub(1));
         let all = |word: &str, parts: Vec<String>| match depth {

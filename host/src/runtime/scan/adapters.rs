@@ -1,20 +1,19 @@
-//! How long it takes to compile what stands between the components inside a component.
+//! Estimates the compile time of the adapters between the inner components of a component.
 //!
-//! Where one component calls another, the engine writes a function that copies the values from one memory to the other,
-//! value by value: 20 bytes that lower a function with a record of 990 fields become thousands of instructions. Where the
-//! host is called there is no such function, but which of them is called is known only when all is put together: so every
-//! lowered function counts as one.
+//! If one component calls another, the engine generates an adapter that copies the values between their memories. Twenty
+//! bytes that lower a function with a record of 990 fields become thousands of instructions. Calls of the host need no
+//! adapter, but which calls these are is known only after linking, so every lowered function counts.
 
 use std::collections::HashMap;
 use wasmparser::component_types::{ComponentDefinedType, ComponentDefinedTypeId, ComponentValType};
 use wasmparser::types::TypesRef;
 use wasmparser::{CanonicalFunction, ComponentInstance, Encoding, Parser, Payload, Validator};
 
-/// Microseconds for one function, and for each value that it copies; measured on two loaded cores.
+/// Microseconds per adapter, and per value that it copies; measured on two loaded cores.
 const FUNCTION: u64 = 2_000;
 const VALUE: u64 = 16;
 
-/// A component that has begun and not ended.
+/// An open component.
 #[derive(Default)]
 struct AdapterComponent {
     is_component: bool,
@@ -22,7 +21,7 @@ struct AdapterComponent {
     instantiations: u64,
 }
 
-/// Estimates the microseconds for all of them in a component that is valid.
+/// Estimates the microseconds for all adapters of a valid component.
 pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
     let mut open: Vec<AdapterComponent> = Vec::new();
     let mut sizes = Sizes::default();
@@ -59,7 +58,7 @@ pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
                 let Some(AdapterComponent { is_component: true, micros, instantiations }) = open.pop() else {
                     continue;
                 };
-                // As often as one is instantiated, so often it is written: at worst, the largest each time.
+                // Each instance is generated again: at worst, the largest each time.
                 whole = instantiations.saturating_mul(largest).saturating_add(micros);
                 largest = largest.max(whole);
             }
@@ -69,7 +68,7 @@ pub(super) fn micros(bytes: &[u8], mut validator: Validator) -> u64 {
     whole
 }
 
-/// How many values there are in each type, those inside included.
+/// The number of values in each type, including nested ones.
 #[derive(Default)]
 struct Sizes(HashMap<ComponentDefinedTypeId, u64>);
 
@@ -80,7 +79,7 @@ impl Sizes {
         values.fold(0, |sum: u64, ty| sum.saturating_add(self.value(types, ty)))
     }
 
-    /// Returns the validator bounds how deep types are nested in each other.
+    /// Returns the number of values in a type. The validator bounds how deeply types are nested.
     fn value(&mut self, types: TypesRef<'_>, ty: &ComponentValType) -> u64 {
         let id = match ty {
             ComponentValType::Primitive(_) => return 1,

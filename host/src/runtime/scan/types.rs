@@ -1,7 +1,7 @@
-//! How much the types of a component declare, and how deep they are nested, read without recursion.
+//! Counts the declarations of component types, and their nesting, without recursion.
 //!
-//! The parser and the validator read a type inside a type by calling themselves, and 9 KB of instance types inside each
-//! other would use up the stack of the host: so these are counted first.
+//! The parser and the validator recurse into nested types, and 9 KB of nested instance types would overflow the stack of the
+//! host. So these are counted first.
 
 use wasmparser::{
     BinaryReader, ComponentAlias, ComponentDefinedType, ComponentImport, ComponentType, CoreType, Result,
@@ -11,19 +11,19 @@ use wasmparser::{
 /// JavaScript are nested 1 deep; a package of WIT that is encoded as a component, 3.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// What a section of types comes to.
+/// The result of counting a type section.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// So many declarations, fields, cases and parameters.
+    /// The number of declarations, fields, cases and parameters.
     Items(u64),
-    /// Nested deeper than is accepted.
+    /// The types are nested too deeply.
     TooDeep,
 }
 
-/// Counts what a section of component types declares. An error is one of the format.
+/// Counts the declarations of a component type section. An error is a format error.
 pub(super) fn count(section: &[u8], offset: usize) -> Result<Counted> {
     let mut reader = BinaryReader::new(section, offset);
-    // How many declarations are still to be read of each type that has begun; the section itself is the outermost.
+    // The declarations still to read of each open type; the section itself is the outermost.
     let mut open = vec![reader.read_var_u32()?];
     let mut items = 0u64;
     while let Some(left) = open.last_mut() {
@@ -33,7 +33,7 @@ pub(super) fn count(section: &[u8], offset: usize) -> Result<Counted> {
         }
         *left -= 1;
         items += 1;
-        // In the section there are types only; in a type, each declaration says what it is.
+        // A section contains only types; in a type, each declaration says what it is.
         let kind = if open.len() == 1 { 0x01 } else { reader.read_u8()? };
         match kind {
             0x00 => items += of_core(&reader.read()?),
@@ -45,7 +45,7 @@ pub(super) fn count(section: &[u8], offset: usize) -> Result<Counted> {
             0x02 => {
                 let _: ComponentAlias<'_> = reader.read()?;
             }
-            // An import or an export: a name, and a reference to what was declared before. Any other is an error there.
+            // An import or an export: a name and a reference to an earlier declaration. Anything else is an error.
             _ => {
                 let _: ComponentImport<'_> = reader.read()?;
             }
@@ -54,7 +54,7 @@ pub(super) fn count(section: &[u8], offset: usize) -> Result<Counted> {
     Ok(Counted::Items(items))
 }
 
-/// Returns whether a component or instance type comes next, and with how many declarations: if so, that much is read.
+/// Returns the number of declarations if a component or instance type comes next, and consumes its header.
 fn begins(reader: &mut BinaryReader<'_>) -> Result<Option<u32>> {
     let mut ahead = reader.clone();
     if !matches!(ahead.read_u8()?, 0x41 | 0x42) {

@@ -1,4 +1,4 @@
-//! How long compiling takes, estimated from the bodies of the functions without compiling them.
+//! Estimates the compile time of a component from its function bodies, without compiling them.
 //!
 //! Most code is compiled in a time that grows with its size. Some is not: where branches meet, the compiler looks at
 //! every local that was set on the way, and its time grows with the square of that, so that a function of 3 KB can
@@ -39,11 +39,11 @@ const CHEAP_VALUES: u64 = 16;
 /// More locals than a function can have.
 const MAX_LOCALS: usize = 1 << 16;
 
-/// What was estimated so far.
+/// The estimate so far.
 #[derive(Default)]
 pub(super) struct CompileWork {
     pub(super) micros: u64,
-    /// The largest of one function: its microseconds, and the branches that its locals are used over.
+    /// The largest function: its microseconds, and the branches over which its locals are used.
     pub(super) largest: u64,
     pub(super) spread: u64,
     pub(super) chained: u64,
@@ -53,15 +53,15 @@ pub(super) struct CompileWork {
     arities: Vec<u64>,
     /// The type of each of its functions.
     types: Vec<u32>,
-    /// How many blocks have begun in all functions. Never goes back, so that `set` need not be cleared.
+    /// How many blocks have been opened in all functions. Never decreases, so `set` need not be cleared.
     begun: u64,
-    /// How many branches and places where they can meet there were in all functions. Never goes back either.
+    /// How many branches and merge points there were in all functions. Never decreases either.
     edges: u64,
-    /// What was done with each local.
+    /// The last uses of each local.
     locals: Vec<Local>,
 }
 
-/// When something was last done with a local.
+/// The last uses of a local.
 #[derive(Clone, Default)]
 struct Local {
     /// How many blocks had begun when it was set.
@@ -98,7 +98,7 @@ impl CompileWork {
         self.types.extend(section.clone().into_iter().flatten());
     }
 
-    /// Adds one function. What is not valid in it is left to the validator.
+    /// Adds one function. Invalid code is left to the validator.
     pub(super) fn body(&mut self, body: &FunctionBody<'_>) -> Result<(), Failure> {
         let limit = |message: String| Err(Failure::new(ErrorKind::CompileLimit, message));
         let size = body.range().len() as u64;
@@ -111,7 +111,7 @@ impl CompileWork {
         // read or set in loops; branches between one use of a local and the next; targets of `br_table`.
         let (mut blocks, mut loops, mut meeting, mut looping) = (Vec::new(), Vec::new(), 0u64, 0u64);
         let (mut spread, mut chained, mut targets, mut values) = (0u64, 0u64, 0u64, 0u64);
-        // Whatever was done with a local in another function, was done before.
+        // All uses in earlier functions count as before this one.
         self.edges += 1;
         let start = self.edges;
         let Ok(mut operators) = body.get_operators_reader() else { return Ok(()) };
@@ -145,7 +145,7 @@ impl CompileWork {
                     (looping, spread) = (looping + in_loops, spread + edges);
                     meeting += self.set(local_index as usize, &blocks);
                     self.chain(local_index as usize, blocks.last().copied().unwrap_or(0), start);
-                    // In a loop, what reads it may stand before.
+                    // In a loop, the read may come before.
                     if !loops.is_empty() {
                         chained += self.read_chain(local_index as usize, start);
                     }
@@ -219,7 +219,7 @@ impl CompileWork {
         self.locals.get_mut(local)
     }
 
-    /// Notes that a local is set, and say in how many of the open blocks that is for the first time.
+    /// Notes that a local is set, and returns in how many of the open blocks that is the first time.
     fn set(&mut self, local: usize, blocks: &[u64]) -> u64 {
         let begun = self.begun;
         let Some(local) = self.local(local) else { return 0 };
@@ -239,7 +239,7 @@ impl CompileWork {
         (local.set_in, local.set_edges) = (block, edges);
     }
 
-    /// What was noted of a local that is read now.
+    /// Returns the chain of a local that is read now.
     fn read_chain(&mut self, local: usize, start: u64) -> u64 {
         let Some(local) = self.local(local) else { return 0 };
         if local.set_edges < start { 0 } else { std::mem::take(&mut local.chain) }

@@ -1,18 +1,18 @@
-//! Sends the sample through a command as a host or git would.
+//! Sends the sample through a hook, as a host or git would.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// How long a hook may take for the sample.
+/// The time limit of a hook for the sample.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a command to its end, for at most as long as is reasonable.
+/// Runs a command within the time limit.
 pub(super) fn finish(mut command: Command, input: &[u8]) -> Result<Output, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A hook that reads nothing is judged by what it prints.
+        // A hook that reads nothing is judged by its output.
         let _ = stdin.write_all(input);
     }
     let id = child.id();
@@ -29,7 +29,7 @@ pub(super) fn finish(mut command: Command, input: &[u8]) -> Result<Output, Strin
     }
 }
 
-/// What a program prints when it is asked for its version: the first line.
+/// Returns the first line that a program prints for `--version`.
 pub(super) fn version(program: &str) -> Result<String, String> {
     let mut command = Command::new(program);
     command.arg("--version");

@@ -1,4 +1,4 @@
-//! The hooks of git: each is called as git calls it, in a repository with the sample in it.
+//! Tests the git hooks: each is called by git, in a repository with the sample.
 
 use super::DoctorLine;
 use super::fire::finish;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What is found about the hooks of a repository.
+/// Returns the results for the hooks of a repository.
 pub(super) fn lines(root: &Path) -> Vec<DoctorLine> {
     if !Target::Git.is_used(root) {
         return Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn lines(root: &Path) -> Vec<DoctorLine> {
     lines
 }
 
-/// Puts our script, without the hook that was there before it, into a repository with the sample, and have git call it.
+/// Installs the script, without an earlier hook, into a repository with the sample, and has git call it.
 fn fire(name: &str, script: &str) -> Result<&'static str, String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;
@@ -45,7 +45,7 @@ fn fire(name: &str, script: &str) -> Result<&'static str, String> {
     let run = |arguments: &[&str]| -> Result<Output, String> {
         let mut command = Command::new(&program);
         command.args(arguments).current_dir(&work).env_clear().env("HOME", temporary.path());
-        // Only git itself is found by its hooks.
+        // Hooks find only git itself.
         command.env("PATH", program.parent().unwrap_or(Path::new("/usr/bin"))).env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("GATE_STATE_DIR", temporary.path().join("state"));
         for who in ["AUTHOR", "COMMITTER"] {

@@ -1,4 +1,4 @@
-//! The hosts of coding agents: whether what is installed in each blocks, in time, and is not switched off.
+//! Tests the hooks of coding agents: whether each blocks, in time, and is not disabled.
 
 use super::DoctorLine;
 use super::fire::{finish, version};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is found about a host.
+/// Returns the results for a host.
 pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLine> {
     let target = Target::Host(host);
     let file = root.join(install::settings_file(host));
@@ -59,23 +59,23 @@ pub(super) fn lines(host: Host, root: &Path, hook: &HookConfig) -> Vec<DoctorLin
     lines
 }
 
-/// Returns the version of the client, where it is in PATH.
+/// Returns the version of the client, if it is in PATH.
 fn client(host: Host) -> Option<DoctorLine> {
     let (program, tried) = install::client(host);
     let tried = tried.map_or(String::new(), |tried| format!("; its hooks were tried with {tried}"));
     Some(DoctorLine::note(host.as_str(), format!("`{program} --version` is `{}`{tried}", version(program).ok()?)))
 }
 
-/// Returns a hook that calls another version of `gate` than this one.
+/// Returns a result if a hook calls another version of `gate`.
 fn other_version(host: Host, handlers: &[Handler]) -> Option<DoctorLine> {
     let ours = format!("gate {}", env!("CARGO_PKG_VERSION"));
     let programs = handlers.iter().filter_map(|handler| install::program(&handler.command));
-    // One that cannot be started is found by the sample.
+    // The sample finds a hook that cannot be started.
     let found = programs.filter_map(|program| version(&program).ok()).find(|found| *found != ours)?;
     Some(DoctorLine::bad(host.as_str(), format!("its hooks call `{found}`, and this is `{ours}`"), ""))
 }
 
-/// Settings that make the host skip every hook, or the project's, in silence.
+/// Returns settings that silently disable hooks.
 fn switched_off(host: Host, root: &Path) -> Vec<DoctorLine> {
     let mut lines = Vec::new();
     for file in install::settings_files(host, root, &Environment::of_process()) {
@@ -114,7 +114,7 @@ fn codex_home() -> Option<PathBuf> {
     environment.path("CODEX_HOME").or_else(|| Some(environment.path("HOME")?.join(".codex")))
 }
 
-/// Sends the sample through a hook as the host would: its very command line, `sh -c`, and an empty PATH.
+/// Sends the sample through a hook as the host would: with its command line, `sh -c`, and an empty PATH.
 fn fire(host: Host, handler: &Handler) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot prepare the sample: {error}");
     let temporary = tempfile::tempdir().map_err(failed)?;

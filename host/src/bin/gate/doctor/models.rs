@@ -1,4 +1,4 @@
-//! The models of the configuration: whether each can be reached, and whether independent votes ask different ones.
+//! Tests the models of the configuration: whether each can be reached, and whether independent votes use different ones.
 
 use super::DoctorLine;
 use gatehost::config::{Api, ModelConfig};
@@ -8,10 +8,10 @@ use gatehost::plan::Plan;
 use std::thread;
 use std::time::Duration;
 
-/// How long a server may take to say that it was asked nothing.
+/// The time limit of a server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns a line for each model, and one for each pair that is only one.
+/// Returns a line for each model, and one for each pair that is the same model.
 pub(super) fn lines(plan: &Plan) -> Vec<DoctorLine> {
     let environment = Environment::of_process();
     let asked: Vec<Option<DoctorLine>> = thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The gate.toml that `gate init` writes: the checks, what each leaves out and why, and the commands of tests.
+//! The gate.toml that `gate init` writes: checks, exclusions with their reasons, and commands for tests.
 
 use super::tools::Tests;
 use crate::terminal::count;
@@ -16,33 +16,33 @@ pub(super) const PUSH: &str = "push";
 /// How long tests may take, as gate.toml has it.
 const TIMEOUT: &str = "30m";
 
-/// The most patterns of a check that are told.
+/// The most patterns of a check that are shown.
 const MOST_PATTERNS: usize = 3;
 
-/// The file in the making.
+/// The file being written.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) checks: Vec<DraftCheck>,
-    /// Patterns of files that no check looks at, each with the reason.
+    /// Patterns of files that no check matches, with the reasons.
     pub(super) exclude: BTreeMap<String, String>,
     pub(super) tests: Vec<Tests>,
-    /// What was left out, and why.
+    /// The tests that were left out, with the reasons.
     pub(super) aside: Vec<(Tests, String)>,
 }
 
-/// A bundled verifier, over the files that it is for.
+/// A bundled verifier and its files.
 #[derive(Clone, Debug)]
 pub(super) struct DraftCheck {
     pub(super) name: &'static str,
     summary: String,
-    /// Why it is there.
+    /// Why the check is included.
     pub(super) reason: String,
-    /// Patterns of files that it does not look at, each with the reason.
+    /// Patterns of files that it does not match, with the reasons.
     pub(super) exclude: BTreeMap<String, String>,
 }
 
 impl Draft {
-    /// Returns a check for every bundled verifier that has something to look at, and needs no settings.
+    /// Returns a check for every bundled verifier that matches a file and needs no settings.
     pub(super) fn new(paths: &[&str], tests: Vec<Tests>) -> Self {
         let exclude = super::places::not_ours(paths);
         let patterns: Vec<String> = exclude.keys().cloned().collect();
@@ -51,15 +51,15 @@ impl Draft {
             let about = bundled.description();
             let Ok(files) = FileSet::new(&about.files, &patterns) else { continue };
             let matching = paths.iter().filter(|path| files.contains(path)).count();
-            // What needs to be told what to look for cannot be written for everybody.
+            // A verifier that needs settings cannot be configured for everybody.
             let needs_settings = settings::validate(&about.settings_schema, &Value::Object(Map::new())).is_err();
-            // What an existing repository may not agree with in every file is for its people to add.
+            // A verifier that many existing files would fail is left for people to add.
             let is_taste = bundled.name == "hygiene";
             if about.files.is_empty() || matching == 0 || needs_settings || is_taste {
                 continue;
             }
             let verb = if matching == 1 { "matches" } else { "match" };
-            // The first patterns say enough: some verifiers have dozens.
+            // The first patterns are enough: some verifiers have dozens.
             let more = if about.files.len() > MOST_PATTERNS { " …" } else { "" };
             let patterns = about.files.iter().take(MOST_PATTERNS).cloned().collect::<Vec<_>>().join(", ");
             let reason = format!("{} {verb} {patterns}{more}", count(matching, "file"));
@@ -69,7 +69,7 @@ impl Draft {
         Self { checks, exclude, tests, aside: Vec::new() }
     }
 
-    /// Returns the file. While it is tried, tests have less time.
+    /// Returns the text of the file. While it is tried, tests have less time.
     pub(super) fn text(&self, timeout: Option<&str>) -> String {
         let mut text = String::from(
             "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n",

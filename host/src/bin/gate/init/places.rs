@@ -1,13 +1,13 @@
-//! What a path tells about a file: vendored, generated, a template, or broken on purpose.
+//! What a path says about a file: vendored, generated, a template, or broken on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Folders of other people's code.
 const VENDORED: &[&str] =
     &["vendor", "vendored", "third_party", "third-party", "thirdparty", "node_modules", "bower_components"];
-/// Folders of what a program wrote.
+/// Folders of generated files.
 const GENERATED: &[&str] = &["generated", "__generated__", "__snapshots__"];
-/// Folders of data for tests.
+/// Folders of test data.
 const DATA: &[&str] = &[
     "fixtures",
     "__fixtures__",
@@ -20,7 +20,7 @@ const DATA: &[&str] = &[
     "corpus",
     "golden",
 ];
-/// Words in the name of a folder or a file that is wrong on purpose.
+/// Words in names of files and folders that are broken on purpose.
 const WRONG: &[&str] = &[
     "invalid",
     "bad",
@@ -34,7 +34,7 @@ const WRONG: &[&str] = &[
     "unparsable",
     "not-valid",
 ];
-/// Folders of tests: only the file itself is left out.
+/// Folders of tests: only the file itself is excluded.
 const TESTS: &[&str] = &["test", "tests", "spec", "specs", "__tests__", "testing", "e2e", "examples"];
 /// Folders of templates.
 const TEMPLATES: &[&str] = &["templates", "template", "skeleton", "scaffold", "boilerplate", "stubs"];
@@ -50,7 +50,7 @@ pub(super) fn not_ours(paths: &[&str]) -> BTreeMap<String, String> {
     found
 }
 
-/// What to leave out because of a file that does not pass, where its path says that this is no fault of the repository.
+/// Returns what to exclude because of a file that does not pass, if its path shows that this is intended.
 pub(super) fn excuse(path: &str) -> Option<(String, &'static str)> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let below = |folder: String| format!("{}/**", escaped(&folder));

@@ -1,4 +1,4 @@
-//! Which commands run the tests of a repository: by its lock files and its manifests.
+//! Finds the test commands of a repository, by its lock files and manifests.
 
 use gatehost::workspace::Workspace;
 
@@ -9,17 +9,17 @@ pub(super) struct Tests {
     pub(super) name: String,
     /// The program and its arguments.
     pub(super) run: Vec<String>,
-    /// What it may write in the work.
+    /// What the command may write in the workspace.
     pub(super) write: Vec<String>,
-    /// Whether it may write everywhere in the work, and why.
+    /// Why it may write everywhere in the workspace, if so.
     pub(super) read_write: Option<&'static str>,
     /// Whether it needs the network.
     pub(super) network: bool,
-    /// Whether what it prints is a report that `test-report` understands.
+    /// Whether `test-report` understands its output.
     pub(super) report: bool,
-    /// Why it is this one.
+    /// Why this command was chosen.
     pub(super) reason: String,
-    /// What installs its dependencies.
+    /// The command that installs its dependencies.
     pub(super) install: &'static str,
 }
 
@@ -76,7 +76,7 @@ impl Files<'_> {
     }
 }
 
-/// Everything that the repository is tested by. What is general (`just`, `make`) is asked only where nothing else is known.
+/// Returns all test commands of the repository. `just` and `make` are used only if nothing else is found.
 pub(super) fn detect(work: &Workspace, paths: &[&str]) -> Vec<Tests> {
     let files = Files { work, paths };
     let special = [cargo(&files), node(&files), go(&files), python(&files), ruby(&files)];
@@ -104,7 +104,7 @@ fn cargo(files: &Files<'_>) -> Option<Tests> {
 
 fn node(files: &Files<'_>) -> Option<Tests> {
     let package = files.json("package.json")?;
-    // What `npm init` writes says only that there are no tests.
+    // The default of `npm init`, which says that there are no tests.
     package["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"))?;
     let named = package["packageManager"].as_str().and_then(|text| text.split('@').next().map(str::to_owned));
     let locks = [
@@ -152,7 +152,7 @@ fn python(files: &Files<'_>) -> Option<Tests> {
         (None, Some(path)) => format!("`{path}` looks like a test"),
         (None, None) => return None,
     };
-    // A cache would be written into the work, and nobody reads it.
+    // A cache would be written into the workspace for nothing.
     let pytest = ["pytest", "-q", "-p", "no:cacheprovider"];
     let with = |runner: &[&str], lock: &str, install| {
         let run: Vec<&str> = runner.iter().chain(&pytest).copied().collect();

@@ -1,4 +1,4 @@
-//! Tries the gates that `gate init` is about to write, and changes them until they end in a verdict about the repository.
+//! Runs the gates that `gate init` is about to write, and adapts them until they give a verdict about the repository.
 
 use super::draft::{DEFAULT, Draft, PUSH};
 use super::places;
@@ -23,17 +23,17 @@ use std::path::Path;
 
 /// How often a gate is changed and tried again.
 const MOST_ROUNDS: usize = 5;
-/// How long a command of tests is tried.
+/// The time limit of a test command during `gate init`.
 const PATIENCE: &str = "3m";
 /// The most files that are named one by one.
 const MOST_NAMED: usize = 5;
 
-/// What the trials came to: a line for each decision.
+/// The decisions: one line each.
 pub(super) struct TrialReport<'a> {
     pub(super) global: &'a Global,
     pub(super) root: &'a Path,
     host: Host,
-    /// Where the file is while it is tried: outside of the work.
+    /// The folder of the file while it is tried, outside the workspace.
     folder: tempfile::TempDir,
     pub(super) told: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl<'a> TrialReport<'a> {
         Ok(Self { global, root, host, folder, told: Vec::new() })
     }
 
-    /// Tries everything.
+    /// Tries all gates.
     pub(super) fn run(&mut self, draft: &mut Draft) -> Result<(), Error> {
         for _ in 0..MOST_ROUNDS {
             let record = self.record(draft, DEFAULT, Checks::All)?;
@@ -72,7 +72,7 @@ impl<'a> TrialReport<'a> {
         setup::wait(self.host.run(request, watcher))
     }
 
-    /// Leaves out what does not pass and is no fault of the repository. Whether anything was.
+    /// Excludes files that do not pass on purpose. Returns whether there were any.
     fn adapt(&mut self, draft: &mut Draft, record: &Record) -> bool {
         let mut changed = false;
         for node in checks(&record.gate) {
@@ -82,7 +82,7 @@ impl<'a> TrialReport<'a> {
                 let excuse = match file.status {
                     Status::Pass | Status::NotApplicable => None,
                     Status::Fail => places::excuse(&file.path).map(|(pattern, why)| (pattern, why.to_owned())),
-                    // Nothing can be said of it, today or tomorrow: a link that leads nowhere, for one.
+                    // It can never be checked, such as a dangling symlink.
                     Status::Abstain | Status::Error => {
                         Some((places::escaped(&file.path), clean_line(&file.reason, 120)))
                     }
@@ -102,7 +102,7 @@ impl<'a> TrialReport<'a> {
                 self.told.push(format!("{}: leaves out {} more, for like reasons", check.name, new.len() - MOST_NAMED));
             }
         }
-        // A check that leaves out most of what it is for is none.
+        // A check that excludes most of its files is useless.
         let is_hollow = |check: &super::draft::DraftCheck| {
             let patterns: Vec<String> = check.exclude.keys().cloned().collect();
             let node = checks(&record.gate).into_iter().find(|node| node.name == check.name);
@@ -122,7 +122,7 @@ impl<'a> TrialReport<'a> {
         changed
     }
 
-    /// Tells what the gate says of the repository as it is.
+    /// Reports the result of the gate on the repository.
     fn verdict(&mut self, record: &Record) {
         for node in checks(&record.gate) {
             let failed = || node.files.iter().flatten().filter(|file| file.status == Status::Fail);
@@ -147,7 +147,7 @@ impl<'a> TrialReport<'a> {
         }
     }
 
-    /// Tries the tests, with more rights where they need some; put them aside where they cannot be run here.
+    /// Runs the tests, with more rights if they need them. Tests that cannot run here are left out.
     fn tests(&mut self, draft: &mut Draft, tests: Tests) -> Result<(), Error> {
         let (name, line) = (tests.name.clone(), tests.run.join(" "));
         self.told
@@ -164,7 +164,7 @@ impl<'a> TrialReport<'a> {
             let printed = node.commands.iter().flat_map(|command| command.output.lines());
             let advice = printed.rev().find_map(|line| line.strip_prefix("[gate] "));
             match (node.outcome, error) {
-                // Some tests use the network, and the others said enough to be a verdict.
+                // Some tests use the network; the others are enough for a verdict.
                 (Outcome::Fail, _)
                     if !tried.network && advice.is_some_and(|advice| advice.contains("network = true")) =>
                 {
@@ -212,7 +212,7 @@ impl<'a> TrialReport<'a> {
         Ok(())
     }
 
-    /// Lets tests write what they could not: a folder, where the message names one. What was given, and why.
+    /// Allows tests to write a folder that the message names. Returns what was allowed, and why.
     fn writable(&self, tests: &mut Tests, message: &str) -> String {
         let named = message.split('`').find(|part| part.contains('/') || part.starts_with('.'));
         let inside = named.map(|path| Path::new(path).strip_prefix(self.root).unwrap_or(Path::new(path)));

@@ -1,4 +1,4 @@
-//! The tools: what each takes, what it answers, and what it does.
+//! The tools of `gate mcp`.
 
 use super::McpServer;
 use crate::error::Error;
@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 /// The most findings of one answer.
 const MAX_FINDINGS: usize = 100;
 
-/// Returns every tool, as `tools/list` tells it.
+/// Returns all tools for `tools/list`.
 pub(super) fn list() -> Value {
     let text = |what: &str| json!({ "type": "string", "description": what });
     let object = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
@@ -122,7 +122,7 @@ struct CountArguments {
     count: Option<u32>,
 }
 
-/// What a tool answers; `None` where there is no such tool, an error where it could not do its work.
+/// Runs a tool; `None` if there is no such tool, an error if it failed.
 pub(super) fn call(
     server: &McpServer<'_>,
     name: &str,
@@ -224,7 +224,7 @@ fn explained(asked: &ExplainCall) -> Value {
     let mut rules = Vec::new();
     for bundled in BUNDLED.iter().filter(|bundled| asked.verifier.as_deref().is_none_or(|name| name == bundled.name)) {
         let about = bundled.description();
-        // A rule for all codes is told only of the verifier that was named.
+        // A rule for all codes is returned only if the verifier was named.
         let rule = if asked.verifier.is_some() {
             about.rule(&asked.code)
         } else {
