@@ -152,8 +152,9 @@ fn policy(record: &Record, folder: &Path, environment: &Environment) -> Result<B
     };
     let PolicyFiles { digest, files } = policy_files(&request)?;
     if digest != record.policy.digest {
-        return Err(Error::input("the configuration that judged it is no longer here")
-            .hint("check out the commit that it was judged on".to_owned()));
+        return Err(
+            Error::input("its configuration is no longer here").hint("check out the commit of the run".to_owned())
+        );
     }
     Ok(files.into_iter().map(|(path, bytes)| (path, STANDARD.encode(bytes))).collect())
 }
@@ -198,8 +199,8 @@ fn work(
             return files(&workspace, paths.iter().cloned().chain(all));
         }
     }
-    Err(Error::input(format_args!("run {} cannot be bundled: the bytes that it judged are no longer here", record.run))
-        .hint("bundle a run before the work changes, or once it is committed".to_owned()))
+    Err(Error::input(format_args!("run {} cannot be bundled: the checked files are no longer here", record.run))
+        .hint("bundle a run before its files change, or after they are committed".to_owned()))
 }
 
 fn files(workspace: &Workspace, paths: impl Iterator<Item = String>) -> Result<BTreeMap<String, BundledFile>, Error> {

@@ -85,7 +85,7 @@ pub fn propose(host: &Host, request: &Request, pinned: &Pinned, before: Record) 
         return Err(Error::usage("only files of the working tree can be repaired"));
     }
     let base = work.base.ok_or_else(|| {
-        Error::input("repairs are tried in a copy of the work, which needs a git repository that has a commit")
+        Error::input("`gate fix` tries fixes in a copy of the workspace, which needs a git repository with a commit")
     })?;
     let copy = changes::copy(&request.folder, &base, &request.environment)?;
     let folder = request.folder.canonicalize().ok();
@@ -183,7 +183,7 @@ impl FixTrial<'_> {
 }
 
 fn unreadable(path: &str) -> impl FnOnce(std::io::Error) -> Error {
-    let what = format!("cannot repair the copy of `{path}`");
+    let what = format!("cannot fix the copy of `{path}`");
     move |error| Error::host(what).because(error)
 }
 

@@ -176,7 +176,8 @@ pub fn check_signature(
         return Err(OverrideRefused::NoSigners);
     }
     let bad = |why: String| OverrideRefused::BadSignature(crate::text::clean_line(&why, 300));
-    let missing = || bad("there is no `ssh-keygen` in PATH that is outside the work to check it".to_owned());
+    let missing =
+        || bad("no `ssh-keygen` in PATH outside the workspace, so the signature cannot be checked".to_owned());
     let ssh_keygen = ssh_keygen.ok_or_else(missing)?;
     let allowed = || -> std::io::Result<tempfile::NamedTempFile> {
         let mut file = tempfile::NamedTempFile::new()?;

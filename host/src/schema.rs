@@ -142,8 +142,8 @@ pub fn gate_toml() -> Value {
             "retry": retry(),
             "escalation": escalation(),
             "overrides": overrides(),
-            "files": { "description": "The files that checks of files look at, whatever they are for; all, if it is not given.", "$ref": "#/$defs/globs" },
-            "exclude": { "description": "Files that no check of files looks at.", "$ref": "#/$defs/globs" },
+            "files": { "description": "The files that file checks may match, whatever their own patterns. Default: all.", "$ref": "#/$defs/globs" },
+            "exclude": { "description": "Files that no file check matches.", "$ref": "#/$defs/globs" },
             "protected": {
                 "description": "Files, such as tests, whose changes need human review. In a repository, they are compared with the base commit.",
                 "$ref": "#/$defs/globs",
@@ -230,7 +230,7 @@ fn escalation() -> Value {
             "timeouts": number("After this many timeouts of the same task.", 2),
             "group": number("After this many failed tasks of a group; the project halts.", 3),
             "notify": {
-                "description": "The `[command.NAME]` to run when human review is needed. It reads what happened on its stdin, as JSON.",
+                "description": "The `[command.NAME]` to run when human review is needed. It gets one JSON document on stdin.",
                 "type": "string", "minLength": 1,
             },
         },
@@ -360,31 +360,31 @@ fn budgets() -> Value {
             "type": "boolean", "default": true,
         },
         "review_iterations": {
-            "description": "How often a reviewer may reject the work.",
+            "description": "How many times a reviewer may reject the work.",
             "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
         },
         "max_iterations": {
-            "description": "How often the work is built and evaluated.",
+            "description": "How many times the work is built and evaluated.",
             "type": "integer", "minimum": 1, "maximum": 1_000, "default": 3,
         },
         "max_tokens": {
-            "description": "How many tokens all attempts may take, as far as transcripts and models tell.",
+            "description": "The most tokens of all attempts together, as reported by transcripts and models.",
             "type": "integer", "minimum": 1,
         },
         "max_cost": {
-            "description": "What all attempts may cost, as far as transcripts tell and prices are configured.",
+            "description": "The most that all attempts may cost together, as reported by transcripts and configured prices.",
             "type": "number", "minimum": 0,
         },
         "on_spec_finding": {
-            "description": "What becomes of findings that the work cannot repair: a person is needed, or they are noted as suggestions.",
+            "description": "What happens to findings that the executor cannot fix: human review is needed, or they become suggestions.",
             "enum": ["block", "suggest"], "default": "block",
         },
         "on_review_limit": {
-            "description": "What becomes of work that a reviewer rejected in every iteration: no pass, or completed with warnings.",
+            "description": "What happens to work that a reviewer rejected in every iteration: it does not pass, or it completes with warnings.",
             "enum": ["block", "proceed"], "default": "block",
         },
         "fix": {
-            "description": "Whether the repairs that verifiers offer are applied before the work is sent back.",
+            "description": "Apply the fixes that verifiers offer before the work is sent back.",
             "type": "boolean", "default": false,
         },
     })
@@ -434,7 +434,7 @@ fn check() -> Value {
             "items": { "type": "string", "pattern": "^(workspace|command:.+|model:.+)$" },
         },
         "red_green": {
-            "description": "Whether the commands of the check must fail on the base: otherwise their success does not show what the change does.",
+            "description": "Require the commands of the check to fail on the base commit, to prove that the change makes them succeed.",
             "type": "boolean", "default": false,
         },
         "limits": {
@@ -479,7 +479,7 @@ fn command() -> Value {
         "read": { "description": "More readable paths: in the workspace, absolute, or `~/…`.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "write": { "description": "More writable paths, as above. A missing folder in the workspace is created; symlinks in the workspace are not followed.", "type": "array", "items": { "type": "string", "minLength": 1 } },
         "min_sandbox": { "description": "The sandbox level without which the command does not run.", "enum": ["none", "landlock", "namespaces"], "default": "none" },
-        "fixes": { "description": "The command repairs files. It runs in a copy of the workspace, and each file that it would change becomes a finding with a fix.", "type": "boolean", "default": false },
+        "fixes": { "description": "The command fixes files. It runs in a copy of the workspace, and each file that it would change becomes a finding with a fix.", "type": "boolean", "default": false },
     })
 }
 

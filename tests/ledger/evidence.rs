@@ -50,7 +50,7 @@ fn a_bundle_gives_the_same_record_elsewhere() {
     write(&stage, "a.json", "{\"a\": 2}\n");
     let gone = stage.run(&["bundle", "--output", second.to_str().expect("UTF-8")]);
     assert_eq!(gone.status.code(), Some(2), "{}", said(&gone));
-    assert!(said(&gone).contains("the bytes that it judged are no longer here"), "{}", said(&gone));
+    assert!(said(&gone).contains("the checked files are no longer here"), "{}", said(&gone));
     // A bundle that was changed does not give the same record, or is refused.
     let original: Value = serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
     let changed = home.join("changed.bundle");
@@ -299,7 +299,11 @@ fn a_run_explains_why_it_judged_anew() {
     let stage = Stage::new();
     let explained = || text(&stage.run(&["explain"]).stdout);
     stage.run(&["run"]);
-    assert!(explained().contains("a.json: checked, since no earlier run of this project judged it"), "{}", explained());
+    assert!(
+        explained().contains("a.json: checked, since no earlier run of this project checked it"),
+        "{}",
+        explained()
+    );
     write(&stage, "a.json", "[]\n");
     stage.run(&["run"]);
     assert!(explained().contains("a.json: checked, since it has other bytes than in run 01"), "{}", explained());

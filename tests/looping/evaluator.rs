@@ -82,7 +82,11 @@ fn an_evaluator_cannot_write_to_the_work() {
     assert_eq!((ran.told().0.as_str(), ran.exit), ("escalated evaluator.wrote", 3), "{}", ran.stderr);
     for keys in ["workspace = \"read-write\"\n", "from = \"task\"\nallow = [\"x\"]\n"] {
         let ran = Home::new(&format!("{}{keys}", gate("true"))).run(&[], &["true"]);
-        assert!(ran.exit == 2 && ran.stderr.contains("an evaluator only reads the work"), "{}", ran.stderr);
+        assert!(
+            ran.exit == 2 && ran.stderr.contains("an evaluator is a command that only reads the workspace"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 

@@ -27,7 +27,7 @@ fn repairs_are_shown_and_written_on_demand() {
     let nothing = home.gate(&["fix", "--yes"]);
     assert_eq!(
         (nothing.exit, nothing.stdout.as_str()),
-        (0, "fix: nothing to write: no finding comes with a repair; gate pass\n")
+        (0, "fix: nothing to write: no finding has a fix; gate pass\n")
     );
 }
 

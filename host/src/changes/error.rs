@@ -176,7 +176,7 @@ impl ChangesError {
             | Self::Incomplete { .. } => "fetch the whole history with `git fetch --unshallow`",
             Self::Planted { .. } => "remove that `.git`, or choose the outer repository with `-C`",
             Self::Ambiguous(_) => "use the full name: `refs/heads/…`, `refs/remotes/…` or `refs/tags/…`",
-            Self::LeftOut(_) => "judge what is stored with `--from-ref` or `--staged`, or check it out",
+            Self::LeftOut(_) => "check the stored content with `--from-ref` or `--staged`, or check the file out",
             Self::Unmerged(_) => "resolve the conflict and `git add` the file",
             Self::Outside { .. } => "choose the root with `-C`",
             _ => return None,

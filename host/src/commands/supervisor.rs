@@ -37,7 +37,7 @@ impl ConfinementStage {
     pub(super) fn what(self) -> &'static str {
         match self {
             Self::Namespaces => "namespaces",
-            Self::Mounts => "file system of its own",
+            Self::Mounts => "private file system",
             Self::Landlock => "Landlock",
             Self::Filter => "filter of system calls",
             Self::Processes => "processes",

@@ -50,7 +50,7 @@ impl FileState {
 impl WorkCopy {
     /// Copies the workspace `root`, which has no symlink in it.
     pub(super) fn of(root: &Path, environment: &Environment) -> Result<Self, NoResult> {
-        let failed = |why: String| NoResult::not_started(format!("the work cannot be copied for it: {why}"));
+        let failed = |why: String| NoResult::not_started(format!("the workspace cannot be copied for it: {why}"));
         let all = changes::collect(root, &Selection::All, Needs::default(), environment)
             .map_err(|error| failed(error.to_string()))?;
         let kept: BTreeSet<&str> = all.paths().into_iter().collect();

@@ -114,10 +114,7 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
             let text = value.as_str().filter(|text| !text.contains('\0')).map(str::to_owned);
             if text.as_ref().is_some_and(|text| text.contains(FILES) && text != FILES) {
                 let hint = format!("put it on its own, such as in `[\"lint\", \"{FILES}\"]`");
-                value.problem_with(
-                    format!("expected `{FILES}` as an argument of its own, found {}", value.found()),
-                    hint,
-                );
+                value.problem_with(format!("expected `{FILES}` as a separate argument, found {}", value.found()), hint);
             }
             text.or_else(|| value.expected("a text without NUL"))
         };
@@ -158,7 +155,7 @@ pub(super) fn read_with(mut table: Table<'_>, timeouts: (Duration, Duration)) ->
     {
         let hint = "drop `workspace`: a command that fixes runs in a copy, where it may write";
         value.problem_with(
-            "expected a command that only reads the work, found `workspace = \"read-write\"`",
+            "expected a command that only reads the workspace, found `workspace = \"read-write\"`",
             hint.to_owned(),
         );
     }

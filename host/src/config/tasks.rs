@@ -27,7 +27,7 @@ fn file(mut table: Table<'_>, what: &str) -> Option<String> {
 pub(super) fn evaluator(mut table: Table<'_>) -> CommandConfig {
     for key in ["workspace", "from", "allow"] {
         if let Some(value) = table.get(key) {
-            value.problem(format!("expected no `{key}`: an evaluator only reads the work, by a command of its own"));
+            value.problem(format!("expected no `{key}`: an evaluator is a command that only reads the workspace"));
         }
     }
     let command = command::read_with(table, EVALUATOR_TIMEOUT);

@@ -81,11 +81,11 @@ pub(super) fn recovery(class: &Class) -> &'static str {
         Class::ReviewRejection => {
             "REVIEW REJECTED: the issues below are to be addressed, and the work submitted again."
         }
-        Class::Blocked => "BLOCKED: the work waits for something else, which must be done first.",
+        Class::Blocked => "BLOCKED: the work depends on something else, which must be done first.",
         Class::Timeout => {
             "TIMEOUT: a step exceeded its time limit; what was finished is kept, and the next attempt has more time."
         }
         Class::Malformed => "MALFORMED: the report does not have the form that is expected.",
-        Class::Infra => "A verifier broke, which says nothing about the work.",
+        Class::Infra => "A verifier failed, which says nothing about the work.",
     }
 }

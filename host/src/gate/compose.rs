@@ -61,7 +61,8 @@ pub(super) fn is_by_output(node: &Node) -> bool {
 pub(super) fn relax(member: &plan::PlanNode, node: &mut Node, in_vote: bool) -> Option<Relaxation> {
     let (was, key, leniency) = match node.outcome {
         Outcome::Error if member.on_error == Leniency::Warn && is_by_output(node) => {
-            node.reason = "not let through by `on_error = \"warn\"`: the command's own output says so".to_owned();
+            node.reason =
+                "`on_error = \"warn\"` does not apply: the error follows from the output of the command".to_owned();
             return None;
         }
         Outcome::Error => (Status::Error, "on_error", member.on_error),

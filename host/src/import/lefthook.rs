@@ -101,10 +101,7 @@ fn scope(name: &str, job: &LefthookJob, draft: &mut ImportDraft) -> Scope {
         Some(OneOrMore::More(list)) => list.iter().map(|pattern| patterns::of_lefthook(pattern)).collect(),
         // A plain text is a regular expression.
         Some(OneOrMore::One(regex)) => patterns::of_regex(regex).unwrap_or_else(|| {
-            draft.leave(
-                name,
-                "its `exclude` cannot be written as patterns, so the check looks at more files than it did",
-            );
+            draft.leave(name, "its `exclude` has no equivalent pattern, so the check matches more files than the hook");
             Vec::new()
         }),
     };
@@ -112,7 +109,7 @@ fn scope(name: &str, job: &LefthookJob, draft: &mut ImportDraft) -> Scope {
 }
 
 fn take(stage: &'static str, name: &str, job: &LefthookJob, draft: &mut ImportDraft) {
-    let Some(line) = job.run.as_deref() else { return draft.leave(name, "it runs no command of its own") };
+    let Some(line) = job.run.as_deref() else { return draft.leave(name, "it runs no command") };
     if job.root.is_some() {
         return draft.leave(name, "it runs in another folder: write a `[command]` for it");
     }

@@ -73,7 +73,7 @@ fn scope(draft: &mut ImportDraft, hook: &str, key: &str, regexes: [&Option<Strin
     if is_both || known.iter().any(Option::is_none) {
         draft.leave(
             hook,
-            &format!("its `{key}` cannot be written as patterns, so the check looks at more files than it did"),
+            &format!("its `{key}` has no equivalent pattern, so the check matches more files than the hook"),
         );
         return Vec::new();
     }

@@ -180,7 +180,7 @@ impl Runtime {
                 return (self.run_program(verifier, run, terms, input, Some(path)).await, file.content);
             }
             CheckExport::Submission(_) => {
-                let failure = Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge files");
+                let failure = Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not check files");
                 return (failure.into(), file.content);
             }
         };
@@ -241,7 +241,7 @@ impl Runtime {
                 return self.run_program(verifier, run, terms, input, None).await;
             }
             CheckExport::File(_) => {
-                return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not judge submissions").into();
+                return Failure::new(ErrorKind::LinkWorldMismatch, "the verifier does not check submissions").into();
             }
         };
         let store = self.store(verifier, terms, &[prepared.digest.as_bytes()]);

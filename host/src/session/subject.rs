@@ -110,7 +110,7 @@ pub(super) fn unjudged(gate: &Node, paths: &[String], left_out: &[String]) -> Ve
     };
     let by_configuration = |path: &String| Unjudged {
         path: path.clone(),
-        reason: "left out by `files` or `exclude` of the file".to_owned(),
+        reason: "excluded by the top-level `files` or `exclude`".to_owned(),
     };
     let mut all: Vec<Unjudged> = paths.iter().flat_map(of).chain(left_out.iter().map(by_configuration)).collect();
     all.sort_by(|a, b| a.path.cmp(&b.path));
@@ -191,7 +191,7 @@ mod tests {
             listed,
             [
                 "a.sql (sql: unknown dialect)",
-                "b/vendored (left out by `files` or `exclude` of the file)",
+                "b/vendored (excluded by the top-level `files` or `exclude`)",
                 "c (all: fs: gone)",
                 "d (no check matches it)",
                 "t.yaml (yaml: a template)",

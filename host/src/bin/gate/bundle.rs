@@ -109,7 +109,7 @@ fn print(replayed: &Replayed, format: OutputFormat) -> io::Result<()> {
     } else {
         writeln!(
             out,
-            "differs: run {} came to `{}`, and the replay to `{}`",
+            "differs: run {} ended with `{}`, and the replay with `{}`",
             recorded.run, recorded.status, record.status
         )?;
     }

@@ -154,7 +154,7 @@ fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Recor
         let (other, judged) = judged.find(|(_, other)| other.path == file.path)?;
         Some((earlier, other.verifier.as_ref()?, judged))
     });
-    let Some((run, before, judged)) = before else { return "no earlier run of this project judged it".to_owned() };
+    let Some((run, before, judged)) = before else { return "no earlier run of this project checked it".to_owned() };
     let than = |what: &str| format!("{what} than in run {}", run.run);
     match () {
         () if before.digest != verifier.digest => than("the verifier has other bytes"),
@@ -163,7 +163,7 @@ fn judged_anew(node: &Node, file: &JudgedFile, record: &Record, earlier: &[Recor
         () if run.host.build != record.host.build => than("another build of gate runs"),
         () if judged.digest != file.digest => than("it has other bytes"),
         () if judged.status != Status::Pass => {
-            format!("run {} came to `{}`, and only passes are reused", run.run, judged.status)
+            format!("run {} ended with `{}`, and only passes are cached", run.run, judged.status)
         }
         () => format!(
             "what run {} found was not kept: its pass had something to say, or the cache was off or cleared",

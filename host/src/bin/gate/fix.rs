@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Fixes are tried in a copy of the work. `gate` keeps them only if a finding is gone, no finding is new, and no check has a \
+Fixes are tried in a copy of the workspace. `gate` keeps them only if a finding is gone, no finding is new, and no check has a \
 worse result. It shows the diff and asks before it writes; without a terminal, use `--yes`. The exit code is that of the \
 gate on the resulting work.
 
@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, command: &FixArgs) -> Result<Exit, Error> {
     let mut out = io::stdout().lock();
     if proposal.files.is_empty() {
         let why = match proposal.offered {
-            0 => "no finding comes with a repair".to_owned(),
+            0 => "no finding has a fix".to_owned(),
             count => format!("{} offered, and none helps", terminal::count(count, "repair")),
         };
         writeln!(out, "fix: nothing to write: {why}; gate {}", status.as_str())?;

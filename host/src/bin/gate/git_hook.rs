@@ -102,7 +102,7 @@ fn whole(global: &Global, commit: &str) -> Result<Selection, Error> {
     if id(commit).is_some() && id(commit) == id("HEAD") && changed.is_some_and(|changed| changed.is_empty()) {
         return Ok(Selection::All);
     }
-    let error = anyhow!("a first push is judged by the working tree, which differs from the commit that is pushed");
+    let error = anyhow!("a first push is checked in the working tree, which differs from the pushed commit");
     Err(Error::broken(error)
         .hint("check the commit out and stash what is not committed (`git stash`), then push".to_owned()))
 }

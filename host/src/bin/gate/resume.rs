@@ -105,7 +105,7 @@ fn go_on(
     };
     if !found.is_latest && command.looping.is_none() {
         let earlier = format!("the last loop has ended; an earlier one was cut off, at {}", found.started);
-        return Err(Error::usage(earlier).hint(format!("go on with it by its name: `gate resume --loop {}`", found.id)));
+        return Err(Error::usage(earlier).hint(format!("continue it with `gate resume --loop {}`", found.id)));
     }
     if found.is_running {
         return Err(Error::usage(format_args!("the loop `{}` still runs", found.id)));

@@ -145,7 +145,7 @@ pub(crate) fn run(global: &Global, command: &RunArgs) -> Result<Exit, Error> {
 fn named_file(global: &Global, command: &RunArgs, error: Error) -> Error {
     let named = command.gate.as_deref().filter(|name| global.directory.join(name).exists());
     match named.filter(|_| error.to_string().contains("expected the name of a gate")) {
-        Some(name) => error.hint(format!("to judge this file or folder: `gate run --files {name}`")),
+        Some(name) => error.hint(format!("to check this file or folder: `gate run --files {name}`")),
         None => error,
     }
 }

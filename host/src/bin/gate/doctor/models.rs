@@ -48,7 +48,7 @@ fn line(name: &str, model: &ModelConfig, environment: &Environment) -> DoctorLin
         Err(why) => DoctorLine::bad(
             what,
             why.to_string(),
-            format!("look at `[model.{name}]`: its `url`, `key_env` and the network"),
+            format!("check `url` and `key_env` of `[model.{name}]`, and the network"),
         ),
     }
 }

@@ -75,7 +75,7 @@ impl Draft {
             "# The gate of this repository. `gate plan` shows what it means, and `gate schema gate` prints all keys.\n",
         );
         if !self.exclude.is_empty() {
-            let _ = write!(text, "\n# No check looks at these.\n{}", excludes(&self.exclude));
+            let _ = write!(text, "\n# No check matches these files.\n{}", excludes(&self.exclude));
         }
         let mut names: Vec<&str> = self.checks.iter().map(|check| check.name).collect();
         if names.is_empty() {
@@ -98,7 +98,9 @@ impl Draft {
             }
         }
         if self.checks.is_empty() {
-            text.push_str("\n# Whoever did the work says so, on a line of its own (`gate run --claim FILE`).\n");
+            text.push_str(
+                "\n# The author of the work ends the claim with a line `TASK_COMPLETE` (`gate run --claim FILE`).\n",
+            );
             text.push_str("[check.completion-signal]\nverifier = \"completion-signal\"\n");
         }
         for tests in &self.tests {

@@ -133,7 +133,7 @@ impl<'a> TrialReport<'a> {
                     let more = if number > named.len() { " …" } else { "" };
                     let verb = if number == 1 { "does" } else { "do" };
                     self.told.push(format!(
-                        "{}: {} {verb} not pass today: {}{more}; only files that change are judged",
+                        "{}: {} {verb} not pass today: {}{more}; only changed files are checked",
                         node.name,
                         count(number, "file"),
                         clean_line(&named.join(", "), 300)
@@ -207,7 +207,7 @@ impl<'a> TrialReport<'a> {
             Some(program) => format!("`{program}` is not installed here"),
             None => format!("{}; `{}` may help", clean_line(&reason, 160), tests.install),
         };
-        self.told.push(format!("{name}: left out for now: {what}"));
+        self.told.push(format!("{name}: excluded for now: {what}"));
         draft.aside.push((tests, what));
         Ok(())
     }
@@ -228,8 +228,8 @@ impl<'a> TrialReport<'a> {
                 given
             }
             None => {
-                tests.read_write = Some("it writes into the work");
-                format!("{}: may write in the work, since it does: {}", tests.name, clean_line(message, 120))
+                tests.read_write = Some("it writes to the workspace");
+                format!("{}: may write to the workspace, because it does: {}", tests.name, clean_line(message, 120))
             }
         }
     }

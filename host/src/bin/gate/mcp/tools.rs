@@ -62,13 +62,13 @@ pub(super) fn list() -> Value {
     json!([
         tool(
             "verify",
-            "Run a gate over the work. Nothing but the verdict `pass` is a pass.",
+            "Run a gate on the work. Only the verdict `pass` is a pass.",
             &object(subject.clone(), &[]),
             &verified
         ),
         tool(
             "explain",
-            "Say what the code of a finding means and how to repair it.",
+            "Explain the code of a finding, and how to fix it.",
             &object(
                 json!({ "code": text("The code of a finding."), "verifier": text("The verifier that reported it.") }),
                 &["code"]
