@@ -176,12 +176,13 @@ fn a_call_is_measured() {
     let scripted = guests::assemble("scripted", include_str!("../fixtures/scripted.wat"));
     let counting = Arc::new(Runtime::metered().expect("an engine"));
     let counting = block_on(Trial::load(counting, &ComponentSource::from_bytes(scripted.clone()))).expect("loaded");
-    let measured = block_on(author::measure(&trial(scripted), &counting, &trial(TRIVIAL.to_vec()), &cases));
+    let (trivial, other) = (trial(TRIVIAL.to_vec()), trial(scripted.clone()));
+    let measured = block_on(author::measure(&trial(scripted), &counting, &trivial, Some(&other), &cases));
     let [measured] = &measured.expect("measured")[..] else { panic!("one case") };
     assert_eq!((measured.calls, measured.memory), (2, 2 << 16));
     assert!((10..10_000).contains(&measured.instructions), "{}", measured.instructions);
     assert!(measured.rounds >= 20);
-    for estimate in [measured.time_us, measured.to_trivial] {
+    for estimate in [measured.time_us, measured.to_trivial, measured.to_other.expect("compared")] {
         assert!(0.0 < estimate.low && estimate.low <= estimate.median && estimate.median <= estimate.high);
     }
 }

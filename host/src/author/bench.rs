@@ -45,6 +45,9 @@ pub struct Measured {
     pub time_us: Estimate,
     /// The time as a multiple of the trivial verifier's time for as many calls, measured alternately.
     pub to_trivial: Estimate,
+    /// The time as a multiple of the time of another build of the verifier, measured alternately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_other: Option<Estimate>,
     /// The most bytes of linear memory of one call.
     pub memory: usize,
     /// The WebAssembly instructions that all calls executed.
@@ -55,16 +58,17 @@ pub struct Measured {
 const TIME: Duration = Duration::from_secs(1);
 const ROUNDS: (usize, usize) = (20, 1_000);
 
-/// Measures all cases. `counting` is the same verifier in a runtime that counts instructions.
+/// Measures all cases. `other` is another build to compare with, and `counting` is the same verifier in a runtime that counts instructions.
 pub async fn measure(
     trial: &Trial,
     counting: &Trial,
     trivial: &Trial,
+    other: Option<&Trial>,
     cases: &[Case],
 ) -> Result<Vec<Measured>, Failure> {
     let mut measured = Vec::new();
     for case in cases {
-        let mut all = measure_case(trial, trivial, case).await?;
+        let mut all = measure_case(trial, trivial, other, case).await?;
         let counted = counting.judge(case).await?;
         let used = |answer: &CallResult| answer.used.instructions.unwrap_or_default();
         all.instructions = counted.answers.iter().map(|(_, answer)| used(answer)).sum();
@@ -73,7 +77,7 @@ pub async fn measure(
     Ok(measured)
 }
 
-async fn measure_case(trial: &Trial, trivial: &Trial, case: &Case) -> Result<Measured, Failure> {
+async fn measure_case(trial: &Trial, trivial: &Trial, other: Option<&Trial>, case: &Case) -> Result<Measured, Failure> {
     let judged = trial.judge(case).await?;
     if let Some(failure) = judged.error() {
         return Err(Failure { message: format!("case `{}`: {}", case.name, failure.message), ..failure });
@@ -81,7 +85,7 @@ async fn measure_case(trial: &Trial, trivial: &Trial, case: &Case) -> Result<Mea
     let calls = judged.answers.len();
     let memory = judged.answers.iter().map(|(_, answer)| answer.used.memory).max().unwrap_or_default();
     let baseline = Case { settings: serde_json::json!({}), given: as_files(&case.given), ..case.clone() };
-    let (mut times, mut ratios) = (Vec::new(), Vec::new());
+    let (mut times, mut ratios, mut to_other) = (Vec::new(), Vec::new(), Vec::new());
     let start = Instant::now();
     while times.len() < ROUNDS.0 || (start.elapsed() < TIME && times.len() < ROUNDS.1) {
         // Alternately, so that disturbances affect both.
@@ -89,10 +93,14 @@ async fn measure_case(trial: &Trial, trivial: &Trial, case: &Case) -> Result<Mea
         let own = time(trial, case).await?;
         times.push(own * 1e6);
         ratios.push(own / of_trivial);
+        if let Some(other) = other {
+            to_other.push(own / time(other, case).await?);
+        }
     }
     let rounds = times.len();
     let (time_us, to_trivial) = (Estimate::of(times), Estimate::of(ratios));
-    Ok(Measured { case: case.name.clone(), calls, rounds, time_us, to_trivial, memory, instructions: 0 })
+    let to_other = other.map(|_| Estimate::of(to_other));
+    Ok(Measured { case: case.name.clone(), calls, rounds, time_us, to_trivial, to_other, memory, instructions: 0 })
 }
 
 async fn time(trial: &Trial, case: &Case) -> Result<f64, Failure> {

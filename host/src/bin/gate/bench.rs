@@ -18,7 +18,8 @@ compares with a verifier that does nothing, measured alternately.
 
 Examples:
   gate bench
-  gate bench ./mine.wasm --cases ./cases --format json")]
+  gate bench ./mine.wasm --cases ./cases --format json
+  gate bench ./mine.wasm --against ./before.wasm")]
 pub(crate) struct BenchArgs {
     /// A folder with a gate-verifier.toml, or a component
     #[arg(default_value = ".", hide_default_value = true)]
@@ -28,6 +29,9 @@ pub(crate) struct BenchArgs {
     /// The folder of the cases [default: `cases` in the project, or next to the component]
     #[arg(long, value_name = "DIR")]
     pub(crate) cases: Option<PathBuf>,
+    /// Compare with another build of the verifier, measured alternately
+    #[arg(long, value_name = "COMPONENT")]
+    pub(crate) against: Option<String>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: OutputFormat,
@@ -42,7 +46,9 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
         terminal::say(format_args!("compiling it a second time, to count instructions, then measuring {cases}"));
     }
     let runtime = Arc::new(setup::runtime(global)?);
-    let measured = setup::block_on(measure(runtime, &source, &cases))??;
+    let against =
+        command.against.as_deref().map(|other| ComponentSource::named(other, &global.directory)).transpose()?;
+    let measured = setup::block_on(measure(runtime, &source, against.as_ref(), &cases))??;
     let mut out = std::io::stdout().lock();
     match command.format {
         OutputFormat::Human => human(&mut out, &measured)?,
@@ -54,27 +60,44 @@ pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-async fn measure(runtime: Arc<Runtime>, source: &ComponentSource, cases: &[Case]) -> Result<Vec<Measured>, Error> {
+async fn measure(
+    runtime: Arc<Runtime>,
+    source: &ComponentSource,
+    against: Option<&ComponentSource>,
+    cases: &[Case],
+) -> Result<Vec<Measured>, Error> {
     let trivial = ComponentSource::from_bytes(author::TRIVIAL.to_vec());
     let trivial = Trial::load(Arc::clone(&runtime), &trivial).await?;
+    let other = match against {
+        Some(other) => Some(Trial::load(Arc::clone(&runtime), other).await?),
+        None => None,
+    };
     let trial = Trial::load(runtime, source).await?;
-    trial.suits(cases)?;
+    for trial in other.iter().chain([&trial]) {
+        trial.suits(cases)?;
+    }
     let counting = Trial::load(Arc::new(Runtime::metered()?), source).await?;
-    author::measure(&trial, &counting, &trivial, cases).await.map_err(Error::broken)
+    author::measure(&trial, &counting, &trivial, other.as_ref(), cases).await.map_err(Error::broken)
 }
 
 fn human(out: &mut impl Write, measured: &[Measured]) -> std::io::Result<()> {
     let width = measured.iter().map(|case| case.case.chars().count()).max().unwrap_or(0).max(4);
-    let mut line = |case: &str, calls: &str, time: &str, ratio: &str, memory: &str, instructions: &str| {
-        writeln!(out, "{case:width$}  {calls:>5}  {time:32}  {ratio:24}  {memory:>10}  {instructions:>12}")
+    let compared = measured.iter().any(|case| case.to_other.is_some());
+    let mut line = |case: &str, calls: &str, time: &str, ratio: &str, other: &str, memory: &str, instructions: &str| {
+        let other = if compared { format!("{other:24}  ") } else { String::new() };
+        writeln!(out, "{case:width$}  {calls:>5}  {time:32}  {ratio:24}  {other}{memory:>10}  {instructions:>12}")
     };
-    line("case", "calls", "time (95 % interval)", "times the trivial one", "memory", "instructions")?;
+    let headings = ["time (95 % interval)", "times the trivial one", "times the other build", "memory", "instructions"];
+    line("case", "calls", headings[0], headings[1], headings[2], headings[3], headings[4])?;
     for case in measured {
         let Estimate { median, low, high } = case.to_trivial;
         let time = format!("{} ({} to {})", time(case.time_us.median), time(case.time_us.low), time(case.time_us.high));
         let ratio = format!("{median:.1} ({low:.1} to {high:.1})");
+        let other = case
+            .to_other
+            .map_or_else(String::new, |Estimate { median, low, high }| format!("{median:.2} ({low:.2} to {high:.2})"));
         let memory = format!("{} KiB", case.memory / 1024);
-        line(&case.case, &case.calls.to_string(), &time, &ratio, &memory, &case.instructions.to_string())?;
+        line(&case.case, &case.calls.to_string(), &time, &ratio, &other, &memory, &case.instructions.to_string())?;
     }
     Ok(())
 }
