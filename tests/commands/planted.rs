@@ -163,12 +163,8 @@ fn e15_a_run_protects_its_own_configuration_and_cache() {
         let output = gate.env("GATE_CACHE_DIR", bed.root().join("cache")).output().expect("run");
         let printed = String::from_utf8_lossy(&output.stdout);
         // In namespaces it cannot be done; otherwise it is seen, or not even tried.
-        let expected = [
-            (1, "ended with exit code"),
-            (3, "command.read-only"),
-            (3, "command.not-started"),
-            (3, "command.tampered"),
-        ];
+        let expected =
+            [(1, "exited with code"), (3, "command.read-only"), (3, "command.not-started"), (3, "command.tampered")];
         let code = output.status.code().unwrap_or(0);
         assert!(expected.iter().any(|&(it, why)| code == it && printed.contains(why)), "{script}: {code}: {printed}");
         assert_eq!(fs::read_dir(bed.root().join("cache")).expect("made").count(), 1, "{script}: {printed}");

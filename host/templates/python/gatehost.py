@@ -107,7 +107,7 @@ def log(message: str) -> None:
 
 
 def text_of(file: Any) -> Optional[str]:
-    """The text of a file, or None where it is not UTF-8 or the path is a link that leads nowhere."""
+    """The text of a file, or None where it is not UTF-8 or the path is a broken symlink."""
     content = getattr(file.content, "value", None)
     return content if isinstance(content, str) else None
 

@@ -1,7 +1,7 @@
-//! `case-conflicts`: no changed path differs from another path of the work only in case. Takes no settings.
+//! `case-conflicts`: no changed path differs from another path only in case. Takes no settings.
 //!
-//! Such paths are one and the same on the file systems of macOS and Windows, where a checkout would lose one of them. Every
-//! part of a path counts: `Src/a` and `src/b` are a conflict of two folders. Needs the grant `workspace`.
+//! On the file systems of macOS and Windows such paths are the same file, and a checkout would lose one of them. Every part
+//! of a path counts: `Src/a` and `src/b` are a conflict of two folders. Needs the grant `workspace`.
 
 use gatehost_sdk::submission::ChangeKind;
 use gatehost_sdk::workspace::{self, Error};
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 gatehost_sdk::submission_verifier!(
     check,
-    summary: "No changed path differs from another one only in case.",
+    summary: "No changed path differs from another path only in case.",
     rules: [
-        Rule::error("case-conflict", "Two paths differ only in case, and are one on macOS and Windows.")
+        Rule::error("case-conflict", "Two paths differ only in case. On macOS and Windows they are the same file.")
             .help("Rename one of them."),
     ],
 );
@@ -76,7 +76,8 @@ fn judge<'a>(paths: impl Iterator<Item = &'a str>, names: impl Fn(&str) -> Resul
     // Where both have changed, one finding is enough.
     let findings = found.iter().filter(|(path, other)| path < other || !found.contains(&(other.clone(), path.clone())));
     Verdict::of(findings.map(|(path, other)| {
-        let message = format!("`{path}` and `{other}` differ only in case, and are one on macOS and Windows");
+        let message =
+            format!("`{path}` and `{other}` differ only in case; on macOS and Windows they are the same file");
         Finding::error("case-conflict", message).at(Place::file(path)).key(other).hint("rename one of them")
     }))
 }

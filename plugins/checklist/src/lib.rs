@@ -1,11 +1,11 @@
-//! `checklist`: the Markdown list of tasks has as many items checked as the task's place in the plan says.
+//! `checklist`: the number of checked items of a Markdown checklist fits the index of the task in the plan.
 //!
-//! After the task with index `n`, counted from 0, exactly `n + 1` items are checked; and where the task has an
-//! identifier, every item that starts with it is one of them. Items are list items with a box, `- [ ]` or
-//! `- [x]`, outside fenced code and comments; those that are indented are parts of an item, and do not count unless asked for.
-//! Needs the grant `workspace`. Without an index, and without an item of the task's name, the verifier abstains.
+//! After the task with index `n`, counted from 0, exactly `n + 1` items must be checked. If the task has an identifier, every
+//! item that starts with it must be checked too. An item is a list item with a box, `- [ ]` or `- [x]`, outside fenced code
+//! and comments. Indented items are parts of another item and do not count by default. Needs the grant `workspace`. Without an
+//! index, and without an item of the task's name, the verifier abstains.
 
-use gatehost_sdk::markdown::{self, Line, Said};
+use gatehost_sdk::markdown::{self, Line, Visibility};
 use gatehost_sdk::submission::Task;
 use gatehost_sdk::workspace::{self, Error};
 use gatehost_sdk::{Finding, Place, Rule, Submission, Verdict};
@@ -31,15 +31,15 @@ gatehost_sdk::settings! {
 
 gatehost_sdk::submission_verifier!(
     check,
-    summary: "The list of tasks has the task checked, and as many items as its place in the plan says.",
+    summary: "The task is checked off in the checklist, and the number of checked items fits its index in the plan.",
     settings: Settings,
     rules: [
-        Rule::error("task-not-checked", "An item of the task is not checked.").help("Check the item when it is done: `[x]`."),
-        Rule::error("wrong-count", "The number of checked items is not the one that the plan expects.")
-            .help("After the task with index n, counted from 0, n + 1 items are checked."),
-        Rule::error("no-checklist", "There is no list of tasks at the path that the settings name.")
+        Rule::error("task-not-checked", "The item of the task is not checked.").help("Check the item when it is done: `[x]`."),
+        Rule::error("wrong-count", "The number of checked items does not fit the index of the task.")
+            .help("After the task with index n, counted from 0, n + 1 items must be checked."),
+        Rule::error("no-checklist", "The checklist does not exist.")
             .help("Create the file, or name another one in `file`."),
-        Rule::error("not-text", "The list of tasks is not UTF-8."),
+        Rule::error("not-text", "The checklist is not UTF-8."),
     ],
 );
 
@@ -49,7 +49,7 @@ fn check(submission: &Submission, settings: Settings) -> Verdict {
 
 fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings) -> Verdict {
     let file = settings.file.as_str();
-    let Some(task) = task else { return Verdict::abstain("the submission names no task") };
+    let Some(task) = task else { return Verdict::abstain("the submission has no task") };
     let text = match list {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -57,10 +57,14 @@ fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings)
                 return failed(Finding::error("not-text", format!("`{file}` is not UTF-8")).at(Place::file(file)));
             }
         },
-        Err(Error::NotFound) => return failed(Finding::error("no-checklist", format!("there is no `{file}`"))),
-        Err(Error::BadPath) => return Verdict::abstain(format!("`{file}` is not a path inside the work")),
+        Err(Error::NotFound) => {
+            return failed(Finding::error("no-checklist", format!("the checklist `{file}` does not exist")));
+        }
+        Err(Error::BadPath) => return Verdict::abstain(format!("`{file}` is outside the workspace")),
         Err(Error::WrongKind(_)) => return failed(Finding::error("no-checklist", format!("`{file}` is not a file"))),
-        Err(Error::TooLarge(size)) => return Verdict::abstain(format!("`{file}` has {size} bytes, too many to read")),
+        Err(Error::TooLarge(size)) => {
+            return Verdict::abstain(format!("`{file}` has {size} bytes, which is too large to read"));
+        }
         Err(Error::Changed) => return Verdict::abstain(format!("`{file}` changed while it was read")),
         Err(Error::Unreadable(why)) => return Verdict::abstain(format!("`{file}` cannot be read: {why}")),
     };
@@ -68,7 +72,7 @@ fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings)
     let own: Vec<&Item<'_>> = items.iter().filter(|item| !task.id.is_empty() && item.is_of(&task.id)).collect();
     let index = task.index.filter(|_| settings.count != Count::Any);
     if own.is_empty() && index.is_none() {
-        return Verdict::abstain("the task has no index, and no item of the list has its identifier");
+        return Verdict::abstain("the task has no index, and no item of the checklist has its identifier");
     }
     let mut findings = Vec::new();
     for item in own.iter().filter(|item| !item.checked) {
@@ -83,16 +87,16 @@ fn judge(task: Option<&Task>, list: Result<Vec<u8>, Error>, settings: &Settings)
         if !right {
             let at_least = if settings.count == Count::AtLeast { "at least " } else { "" };
             let message = format!(
-                "`{file}` has {checked} checked items; expected {at_least}{expected}, since the task has index {index}"
+                "`{file}` has {checked} checked items; expected {at_least}{expected} because the task has index {index}"
             );
             findings.push(Finding::error("wrong-count", message).at(Place::file(file)));
         }
     }
-    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("the list of tasks does not agree", findings) }
+    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("the checklist does not match the task", findings) }
 }
 
 fn failed(finding: Finding) -> Verdict {
-    Verdict::fail("the list of tasks does not agree", vec![finding])
+    Verdict::fail("the checklist does not match the task", vec![finding])
 }
 
 struct Item<'a> {
@@ -118,7 +122,9 @@ impl Item<'_> {
 }
 
 fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
-    let shown = markdown::lines(text).into_iter().filter(|line| !matches!(line.said, Said::Quoted | Said::Hidden));
+    let shown = markdown::lines(text)
+        .into_iter()
+        .filter(|line| !matches!(line.visibility, Visibility::Quoted | Visibility::Hidden));
     shown.filter_map(|Line { number, text: whole, .. }| {
         let line = u32::try_from(number).unwrap_or(u32::MAX);
         let start = whole.trim_start();

@@ -1,8 +1,7 @@
-//! `clean-tree`: what was to be committed is committed.
+//! `clean-tree`: the files of the task are committed.
 //!
-//! Fails for every change that is staged, unstaged or untracked and matches `files`. A submission without such changes
-//! passes only when it names the commit that its changes are relative to: without one, nobody looked at a repository,
-//! and the verifier abstains.
+//! The verifier fails for every staged, unstaged or untracked change that matches `files`. A submission without such changes
+//! passes only if it has a base commit. Without one, no repository was inspected, and the verifier abstains.
 
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::submission::{Change, ChangeKind, ChangeState};
@@ -27,7 +26,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": []
     },
     "untracked": {
-      "description": "Whether files that git does not know count.",
+      "description": "Whether untracked files count.",
       "type": "boolean",
       "default": true
     }
@@ -58,11 +57,11 @@ impl SubmissionVerifier for CleanTree {
         .rules(
             const {
                 &[
-                    Rule::error("staged", "A change is staged and not committed.").help("Commit it."),
+                    Rule::error("staged", "A change is staged but not committed.").help("Commit it."),
                     Rule::error("unstaged", "A change is neither staged nor committed.")
-                        .help("Stage and commit it, or take it back."),
-                    Rule::error("untracked", "A file is not known to git.")
-                        .help("Add and commit it, or have git ignore it."),
+                        .help("Stage and commit it, or revert it."),
+                    Rule::error("untracked", "A file is untracked.")
+                        .help("Add and commit it, or ignore it in `.gitignore`."),
                 ]
             },
         );
@@ -81,7 +80,9 @@ fn judge(changes: &[Change], base: Option<&str>, settings: &Settings) -> Verdict
     };
     let (files, ignore) = match (compiled(&settings.files), compiled(&settings.ignore)) {
         (Ok(files), Ok(ignore)) => (files, ignore),
-        (Err(why), _) | (_, Err(why)) => return Verdict::abstain(format!("the settings name a bad pattern: {why}")),
+        (Err(why), _) | (_, Err(why)) => {
+            return Verdict::abstain(format!("the settings contain an invalid pattern: {why}"));
+        }
     };
     let any = |globs: &[Glob], path: &str| globs.iter().any(|glob| glob.matches(path));
     let concerned = |path: &str| any(&files, path) && !any(&ignore, path);
@@ -93,7 +94,7 @@ fn judge(changes: &[Change], base: Option<&str>, settings: &Settings) -> Verdict
     match (findings.is_empty(), base) {
         (false, _) => Verdict::fail("not everything is committed", findings),
         (true, Some(_)) => Verdict::pass(),
-        (true, None) => Verdict::abstain("the submission names no commit that its changes are relative to"),
+        (true, None) => Verdict::abstain("the submission has no base commit"),
     }
 }
 
@@ -103,14 +104,12 @@ fn uncommitted(change: &Change, untracked: bool) -> Option<Finding> {
     let (code, message, hint) = match change.state {
         ChangeState::Committed => return None,
         ChangeState::Untracked if !untracked => return None,
-        ChangeState::Staged => ("staged", format!("{what}`{path}` is staged and not committed"), "commit it"),
-        ChangeState::Unstaged => (
-            "unstaged",
-            format!("{what}`{path}` is neither staged nor committed"),
-            "stage it and commit it, or take it back",
-        ),
+        ChangeState::Staged => ("staged", format!("{what}`{path}` is staged but not committed"), "commit it"),
+        ChangeState::Unstaged => {
+            ("unstaged", format!("{what}`{path}` is neither staged nor committed"), "stage and commit it, or revert it")
+        }
         ChangeState::Untracked => {
-            ("untracked", format!("`{path}` is not known to git"), "add it and commit it, or have git ignore it")
+            ("untracked", format!("`{path}` is untracked"), "add and commit it, or ignore it in `.gitignore`")
         }
     };
     Some(Finding::error(code, message).at(Place::file(path)).hint(hint))

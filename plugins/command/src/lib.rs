@@ -1,7 +1,7 @@
-//! `command`: a command of the configuration ends with exit code 0.
+//! `command`: a configured command exits with code 0.
 //!
-//! What it prints does not count: only its end does. The host shows what a failed command printed; what is told here
-//! are the places in the work that it named.
+//! Only the exit code counts, not the output. The host shows what a failed command printed; this verifier adds the places in
+//! the workspace that the output mentions.
 
 use gatehost_sdk::commands::Output;
 use gatehost_sdk::text::one_line;
@@ -16,7 +16,7 @@ const SETTINGS_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
     "command": {
-      "description": "The command, where several are granted.",
+      "description": "The command to run. Required if several are granted.",
       "type": "string",
       "minLength": 1
     }
@@ -37,29 +37,28 @@ struct Command;
 
 impl SubmissionVerifier for Command {
     type Settings = Settings;
-    const ABOUT: About =
-        About::new("command", env!("CARGO_PKG_VERSION"), "A command of the configuration ends with exit code 0.")
-            .settings_schema(SETTINGS_SCHEMA)
-            .rules(
-                const {
-                    &[
-                        Rule::error("exit-nonzero", "The command ended with another exit code than 0.")
-                            .help("Repair what the command reports, then run it again."),
-                        Rule::error("signalled", "The command was ended by a signal."),
-                        Rule::error("timed-out", "The command was stopped at its time limit.")
-                            .help("Make it faster, or raise `timeout` of the command."),
-                        Rule::warning(
-                            "vacuous-command",
-                            "The command succeeds whatever the work is, and so proves nothing.",
-                        )
-                        .help("Run a command that fails when the work is wrong."),
-                        Rule::note("other-than-verify", "The task names another command to verify it."),
-                        Rule::error("would-change", "The command, which repairs files, would change this one.")
-                            .help("Take the repair over: `gate fix`, or the command itself."),
-                        Rule::note("named", "A place in the work that the failed command named."),
-                    ]
-                },
-            );
+    const ABOUT: About = About::new("command", env!("CARGO_PKG_VERSION"), "A configured command exits with code 0.")
+        .settings_schema(SETTINGS_SCHEMA)
+        .rules(
+            const {
+                &[
+                    Rule::error("exit-nonzero", "The command exited with a code other than 0.")
+                        .help("Fix what the command reports, then run it again."),
+                    Rule::error("signalled", "The command was killed by a signal."),
+                    Rule::error("timed-out", "The command timed out.")
+                        .help("Make the command faster, or raise its `timeout`."),
+                    Rule::warning(
+                        "vacuous-command",
+                        "The command succeeds whatever the work is, so it proves nothing.",
+                    )
+                    .help("Run a command that fails when the work is wrong."),
+                    Rule::note("other-than-verify", "The task names a different verify command."),
+                    Rule::error("would-change", "The command is a fixer and would change this file.")
+                        .help("Run `gate fix`, or the command itself."),
+                    Rule::note("named", "A place that the failed command printed."),
+                ]
+            },
+        );
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
         let verify = submission.task.as_ref().and_then(|task| task.verify.as_deref());
@@ -86,13 +85,16 @@ fn judge(output: &Output, verify: Option<&str>) -> Verdict {
 fn doubts(output: &Output, verify: Option<&str>) -> impl Iterator<Item = Finding> {
     let line = command::line(output);
     let vacuous = is_vacuous(&output.argv).then(|| {
-        Finding::warning("vacuous-command", format!("`{line}` succeeds whatever the work is, and so proves nothing"))
+        Finding::warning("vacuous-command", format!("`{line}` succeeds whatever the work is, so it proves nothing"))
             .hint("run a command that fails when the work is wrong")
     });
     let verify = verify.filter(|verify| !verify.trim().is_empty() && !runs(&output.argv, verify));
     let other = verify.map(|verify| {
         let verify = one_line(verify);
-        Finding::note("other-than-verify", format!("the task is verified by `{verify}`, and this is `{line}`"))
+        Finding::note(
+            "other-than-verify",
+            format!("the task's verify command is `{verify}`, but this check runs `{line}`"),
+        )
     });
     vacuous.into_iter().chain(other)
 }
@@ -139,7 +141,7 @@ mod tests {
         let verdict = judge(&ended(Ending::Exited(2), "src/a.ts:3:7: error: no such name\n", "broken\n"), None);
         assert_eq!(Command::ABOUT.undeclared(&verdict), [""; 0]);
         let messages: Vec<&str> = verdict.findings.iter().map(|finding| &*finding.message).collect();
-        assert_eq!(messages, ["`npm test` ended with exit code 2", "error: no such name"]);
+        assert_eq!(messages, ["`npm test` exited with code 2", "error: no such name"]);
         assert_eq!(verdict.findings[1].place.as_ref().and_then(|place| place.line), Some(3));
     }
 

@@ -1,18 +1,20 @@
 //! `completion-signal`: the executor says explicitly that it is done.
 //!
-//! The signal must stand on a line of its own in the claim, as a renderer of CommonMark shows it. A line may wrap it in
-//! emphasis or code marks and end it with a full stop or an exclamation mark, because executors write that; a sentence
-//! that merely mentions the signal ("I will say TASK_COMPLETE when it is done") does not count, nor does a signal that goes
-//! on with the sentence of the line before ("This is not", and below it the signal), that such a line introduces ("Do not
-//! read this as:"), that goes on itself ("is what I will say tomorrow"), or that stands in a code block, a quotation, an
-//! element of HTML or a comment. Silence is not a signal.
+//! The signal must be on a line of its own in the claim, as a CommonMark renderer shows it. Emphasis or code marks around it
+//! and a full stop or exclamation mark after it are allowed. The signal does not count
 //!
-//! Where the claim says of the work, before the signal, that it is not complete, the verifier abstains (`opposite.rs`).
+//! - in a sentence that mentions it ("I will say TASK_COMPLETE when it is done"),
+//! - as the continuation of the previous line ("This is not", then the signal) or below an introduction ("Do not read this
+//!   as:"),
+//! - at the start of a longer sentence ("is what I will say tomorrow"),
+//! - in a code block, a quotation, an HTML element or a comment.
+//!
+//! If the claim says before the signal that the work is not complete, the verifier abstains (`opposite.rs`).
 
 mod opposite;
 
 use gatehost_page::{Shown, Voice};
-use gatehost_sdk::markdown::Said;
+use gatehost_sdk::markdown::Visibility;
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::{Finding, Rule, Submission, Verdict};
 
@@ -28,11 +30,11 @@ gatehost_sdk::submission_verifier!(
     summary: "The claim says explicitly, on a line of its own, that the task is complete.",
     settings: Settings,
     rules: [
-        Rule::error("no-claim", "There is no claim.").help("Hand over what the executor said when it was done."),
-        Rule::error("empty-claim", "The claim is empty.").help("Hand over what the executor said when it was done."),
+        Rule::error("no-claim", "There is no claim.").help("Pass the executor's final message as the claim."),
+        Rule::error("empty-claim", "The claim is empty.").help("Pass the executor's final message as the claim."),
         Rule::error("no-signal", "The claim does not contain the signal.")
             .help("When the task is complete, end the claim with a line that is exactly the signal."),
-        Rule::error("signal-not-alone", "The claim mentions the signal, and not on a line of its own.")
+        Rule::error("signal-not-alone", "The claim mentions the signal, but not on a line of its own.")
             .help("When the task is complete, end the claim with a line that is exactly the signal."),
     ],
 );
@@ -43,51 +45,55 @@ fn check(submission: &Submission, settings: Settings) -> Verdict {
 
 fn judge(claim: Option<&str>, signal: &str) -> Verdict {
     let finding = match claim {
-        None => Finding::error("no-claim", format!("there is no claim; expected one that says `{signal}`")),
+        None => Finding::error(
+            "no-claim",
+            format!("the submission has no claim; expected a claim with the line `{signal}`"),
+        ),
         Some(text) if text.trim().is_empty() => {
-            Finding::error("empty-claim", format!("the claim is empty; expected it to say `{signal}`"))
+            Finding::error("empty-claim", format!("the claim is empty; expected the line `{signal}`"))
         }
-        Some(text) if text.contains(signal) || says(text, signal).is_some() => match says(text, signal) {
-            Some(Ok(())) => {
-                return match opposite::said_before(text, |line| is_signal(line, signal)) {
+        Some(text) => match says(&gatehost_page::shown(text), signal) {
+            Some((Ok(()), before)) => {
+                return match opposite::said_before(before) {
                     Some(line) => Verdict::abstain(format!(
-                        "the claim says `{signal}`, and before it that the work may not be complete: {}",
+                        "the claim says `{signal}`, but before it that the work may not be complete: {}",
                         one_line(&line)
                     )),
                     None => Verdict::pass(),
                 };
             }
-            Some(Err(before)) => Finding::error(
+            Some((Err(before), _)) => Finding::error(
                 "signal-not-alone",
-                format!("the claim says `{signal}` beside words that take it back: {}", one_line(&before)),
+                format!("the claim says `{signal}` next to words that contradict it: {}", one_line(&before)),
             ),
-            None => Finding::error(
+            None if text.contains(signal) => Finding::error(
                 "signal-not-alone",
                 format!(
-                    "the claim mentions `{signal}`, and not on a line of its own outside quotations and code blocks"
+                    "the claim mentions `{signal}`, but not on a line of its own outside quotations and code blocks"
                 ),
             ),
+            None => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
         },
-        Some(_) => Finding::error("no-signal", format!("the claim does not say `{signal}`")),
     };
     let hint = format!("when the task is complete, end with a line that is exactly `{signal}`");
     Verdict::fail("no explicit completion signal", vec![finding.hint(hint)])
 }
 
-/// Whether a text says the signal; an error is the line that takes it back.
-fn says(text: &str, signal: &str) -> Option<Result<(), String>> {
-    let page = gatehost_page::shown(text);
-    let lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal));
+/// Whether a page says the signal, and the lines before its first occurrence; an error is the line that takes it back.
+fn says<'p>(page: &'p [Shown], signal: &str) -> Option<(Result<(), String>, &'p [Shown])> {
+    let mut lines = (0..page.len()).filter(|&at| is_signal(&page[at], signal)).peekable();
+    let first = *lines.peek()?;
     let said = lines.map(|at| {
         let taken_back = taken_back(&page[..at], &page[at]).or_else(|| gone_on(&page[at + 1..]));
         taken_back.map_or(Ok(()), Err)
     });
-    said.reduce(|best, next| best.or(next))
+    Some((said.reduce(|best, next| best.or(next))?, &page[..first]))
 }
 
 /// Whether a line is the signal and nothing else, in the author's own words.
 fn is_signal(line: &Shown, signal: &str) -> bool {
-    if line.said != Said::Plainly || line.spans.iter().any(|(voice, _)| matches!(voice, Voice::Struck | Voice::Styled))
+    if line.visibility != Visibility::Plain
+        || line.spans.iter().any(|(voice, _)| matches!(voice, Voice::Struck | Voice::Styled))
     {
         return false;
     }
@@ -104,7 +110,7 @@ const DOUBTS: &str = "not cannot never no nobody nothing nor without if when onc
 
 /// The line before, where it goes on in this one, or introduces it, and turns it into something else.
 fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
-    let last = before.iter().rfind(|row| !row.is_blank() && row.said != Said::Hidden)?;
+    let last = before.iter().rfind(|row| !row.is_blank() && row.visibility != Visibility::Hidden)?;
     let text = last.text();
     let sentence = text.trim_end().trim_end_matches(['*', '_', '`', '~', ')', ']', '"', '”', '’']);
     if sentence.ends_with(['.', '!', '?', '…', '|']) {
@@ -121,7 +127,7 @@ fn taken_back(before: &[Shown], line: &Shown) -> Option<String> {
     (gatehost_page::breaks_off(sentence) || introduces && doubted).then_some(text)
 }
 
-/// The line behind, where it goes on with the signal as with the beginning of a sentence: "is what I cannot say".
+/// The line after, where it goes on with the signal as with the beginning of a sentence: "is what I cannot say".
 fn gone_on(behind: &[Shown]) -> Option<String> {
     let next = behind.iter().find(|row| !row.is_blank())?.text();
     next.starts_with(|first: char| first.is_lowercase() || matches!(first, ',' | ';' | '?' | '…')).then_some(next)

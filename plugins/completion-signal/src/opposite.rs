@@ -5,7 +5,7 @@
 //! …") describes the work. What is quoted, shown as code or crossed out is not the author's.
 
 use gatehost_page::{Shown, Voice};
-use gatehost_sdk::markdown::Said;
+use gatehost_sdk::markdown::Visibility;
 
 /// What a claim speaks about as the work.
 const WORK: &str = "task work job implementation feature change it this everything";
@@ -19,10 +19,10 @@ const BETWEEN: &str = "not yet fully quite entirely really actually still";
 const CASES: &str = "if when whenever where while until unless case cases that which";
 
 /// The first line before the signal that says so.
-pub(crate) fn said_before(text: &str, is_signal: impl Fn(&Shown) -> bool) -> Option<String> {
-    let rows = gatehost_page::shown(text);
-    let before = rows.iter().take_while(|row| !is_signal(row));
-    let own = before.filter(|row| matches!(row.said, Said::Plainly | Said::Unclear) && !row.is_blank());
+pub(crate) fn said_before(before: &[Shown]) -> Option<String> {
+    let own = before
+        .iter()
+        .filter(|row| matches!(row.visibility, Visibility::Plain | Visibility::Unclear) && !row.is_blank());
     own.map(|row| (row, words_of(row))).find(|(_, text)| sentences(text).any(is_opposite)).map(|(row, _)| row.text())
 }
 

@@ -1,23 +1,22 @@
-//! `contradiction`: the claim does not say that the task is complete and, beside it, that it is not.
+//! `contradiction`: the claim does not say both that the task is complete and that it is not.
 //!
-//! Where the claim contains the completion signal, none of the phrases that admit failure may stand in it. Without a claim,
-//! or without the signal in it, no completion is claimed, and there is nothing to contradict: not applicable.
+//! If the claim contains the completion signal, it must not contain a phrase that admits failure. Without a claim, or without
+//! the signal, no completion is claimed, and the verifier is not applicable.
 //!
 //! ## What counts as an admission
 //!
-//! A phrase is a row of words, as a renderer of CommonMark shows them: markup, entities, case, line breaks, hyphens,
-//! invisible characters and look-alikes of letters do not matter, `couldn't` is `could not`, and the last word may go on
-//! (`requires manually`). An occurrence does **not** count when it is
+//! A phrase is a sequence of words as a CommonMark renderer shows them. Markup, entities, case, line breaks, hyphens, invisible
+//! characters and look-alike letters do not matter, `couldn't` equals `could not`, and the last word may be longer (`requires
+//! manually`). An occurrence does **not** count if it is
 //!
-//! - **quoted**: in a closed fenced code block, in inline code, crossed out, on a line of a blockquote, or between
-//!   quotation marks of one paragraph (`prose.rs`); or
-//! - **negated**: in its own clause something before it turns it into its opposite ("no manual intervention was
-//!   needed", "ran without manual intervention"), or its own predicate or answer does ("manual intervention was not
-//!   needed", "Manual intervention: none"). Two negations cancel out: "does not work without manual intervention" is
-//!   an admission (`negation.rs`).
+//! - **quoted**: in a closed fenced code block, in inline code, crossed out, on a line of a blockquote, or between quotation
+//!   marks of one paragraph (`prose.rs`); or
+//! - **negated**: in its own clause, a word before it negates it ("no manual intervention was needed", "ran without manual
+//!   intervention"), or its predicate or answer does ("manual intervention was not needed", "Manual intervention: none"). Two
+//!   negations cancel out: "does not work without manual intervention" is an admission (`negation.rs`).
 //!
-//! Everything else counts, conditions and plans included ("if it fails, it requires manual work"): an executor that
-//! is done can say so without the phrase. In doubt the verifier rejects.
+//! Everything else counts, including conditions and plans ("if it fails, it requires manual work"): an executor that is done
+//! does not need the phrase. In doubt, the verifier fails.
 
 mod negation;
 mod prose;
@@ -26,7 +25,6 @@ mod prose;
 mod sentences;
 
 use gatehost_sdk::{Finding, Rule, Submission, Verdict, markdown};
-use prose::Token;
 
 gatehost_sdk::settings! {
     struct Settings {
@@ -46,11 +44,11 @@ const DEFAULT_PHRASES: [&str; 5] =
 
 gatehost_sdk::submission_verifier!(
     check,
-    summary: "The claim does not admit failure beside its completion signal.",
+    summary: "The claim does not admit failure and claim completion at once.",
     settings: Settings,
     rules: [
-        Rule::error("contradiction", "The claim says that the task is complete, and admits that it is not.")
-            .help("Finish what is left, or claim no completion. Quote the words where they are somebody else's."),
+        Rule::error("contradiction", "The claim says that the task is complete and admits that it is not.")
+            .help("Finish what is left, or do not claim completion. If the words are a quotation, put them in quotes."),
     ],
 );
 
@@ -61,11 +59,11 @@ fn check(submission: &Submission, settings: Settings) -> Verdict {
 fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
     let signal = &settings.signal;
     let Some(text) = claim.filter(|text| !text.trim().is_empty()) else {
-        return Verdict::not_applicable("there is no claim, and so no completion that it could contradict");
+        return Verdict::not_applicable("the submission has no claim, so nothing can be contradicted");
     };
     if !claims(text, signal) {
         return Verdict::not_applicable(format!(
-            "the claim does not say `{signal}`, so there is no completion that it could contradict"
+            "the claim does not say `{signal}`, so it claims no completion that could be contradicted"
         ));
     }
     let claimed = if signal.is_empty() { "claims completion".to_owned() } else { format!("says `{signal}`") };
@@ -77,13 +75,13 @@ fn judge(claim: Option<&str>, settings: &Settings) -> Verdict {
                 "contradiction",
                 format!("the claim {claimed} and admits failure with `{phrase}` on line {line}: {excerpt}"),
             )
-            .hint("finish what is left, or claim no completion; where the words are somebody else's, quote them")
+            .hint("finish what is left, or do not claim completion; if the words are a quotation, put them in quotes")
         })
         .collect();
     if findings.is_empty() {
         Verdict::pass()
     } else {
-        Verdict::fail("claimed completion while admitting failure", findings)
+        Verdict::fail("the claim says that the task is complete and admits failure", findings)
     }
 }
 
@@ -103,7 +101,7 @@ fn admissions<'a>(text: &str, phrases: impl Iterator<Item = &'a String>) -> Vec<
     let tokens = prose::tokens(text);
     let mut found: Vec<(&str, usize)> = Vec::new();
     for phrase in phrases {
-        let words: Vec<String> = prose::tokens(phrase).iter().filter_map(Token::word).map(str::to_owned).collect();
+        let words = prose::phrase_words(phrase);
         if found.iter().any(|(known, _)| known == phrase) {
             continue;
         }

@@ -11,7 +11,7 @@
 //!
 //! **After the phrase**, by its predicate (`… was not needed`, `… is unnecessary`) or by a short answer (`…: none`).
 
-use crate::prose::{Kind, Token};
+use crate::prose::{Token, TokenKind};
 use std::ops::Range;
 
 const REACH: usize = 8;
@@ -67,9 +67,9 @@ pub(crate) fn is_negated(tokens: &[Token], place: Range<usize>) -> bool {
 /// Something quoted counts as a word that says nothing.
 fn word(token: &Token) -> Option<&str> {
     match &token.kind {
-        Kind::Word(word) => Some(word),
-        Kind::Quoted => Some(""),
-        Kind::Label | Kind::Mark | Kind::Break => None,
+        TokenKind::Word(word) => Some(word),
+        TokenKind::Quoted => Some(""),
+        TokenKind::Label | TokenKind::Mark | TokenKind::Break => None,
     }
 }
 
@@ -152,12 +152,12 @@ fn negated_by_predicate(after: &[Token]) -> bool {
 
 /// "…: none", "… required? No."
 fn answered_with_no(after: &[Token]) -> bool {
-    let label = after.iter().take(4).position(|token| token.kind == Kind::Label);
+    let label = after.iter().take(4).position(|token| token.kind == TokenKind::Label);
     let Some(label) = label.filter(|&label| after[..label].iter().all(|token| word(token).is_some())) else {
         return false;
     };
     let answer: Vec<Option<&str>> =
-        after[label..].iter().skip_while(|token| token.kind == Kind::Label).take(3).map(word).collect();
+        after[label..].iter().skip_while(|token| token.kind == TokenKind::Label).take(3).map(word).collect();
     let end = |at: usize| answer.get(at).copied().flatten().is_none();
     match answer.first().copied().flatten() {
         // "no access" is an answer of another kind, and so is "no need to worry".

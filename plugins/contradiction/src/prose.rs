@@ -1,19 +1,19 @@
 //! A claim as words and the breaks between them, without what it quotes.
 
 use gatehost_page::{Shown, Voice};
-use gatehost_sdk::markdown::Said;
+use gatehost_sdk::markdown::Visibility;
 use std::ops::Range;
 
 /// A word, or something that ends a row of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     /// The line that it is on, from 1.
     pub(crate) line: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A word, in lower case.
     Word(String),
     /// Something quoted: it takes part in its sentence, and its words do not count.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 
 impl Token {
     pub(crate) fn word(&self) -> Option<&str> {
-        if let Kind::Word(word) = &self.kind { Some(word) } else { None }
+        if let TokenKind::Word(word) = &self.kind { Some(word) } else { None }
     }
 }
 
@@ -36,17 +36,29 @@ impl Token {
 pub(crate) fn occurrences<'a>(tokens: &'a [Token], words: &'a [String]) -> impl Iterator<Item = Range<usize>> + 'a {
     (0..tokens.len()).filter_map(move |start| {
         let (last, before) = words.split_last()?;
-        let mut rest = (start..).zip(&tokens[start..]).filter(|(_, token)| token.kind != Kind::Mark);
+        let mut rest = (start..).zip(&tokens[start..]).filter(|(_, token)| token.kind != TokenKind::Mark);
         let fits = before.iter().all(|word| rest.next().is_some_and(|(_, token)| token.word() == Some(word)));
         let (end, token) = rest.next().filter(|_| fits)?;
         // A mark is not where a phrase starts.
-        let starts = tokens[start].kind != Kind::Mark;
+        let starts = tokens[start].kind != TokenKind::Mark;
         (starts && token.word()?.starts_with(last.as_str())).then_some(start..end + 1)
     })
 }
 
 /// Stands in a text for something quoted. No text has it: it is for private use, and taken out of what is read.
 const QUOTED: char = '\u{E000}';
+
+/// The words of a phrase. Most phrases are plain words, which need no renderer.
+pub(crate) fn phrase_words(phrase: &str) -> Vec<String> {
+    if phrase.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b' ') {
+        return phrase.split(' ').filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
+    }
+    rendered_words(phrase)
+}
+
+fn rendered_words(phrase: &str) -> Vec<String> {
+    tokens(phrase).iter().filter_map(Token::word).map(str::to_owned).collect()
+}
 
 /// Take a text apart, as a reader sees it.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
@@ -56,10 +68,10 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
         if row.begins {
             flush(&mut paragraph, &mut tokens);
         }
-        if row.said == Said::Quoted {
+        if row.visibility == Visibility::Quoted {
             flush(&mut paragraph, &mut tokens);
-            tokens.push(Token { kind: Kind::Quoted, line: row.number });
-            tokens.push(Token { kind: Kind::Break, line: row.number });
+            tokens.push(Token { kind: TokenKind::Quoted, line: row.number });
+            tokens.push(Token { kind: TokenKind::Break, line: row.number });
         } else if !row.is_blank() {
             paragraph.push((row.number, words(&row)));
         }
@@ -82,7 +94,7 @@ fn flush(paragraph: &mut Vec<(usize, String)>, tokens: &mut Vec<Token>) {
     let Some(&last) = numbers.last() else { return };
     let characters: Vec<char> = lines.join("\n").chars().collect();
     read(&characters, &numbers, tokens);
-    tokens.push(Token { kind: Kind::Break, line: last });
+    tokens.push(Token { kind: TokenKind::Break, line: last });
 }
 
 /// Read the rows of a paragraph, of which the source has these lines.
@@ -95,7 +107,7 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
         let before = if at == 0 { ' ' } else { text[at - 1] };
         let line = numbers.get(row).copied().unwrap_or_default();
         if let Some(end) = quotation_end(text, at, before) {
-            tokens.push(Token { kind: Kind::Quoted, line });
+            tokens.push(Token { kind: TokenKind::Quoted, line });
             row += text[at..end].iter().filter(|&&inside| inside == '\n').count();
             at = end;
             continue;
@@ -106,7 +118,7 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
                 end += 1;
             }
             let word: String = text[at..end].iter().map(|&letter| if letter == '’' { '\'' } else { letter }).collect();
-            tokens.push(Token { kind: Kind::Word(word.to_lowercase()), line });
+            tokens.push(Token { kind: TokenKind::Word(word.to_lowercase()), line });
             at = end;
             continue;
         }
@@ -115,16 +127,16 @@ fn read(text: &[char], numbers: &[usize], tokens: &mut Vec<Token>) {
                 row += 1;
                 let next = text[at..].iter().find(|next| !next.is_whitespace());
                 // A line that goes on in lower case is wrapped; any other starts something new.
-                if next.is_some_and(|next| next.is_lowercase()) { None } else { Some(Kind::Break) }
+                if next.is_some_and(|next| next.is_lowercase()) { None } else { Some(TokenKind::Break) }
             }
-            QUOTED => Some(Kind::Quoted),
+            QUOTED => Some(TokenKind::Quoted),
             '*' | '_' | '~' | '\'' | '’' => None,
-            '(' | ')' | '[' | ']' | '{' | '}' | '\\' | '^' => Some(Kind::Mark),
+            '(' | ')' | '[' | ']' | '{' | '}' | '\\' | '^' => Some(TokenKind::Mark),
             // Within a word, as in `needs-human`, `and/or`, `config.yml`.
             '-' | '/' | '.' if before.is_alphanumeric() && at_or(at + 1).is_alphanumeric() => None,
-            '-' | '–' | '—' | ':' | '?' | '=' | '|' => Some(Kind::Label),
+            '-' | '–' | '—' | ':' | '?' | '=' | '|' => Some(TokenKind::Label),
             space if space.is_whitespace() => None,
-            _ => Some(Kind::Break),
+            _ => Some(TokenKind::Break),
         };
         tokens.extend(kind.map(|kind| Token { kind, line }));
         at += 1;
@@ -166,10 +178,10 @@ fn with_long_forms(tokens: Vec<Token>) -> Vec<Token> {
     for token in tokens {
         let line = token.line;
         let mut push = |word: &str| {
-            let kind = Kind::Word(word.to_owned());
+            let kind = TokenKind::Word(word.to_owned());
             match long.last_mut() {
                 Some(last) if word == "not" && last.word() == Some("can") => {
-                    last.kind = Kind::Word("cannot".to_owned())
+                    last.kind = TokenKind::Word("cannot".to_owned())
                 }
                 _ => long.push(Token { kind, line }),
             }
@@ -196,13 +208,20 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let shown = tokens(text).into_iter().map(|token| match token.kind {
-            Kind::Word(word) => word,
-            Kind::Quoted => "\"\"".to_owned(),
-            Kind::Label => ":".to_owned(),
-            Kind::Mark => "(".to_owned(),
-            Kind::Break => "/".to_owned(),
+            TokenKind::Word(word) => word,
+            TokenKind::Quoted => "\"\"".to_owned(),
+            TokenKind::Label => ":".to_owned(),
+            TokenKind::Mark => "(".to_owned(),
+            TokenKind::Break => "/".to_owned(),
         });
         shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_words_of_a_plain_phrase_are_the_rendered_ones() {
+        for phrase in ["requires manual", "cannot be automated", "could not  complete", "Needs human", ""] {
+            assert_eq!(phrase_words(phrase), rendered_words(phrase), "{phrase}");
+        }
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! `evaluator-response`: what a separate evaluator said of the work.
+//! `evaluator-response`: a separate evaluator accepts the work.
 //!
-//! A rejection is looked for first, so a text that has both rejects. An acceptance counts only when the evaluator came
-//! to an end by itself. Without an evaluator, and where neither is found, the verifier abstains. By default both are
-//! read line by line (`reading.rs`): a rejection starts a line or follows a label, `FAIL: the tests do not compile`,
-//! `Verdict: REJECTED (no tests)`, `- [x] FAIL`; the acceptance is the whole of the last line, `PASS`, `Verdict:
-//! APPROVED`. What is quoted or shown as code is not the evaluator's verdict; what may be a rejection, and may be
-//! something else, makes the verifier abstain. Settings can put a pattern, searched in the whole text, in place of
-//! either.
+//! The verifier looks for a rejection first, so a response that contains both rejects. An acceptance counts only if the
+//! evaluator finished by itself. Without an evaluator, and if neither is found, the verifier abstains.
 //!
-//! The reason for a rejection is what the line says behind the word, or the text that follows, or the text before; of a
-//! pattern, its group `reason`, or its first group, or the text after the match, or else the whole.
+//! By default it reads the response line by line (`reading.rs`). A rejection starts a line or follows a label: `FAIL: the tests
+//! do not compile`, `Verdict: REJECTED (no tests)`, `- [x] FAIL`. The acceptance is the whole last line: `PASS`, `Verdict:
+//! APPROVED`. Quotations and code are not the evaluator's verdict. A line that may be a rejection makes the verifier abstain.
+//! Settings can replace either by a pattern that is searched in the whole text.
 //!
-//! The evaluator's text may repeat what it evaluated. Where the work could plant a verdict in it, use a reviewer that
-//! demands a nonce instead.
+//! The reason for a rejection is the rest of the line, the text after it, or the text before it. For a pattern, it is the group
+//! `reason`, the first group, the text after the match, or the whole match.
+//!
+//! The evaluator's text may repeat what it evaluated. If the work could plant a verdict in it, use a reviewer that demands a
+//! nonce instead.
 
 mod reading;
 
@@ -59,7 +59,7 @@ impl SubmissionVerifier for EvaluatorResponse {
             .rules(
                 const {
                     &[Rule::error("rejected", "The evaluator rejects the work.")
-                        .help("Repair what the evaluator names as the reason.")]
+                        .help("Fix what the evaluator names as the reason.")]
                 },
             );
 
@@ -73,11 +73,11 @@ gatehost_sdk::export_submission_verifier!(EvaluatorResponse);
 fn judge(evaluator: Option<&Evaluator>, settings: &Settings) -> Verdict {
     let pattern = |name: &str, pattern: &Option<String>| -> Result<Option<Regex>, Verdict> {
         let compiled = pattern.as_ref().map(|pattern| rules::expression(pattern, |_| {})).transpose();
-        compiled.map_err(|why| Verdict::abstain(format!("`{name}` is not a pattern that can be used: {why}")))
+        compiled.map_err(|why| Verdict::abstain(format!("the setting `{name}` is not a valid pattern: {why}")))
     };
     match (pattern("reject", &settings.reject), pattern("accept", &settings.accept)) {
         (Ok(reject), Ok(accept)) => evaluator.map_or_else(
-            || Verdict::abstain("the submission carries no evaluator's response"),
+            || Verdict::abstain("the submission has no evaluator response"),
             |evaluator| judge_text(evaluator, reject.as_ref(), accept.as_ref()),
         ),
         (Err(verdict), _) | (_, Err(verdict)) => verdict,
@@ -87,11 +87,11 @@ fn judge(evaluator: Option<&Evaluator>, settings: &Settings) -> Verdict {
 fn judge_text(evaluator: &Evaluator, reject: Option<&Regex>, accept: Option<&Regex>) -> Verdict {
     let text = evaluator.text.as_str();
     if text.trim().is_empty() {
-        return Verdict::abstain("the evaluator said nothing");
+        return Verdict::abstain("the evaluator's response is empty");
     }
     let reading = match Reading::of(text) {
         Ok(reading) => reading,
-        Err(why) => return Verdict::abstain(format!("the evaluator's text cannot be read: {why}")),
+        Err(why) => return Verdict::abstain(format!("the evaluator's response cannot be read: {why}")),
     };
     let rejected = match reject {
         Some(pattern) => pattern.captures(text).map(|found| reason(&found, text)),
@@ -104,12 +104,12 @@ fn judge_text(evaluator: &Evaluator, reject: Option<&Regex>, accept: Option<&Reg
     }
     if let (None, Some(line)) = (reject, &reading.doubt) {
         let line = shortened(line);
-        return Verdict::abstain(format!("the evaluator says what may be a rejection, and may be none: {line}"));
+        return Verdict::abstain(format!("the evaluator's response may be a rejection: {line}"));
     }
     match (accept.map_or(reading.accepts, |pattern| pattern.is_match(text)), evaluator.completed) {
         (true, true) => Verdict::pass(),
-        (true, false) => Verdict::abstain("the evaluator accepts, and was stopped before it came to an end"),
-        (false, _) => Verdict::abstain("the evaluator neither rejects nor accepts in words that the patterns know"),
+        (true, false) => Verdict::abstain("the evaluator accepts, but it was stopped before it finished"),
+        (false, _) => Verdict::abstain("the evaluator's response contains neither an acceptance nor a rejection"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The default reading of an evaluator's text, line by line as a renderer of CommonMark shows it.
 //!
-//! **A rejection** is a line that starts with its word, perhaps behind a label (`Verdict:`) or in a box that is checked.
+//! **A rejection** is a line that starts with its word, perhaps after a label (`Verdict:`) or in a box that is checked.
 //! A count of none, `Failed: 0`, is no rejection. Where the word may belong to a sentence about something else, the
 //! line is in doubt, and so is a row that ends in `FAIL`, a rejection that is quoted, a cross, and a sentence that says of
 //! the work that it is rejected, or not acceptable, or not to be merged, or that the evaluator was told what to say.
@@ -8,7 +8,7 @@
 //! **The acceptance** is the whole of the last line, with nothing around its word but marks, and starts something new:
 //! `accepted.` at the end of "so this work is not / accepted." does not.
 
-use gatehost_sdk::markdown::Said;
+use gatehost_sdk::markdown::Visibility;
 use regex::Regex;
 
 // In ASCII as far as it goes: tables of all letters take long to compile.
@@ -110,7 +110,7 @@ pub(crate) struct Reading {
 
 /// What a line says against the work.
 #[derive(PartialEq)]
-enum Against<'a> {
+enum Objection<'a> {
     Nothing,
     Doubt,
     /// With the reason, if it has one.
@@ -132,24 +132,24 @@ struct Patterns {
 /// A line as a reader sees it; an empty one parts blocks.
 struct Line {
     text: String,
-    said: Said,
+    visibility: Visibility,
 }
 
 impl Reading {
     /// Read a text. An error would be one of the patterns above.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let rows = gatehost_page::shown(text).into_iter();
-        let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), said: row.said });
+        let lines = rows.map(|row| Line { text: gatehost_page::folded(&row.text()), visibility: row.visibility });
         let mut lines: Vec<Line> = lines.collect();
         let patterns = Patterns::new(&lines)?;
         lines.retain(|line| !patterns.is_only_offered(&line.text));
         let mut reading = Self { rejection: None, doubt: None, accepts: patterns.accepts(&lines) };
         for (at, line) in lines.iter().enumerate() {
             match patterns.against(&lines, at) {
-                Against::Rejection(why) if reading.rejection.is_none() => {
+                Objection::Rejection(why) if reading.rejection.is_none() => {
                     reading.rejection = Some(patterns.reason(why, &lines, at));
                 }
-                Against::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.clone()),
+                Objection::Doubt if reading.doubt.is_none() => reading.doubt = Some(line.text.clone()),
                 _ => {}
             }
         }
@@ -185,31 +185,31 @@ impl Patterns {
         })
     }
 
-    fn against<'a>(&self, lines: &'a [Line], at: usize) -> Against<'a> {
-        let (text, said) = (lines[at].text.as_str(), lines[at].said);
+    fn against<'a>(&self, lines: &'a [Line], at: usize) -> Objection<'a> {
+        let (text, visibility) = (lines[at].text.as_str(), lines[at].visibility);
         if is_unchecked(text) {
-            return Against::Nothing;
+            return Objection::Nothing;
         }
         let Some(found) = self.reject.captures(text) else {
-            let row = said == Said::Plainly && self.row.is_match(text);
-            let opposite = said != Said::Quoted
+            let row = visibility == Visibility::Plain && self.row.is_match(text);
+            let opposite = visibility != Visibility::Quoted
                 && (self.opposites.iter().any(|opposite| opposite.is_match(text))
                     || self.is_shouted(text)
                     || is_crossed_out(text)
                     || is_denial(text));
-            return if (row || opposite) && !is_of_another_time(text) { Against::Doubt } else { Against::Nothing };
+            return if (row || opposite) && !is_of_another_time(text) { Objection::Doubt } else { Objection::Nothing };
         };
         let group = |name: &str| found.name(name).map(|group| &text[group.range()]);
         let (word, rest) = (group("word").unwrap_or_default(), group("rest").unwrap_or_default());
         let labelled = group("label").is_some();
         let spoken = weight(word, rest, labelled, self.none.is_match(rest));
-        match said {
-            Said::Plainly | Said::Unclear => {
+        match visibility {
+            Visibility::Plain | Visibility::Unclear => {
                 let wrapped = !labelled && is_lower(word) && self.continues(lines, at);
-                if wrapped && spoken != Against::Nothing { Against::Doubt } else { spoken }
+                if wrapped && spoken != Objection::Nothing { Objection::Doubt } else { spoken }
             }
-            Said::Quoted if labelled => Against::Doubt,
-            Said::Quoted | Said::Hidden => Against::Nothing,
+            Visibility::Quoted if labelled => Objection::Doubt,
+            Visibility::Quoted | Visibility::Hidden => Objection::Nothing,
         }
     }
 
@@ -224,7 +224,7 @@ impl Patterns {
         is_unchecked(text) && self.offered.is_match(text)
     }
 
-    /// What the line at `at` says behind its word, or what follows it, or what led up to it.
+    /// What the line at `at` says after its word, or what follows it, or what led up to it.
     fn reason(&self, why: &str, lines: &[Line], at: usize) -> String {
         let own = why.trim_start_matches([':', '.', ',', ';', '–', '—', '-', '→', '=', ' ', '*', '_', '`', ']']);
         let own = own.strip_prefix('(').map_or(own, |inside| inside.trim_end().trim_end_matches([')', '.']));
@@ -239,15 +239,16 @@ impl Patterns {
     /// Whether the last line with anything on it accepts.
     fn accepts(&self, lines: &[Line]) -> bool {
         let Some(last) = lines.iter().rposition(|line| !line.text.trim().is_empty()) else { return false };
-        let (text, said) = (lines[last].text.as_str(), lines[last].said);
-        let Some(found) = self.accept.captures(text).filter(|_| said == Said::Plainly) else { return false };
+        let (text, visibility) = (lines[last].text.as_str(), lines[last].visibility);
+        let Some(found) = self.accept.captures(text).filter(|_| visibility == Visibility::Plain) else { return false };
         found.name("label").is_some() || (!self.continues(lines, last) && !self.is_introduced(&lines[..last]))
     }
 
     /// Whether a line goes on with the sentence of the one before it.
     fn continues(&self, lines: &[Line], at: usize) -> bool {
         let own = lines[at].text.as_str();
-        let Some(before) = at.checked_sub(1).map(|before| &lines[before]).filter(|line| line.said == Said::Plainly)
+        let Some(before) =
+            at.checked_sub(1).map(|before| &lines[before]).filter(|line| line.visibility == Visibility::Plain)
         else {
             return false;
         };
@@ -275,28 +276,28 @@ impl Patterns {
 }
 
 /// How much a word of rejection at the start of a line weighs, by what follows it.
-fn weight<'a>(word: &str, rest: &'a str, labelled: bool, none: bool) -> Against<'a> {
+fn weight<'a>(word: &str, rest: &'a str, labelled: bool, none: bool) -> Objection<'a> {
     let bare = rest.trim_start_matches(['*', '_', '`', ']']);
     let separated = bare.trim_start().starts_with([':', '.', ',', ';', '–', '—', '(', '|', '→', '=', '!'])
         || bare.trim_start().starts_with("- ")
         || bare.trim_start().starts_with("-- ");
     let prose = bare.contains(char::is_alphanumeric);
     if none {
-        Against::Nothing
+        Objection::Nothing
     } else if !prose && bare.contains('?') {
-        Against::Doubt
+        Objection::Doubt
     } else if labelled || separated || !prose {
-        Against::Rejection(rest)
+        Objection::Rejection(rest)
     } else if bare.starts_with('-') {
         // "Fail-safe"
-        Against::Nothing
+        Objection::Nothing
     } else if !word.contains(char::is_lowercase) {
-        Against::Rejection(rest)
+        Objection::Rejection(rest)
     } else if ["fails", "rejects", "failure", "failures", "rejection"].contains(&word.to_lowercase().as_str()) {
         // "Fails closed", "Rejects invalid tokens": of what the work does.
-        Against::Nothing
+        Objection::Nothing
     } else {
-        Against::Doubt
+        Objection::Doubt
     }
 }
 

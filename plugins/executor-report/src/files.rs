@@ -3,14 +3,13 @@
 //! Only where there is a commit to compare with: without one, every file of a folder counts as changed, or the author of the
 //! report says what did.
 
-use crate::Weight;
-use gatehost_sdk::{Finding, Level, Place, Submission};
+use gatehost_sdk::{Finding, Place, Severity, Submission};
 
-/// How many differences of a kind are told.
+/// The limit of differences.
 const MOST: usize = 20;
 
 /// How the report and the changes differ.
-pub(crate) fn differences(reported: &[String], submission: &Submission, unreported: Weight) -> Vec<Finding> {
+pub(crate) fn differences(reported: &[String], submission: &Submission, unreported: Severity) -> Vec<Finding> {
     let changed: Vec<&str> = submission
         .changes
         .iter()
@@ -22,16 +21,11 @@ pub(crate) fn differences(reported: &[String], submission: &Submission, unreport
     }
     let named: Vec<&str> = reported.iter().map(|entry| entry.trim()).filter(|entry| !entry.is_empty()).collect();
     let not_changed = named.iter().filter(|entry| !changed.iter().any(|path| names(entry, path))).map(|entry| {
-        let message = format!("the report says that `{entry}` was modified, and it has not changed");
-        Finding::error("file-not-changed", message).key(*entry).hint("name the files that changed, and no others")
+        let message = format!("the report says that `{entry}` was modified, but it has not changed");
+        Finding::error("file-not-changed", message).key(*entry).hint("list exactly the files that changed")
     });
     let mut findings: Vec<Finding> = not_changed.take(MOST).collect();
-    let level = match unreported {
-        Weight::Ignore => return findings,
-        Weight::Error => Level::Error,
-        Weight::Warning => Level::Warning,
-        Weight::Note => Level::Note,
-    };
+    let Some(level) = unreported.level() else { return findings };
     let not_reported = submission.changes.iter().filter(|change| {
         let paths = [Some(change.path.as_str()), change.old_path.as_deref()];
         !paths.into_iter().flatten().any(|path| named.iter().any(|entry| names(entry, path)))
@@ -39,16 +33,16 @@ pub(crate) fn differences(reported: &[String], submission: &Submission, unreport
     findings.extend(not_reported.take(MOST).map(|change| {
         let path = change.path.as_str();
         let finding =
-            Finding::error("file-not-reported", format!("`{path}` has changed, and the report does not say so"))
+            Finding::error("file-not-reported", format!("`{path}` has changed, but the report does not list it"))
                 .key(path)
-                .hint("name it in `files_modified`, or take the change back");
+                .hint("list it in `files_modified`, or revert the change");
         Finding { level, place: Place::inside(path), ..finding }
     }));
     findings
 }
 
 /// Whether an entry names a path: as it is, below a folder of its own (`/home/me/work/src/a.rs`), as a folder (`src/`), or
-/// with a remark behind it (`src/a.rs (new)`).
+/// with a remark after it (`src/a.rs (new)`).
 fn names(entry: &str, path: &str) -> bool {
     let is = |entry: &str| {
         let entry = entry.trim_matches(['`', '"', '\'']).trim_start_matches("./");
@@ -64,7 +58,7 @@ mod tests {
     use super::*;
     use gatehost_sdk::submission::Change;
 
-    fn found(reported: &[&str], changed: &[&str], base: Option<&str>, weight: Weight) -> Vec<String> {
+    fn found(reported: &[&str], changed: &[&str], base: Option<&str>, weight: Severity) -> Vec<String> {
         let changes = changed.iter().map(|&path| Change { path: path.to_owned(), ..Change::default() }).collect();
         let submission = Submission { changes, base: base.map(str::to_owned), ..Submission::default() };
         let reported: Vec<String> = reported.iter().map(|&entry| entry.to_owned()).collect();
@@ -89,9 +83,9 @@ mod tests {
             (&["a.rs"], &["gate.toml"], None, &[]),
             (&["a.rs"], &[], None, &[]),
         ] {
-            assert_eq!(found(reported, changed, base, Weight::Error), expected, "{reported:?} {changed:?}");
+            assert_eq!(found(reported, changed, base, Severity::Error), expected, "{reported:?} {changed:?}");
         }
-        assert!(found(&[], &["Cargo.lock"], base, Weight::Ignore).is_empty());
+        assert!(found(&[], &["Cargo.lock"], base, Severity::Ignore).is_empty());
     }
 
     #[test]
@@ -99,7 +93,7 @@ mod tests {
         let change = Change { path: "b".to_owned(), old_path: Some("a".to_owned()), ..Change::default() };
         let submission = Submission { changes: vec![change], base: Some("1".to_owned()), ..Submission::default() };
         for entry in ["a", "b"] {
-            assert!(differences(&[entry.to_owned()], &submission, Weight::Error).is_empty(), "{entry}");
+            assert!(differences(&[entry.to_owned()], &submission, Severity::Error).is_empty(), "{entry}");
         }
     }
 }

@@ -23,7 +23,7 @@ fn unreadable(code: &'static str, message: impl Into<String>) -> Unreadable {
 /// The report of a claim, or why there is none.
 pub(crate) fn report(claim: Option<&Claim>) -> Result<Report, Unreadable> {
     let Some(claim) = claim else {
-        return Err(unreadable("no-claim", "there is no claim, and so no report"));
+        return Err(unreadable("no-claim", "the submission has no claim, so there is no report"));
     };
     if let Some(beside) = &claim.report {
         return read(beside, value(beside)?);
@@ -48,7 +48,10 @@ pub(crate) fn report(claim: Option<&Claim>) -> Result<Report, Unreadable> {
         (None, None) => match value(&claim.text) {
             Ok(value) if looks_like_one(&value) => read(&claim.text, value),
             Err(why) if starts_like_one(&claim.text) => Err(why),
-            _ => Err(unreadable("no-report", "the claim has no structured report, neither beside it nor in it")),
+            _ => Err(unreadable(
+                "no-report",
+                "the claim has no structured report, neither in `claim.report` nor in its text",
+            )),
         },
     }
 }

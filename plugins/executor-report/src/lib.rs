@@ -1,15 +1,15 @@
-//! `executor-report`: the executor's structured report says success, and carries what proves it.
+//! `executor-report`: the executor's structured report says success and proves it.
 //!
-//! The report is the one handed over beside the claim; without one, the only fenced `yaml` or `json` block of the
-//! claim that looks like a report (a mapping with `status`, `verification` or `done_criteria_met`); without one, the
-//! whole text of the claim. Two reports in a claim are none: nobody could say which of them counts.
+//! The report is `claim.report`; without it, the only fenced `yaml` or `json` block of the claim that looks like a report
+//! (a mapping with `status`, `verification` or `done_criteria_met`); without that, the whole text of the claim. Two reports
+//! in one claim are an error, because it is unclear which of them counts.
 //!
 //! ```yaml
 //! status: success            # success | failure | blocked
 //! task_name: "Task 3: …"
 //! files_modified: [src/a.rs]
 //! verification:
-//!   command: "cargo test"    # what was run, and what the task names, where it names one
+//!   command: "cargo test"    # the task's verify command, if it has one
 //!   exit_code: 0
 //!   output_summary: "5 tests passed"
 //! done_criteria_met: true
@@ -17,8 +17,8 @@
 //! error: null
 //! ```
 //!
-//! `files_modified`, where the report has it, is held against what changed (`files.rs`). All the rest is the executor's word:
-//! that its command ended with 0 is for a check that runs the command to establish.
+//! `files.rs` compares `files_modified` with the changed files. Everything else is the executor's word; use `command` to run
+//! the command for real.
 
 mod files;
 mod find;
@@ -26,65 +26,28 @@ mod report;
 
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::vacuous::is_vacuous_script;
-use gatehost_sdk::{About, Class, Finding, Level, Rule, Submission, SubmissionVerifier, Verdict};
+use gatehost_sdk::{About, Class, Finding, Level, Rule, Severity, Submission, SubmissionVerifier, Verdict};
 use report::{Report, Reported, is_nothing};
-use serde::Deserialize;
 
-const SETTINGS_SCHEMA: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "require": {
-      "description": "Fields that a report of success must have beside `status`, `verification` and `done_criteria_met`.",
-      "type": "array",
-      "items": { "enum": ["task_name", "files_modified", "output_summary", "evidence"] },
-      "uniqueItems": true,
-      "default": []
-    },
-    "same_command": {
-      "description": "Whether the reported command must be the one that the task names, where it names one.",
-      "type": "boolean",
-      "default": true
-    },
-    "unreported_files": {
-      "description": "What a changed file weighs that `files_modified` leaves out. Compared only where there is a commit to compare with.",
-      "enum": ["error", "warning", "note", "ignore"],
-      "default": "error"
-    }
-  },
-  "additionalProperties": false
-}"#;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    require: Vec<Field>,
-    same_command: bool,
-    unreported_files: Weight,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Weight {
-    Error,
-    Warning,
-    Note,
-    Ignore,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { require: Vec::new(), same_command: true, unreported_files: Weight::Error }
+gatehost_sdk::settings! {
+    struct Settings {
+        /// Fields that a report of success must have besides `status`, `verification` and `done_criteria_met`.
+        require: Vec<Field> = Vec::new() => { uniqueItems: true },
+        /// Whether the reported command must be the command of the task, if the task has one.
+        same_command: bool = true,
+        /// The level of a changed file that `files_modified` does not list. Files are compared only if there is a base
+        /// commit.
+        unreported_files: Severity = Severity::Error,
     }
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Field {
-    TaskName,
-    FilesModified,
-    OutputSummary,
-    Evidence,
+gatehost_sdk::settings! {
+    enum Field {
+        TaskName = "task_name",
+        FilesModified = "files_modified",
+        OutputSummary = "output_summary",
+        Evidence = "evidence",
+    }
 }
 
 struct ExecutorReport;
@@ -96,7 +59,7 @@ impl SubmissionVerifier for ExecutorReport {
         env!("CARGO_PKG_VERSION"),
         "The executor's structured report says success, with its verify command run and passed.",
     )
-    .settings_schema(SETTINGS_SCHEMA)
+    .settings::<Settings>()
     .rules(RULES);
 
     fn check(submission: &Submission, settings: Settings) -> Verdict {
@@ -107,41 +70,41 @@ impl SubmissionVerifier for ExecutorReport {
 gatehost_sdk::export_submission_verifier!(ExecutorReport);
 
 const RULES: &[Rule] = &[
-    Rule::error("no-claim", "There is no claim, and so no report."),
+    Rule::error("no-claim", "There is no claim, so there is no report."),
     Rule::error("no-report", "The claim has no structured report.").help(
-        "Report `status`, `verification` and `done_criteria_met` in one fenced `yaml` block, or beside the claim.",
+        "Report `status`, `verification` and `done_criteria_met` in one fenced `yaml` block, or in `claim.report`.",
     ),
-    Rule::error("two-reports", "The claim has several reports.").help("Hand over exactly one."),
+    Rule::error("two-reports", "The claim has several reports.").help("Report exactly once."),
     Rule::error("malformed-report", "The report cannot be read.").help("Write it as a mapping, in YAML or JSON."),
     Rule::error("unknown-status", "The status is not `success`, `failure` or `blocked`."),
-    Rule::error("missing-field", "The report leaves out a field that it must have."),
-    Rule::error("error-beside-success", "The report says `success` and carries an error."),
-    Rule::error("no-verify-command", "The report says `success` and names no verify command.")
-        .help("Run the task's verify command, and report how it ended."),
-    Rule::error("no-exit-code", "The report does not say how the verify command ended."),
-    Rule::error("verify-failed", "The report says `success`, and the verify command did not end with 0.")
-        .help("Repair what the command finds, then run it again."),
-    Rule::error("other-verify-command", "The report verifies with another command than the task names."),
-    Rule::error("vacuous-verify-command", "The reported command succeeds whatever the work is, and so proves nothing.")
+    Rule::error("missing-field", "The report lacks a required field."),
+    Rule::error("error-beside-success", "The report says `success` but contains an error."),
+    Rule::error("no-verify-command", "The report says `success` but names no verify command.")
+        .help("Run the task's verify command, and report its exit code."),
+    Rule::error("no-exit-code", "The report has no exit code of the verify command."),
+    Rule::error("verify-failed", "The report says `success`, but the verify command exited with another code than 0.")
+        .help("Fix what the command reports, then run it again."),
+    Rule::error("other-verify-command", "The report's verify command is not the task's."),
+    Rule::error("vacuous-verify-command", "The reported command succeeds whatever the work is, so it proves nothing.")
         .help("Verify with a command that fails when the work is wrong."),
     Rule::error("done-criteria-not-met", "The report says that the done criteria are not met."),
     Rule::error("reported-failure", "The executor reports that it failed."),
     Rule::error("reported-blocked", "The executor reports that it is blocked.")
-        .help("Resolve what blocks the task; trying again changes nothing."),
-    Rule::error("file-not-changed", "The report names a file that did not change.")
-        .help("Name the files that changed, and no others."),
-    Rule::error("file-not-reported", "A file changed that the report does not name.")
-        .help("Name it in `files_modified`, or take the change back."),
+        .help("Resolve what blocks the task. A retry would change nothing."),
+    Rule::error("file-not-changed", "The report lists a file that did not change.")
+        .help("List exactly the files that changed."),
+    Rule::error("file-not-reported", "The report does not list a file that changed.")
+        .help("List it in `files_modified`, or revert the change."),
 ];
 
 const HINT: &str = "report `status`, `verification` with `command` and `exit_code`, and `done_criteria_met`, in one fenced \
-                    `yaml` block or beside the claim";
+                    `yaml` block or in `claim.report`";
 
 fn judge(submission: &Submission, settings: &Settings) -> Verdict {
     match find::report(submission.claim.as_ref()) {
         Err(why) => {
             let finding = Finding::error(why.code, why.message).hint(HINT);
-            classed(Class::Malformed, "no report that can be read", vec![finding])
+            classed(Class::Malformed, "no readable report", vec![finding])
         }
         Ok(report) => match report.status {
             Reported::Success => success(&report, submission, settings),
@@ -151,7 +114,7 @@ fn judge(submission: &Submission, settings: &Settings) -> Verdict {
             }
             Reported::Blocked => {
                 let finding = Finding::error("reported-blocked", told("the executor reports `blocked`", &report))
-                    .hint("resolve what blocks the task; trying again changes nothing");
+                    .hint("resolve what blocks the task; a retry would change nothing");
                 classed(Class::Blocked, "the executor reports that it is blocked", vec![finding])
             }
         },
@@ -169,17 +132,17 @@ fn success(report: &Report, submission: &Submission, settings: &Settings) -> Ver
     for &field in &settings.require {
         let (name, present) = report.has(field);
         if !present {
-            let message = format!("the report has no `{name}`; this gate asks for it");
+            let message = format!("the report has no `{name}`, which the setting `require` demands");
             found.push((Class::Malformed, Finding::error("missing-field", message)));
         }
     }
     if let Some(error) = report.error.as_deref().filter(|error| !is_nothing(error)) {
-        let message = format!("the report says `success` and carries an error: {}", one_line(error));
+        let message = format!("the report says `success` but contains an error: {}", one_line(error));
         found.push((Class::Malformed, Finding::error("error-beside-success", message)));
     }
     found.extend(verification(report, submission, settings).map(|finding| (Class::VerifyFailure, finding)));
     if report.done_criteria_met == Some(false) {
-        let message = "the report says `success` and that the done criteria are not met";
+        let message = "the report says `success`, but also that the done criteria are not met";
         found.push((Class::ExecutionFailure, Finding::error("done-criteria-not-met", message)));
     }
     if let Some(reported) = &report.files_modified {
@@ -191,7 +154,7 @@ fn success(report: &Report, submission: &Submission, settings: &Settings) -> Ver
         None => Verdict { findings: found.into_iter().map(|(_, finding)| finding).collect(), ..Verdict::pass() },
         Some(class) => {
             let findings = found.into_iter().map(|(_, finding)| finding).collect();
-            classed(class, "the report says success and does not bear it out", findings)
+            classed(class, "the report says `success` without proof", findings)
         }
     }
 }
@@ -200,40 +163,45 @@ fn verification(report: &Report, submission: &Submission, settings: &Settings) -
     let task = submission.task.as_ref();
     let expected = task.and_then(|task| task.verify.as_deref()).filter(|command| !command.trim().is_empty());
     let run_it = match expected {
-        Some(command) => format!("run `{command}` and report how it ended"),
-        None => "run the task's verify command and report how it ended".to_owned(),
+        Some(command) => format!("run `{command}` and report its exit code"),
+        None => "run the task's verify command and report its exit code".to_owned(),
     };
     let verification = report.verification.as_ref();
     let command = verification.and_then(|run| run.command.as_deref()).filter(|command| !is_nothing(command));
     let Some(command) = command else {
-        let message = "the report says `success` and names no verify command that was run";
+        let message = "the report says `success` but names no verify command";
         return Some(Finding::error("no-verify-command", message).hint(run_it));
     };
     match verification.and_then(|run| run.exit_code) {
         None => {
-            let message = format!("the report does not say how `{}` ended; expected `exit_code: 0`", one_line(command));
+            let message = format!("the report has no exit code of `{}`; expected `exit_code: 0`", one_line(command));
             return Some(Finding::error("no-exit-code", message).hint(run_it));
         }
         Some(0) => {}
         Some(code) => {
             let summary = verification.and_then(|run| run.output_summary.as_deref()).map(one_line).unwrap_or_default();
             let separator = if summary.is_empty() { "" } else { ": " };
-            let message =
-                format!("the report says `success`, and `{}` ended with {code}{separator}{summary}", one_line(command));
+            let message = format!(
+                "the report says `success`, but `{}` exited with code {code}{separator}{summary}",
+                one_line(command)
+            );
             return Some(
-                Finding::error("verify-failed", message).hint("repair what the command finds, then run it again"),
+                Finding::error("verify-failed", message).hint("fix what the command reports, then run it again"),
             );
         }
     }
     let words = |command: &str| command.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     match expected {
         Some(expected) if settings.same_command && words(expected) != words(command) => {
-            let message =
-                format!("the report verifies with `{}`; the task asks for `{}`", one_line(command), one_line(expected));
+            let message = format!(
+                "the report's verify command is `{}`; the task's is `{}`",
+                one_line(command),
+                one_line(expected)
+            );
             Some(Finding::error("other-verify-command", message).hint(run_it))
         }
         _ if is_vacuous_script(command) => {
-            let message = format!("`{}` succeeds whatever the work is, and so proves nothing", one_line(command));
+            let message = format!("`{}` succeeds whatever the work is, so it proves nothing", one_line(command));
             let hint = "verify with a command that fails when the work is wrong";
             // Whoever wrote the task chose it; the executor only did as it was told.
             let asked = expected.is_some_and(|expected| words(expected) == words(command));
@@ -247,7 +215,7 @@ fn verification(report: &Report, submission: &Submission, settings: &Settings) -
 fn told(what: &str, report: &Report) -> String {
     match report.error.as_deref().filter(|error| !is_nothing(error)) {
         Some(error) => format!("{what}: {}", one_line(error)),
-        None => format!("{what} and no reason"),
+        None => format!("{what} without a reason"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files of the work: the contract's `workspace` behind a trait, so that judging can be tested without a host.
+//! The files of the work: the contract's `workspace` after a trait, so that judging can be tested without a host.
 
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::workspace;
@@ -17,19 +17,19 @@ pub(crate) trait Files {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) path: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryType,
     pub(crate) size: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryType {
     File,
     Folder,
     Link,
     Other,
 }
 
-impl Kind {
+impl EntryType {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::File => "a file",
@@ -56,17 +56,17 @@ pub(crate) enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotFound => "there is nothing at that path",
-            Self::BadPath => "it is not a path inside the work",
+            Self::NotFound => "the path does not exist",
+            Self::BadPath => "the path is outside the workspace",
             Self::Unreadable(why) => why,
         })
     }
 }
 
 /// The work itself.
-pub(crate) struct Work;
+pub(crate) struct Workspace;
 
-impl Files for Work {
+impl Files for Workspace {
     fn stat(&self, path: &str) -> Result<Entry, Problem> {
         workspace::stat(path).map(entry).map_err(problem)
     }
@@ -83,10 +83,10 @@ impl Files for Work {
 
 fn entry(entry: workspace::Entry) -> Entry {
     let kind = match entry.kind {
-        workspace::Kind::File => Kind::File,
-        workspace::Kind::Directory => Kind::Folder,
-        workspace::Kind::Link => Kind::Link,
-        workspace::Kind::Other => Kind::Other,
+        workspace::Kind::File => EntryType::File,
+        workspace::Kind::Directory => EntryType::Folder,
+        workspace::Kind::Link => EntryType::Link,
+        workspace::Kind::Other => EntryType::Other,
     };
     Entry { path: entry.path, kind, size: entry.size }
 }
@@ -96,10 +96,12 @@ fn problem(error: workspace::Error) -> Problem {
         workspace::Error::NotFound => Problem::NotFound,
         workspace::Error::BadPath => Problem::BadPath,
         workspace::Error::WrongKind(_) => {
-            Problem::Unreadable("it, or a part of its path, is not what it should be".to_owned())
+            Problem::Unreadable("the path, or a part of it, has the wrong type".to_owned())
         }
-        workspace::Error::TooLarge(size) => Problem::Unreadable(format!("it has {size} bytes")),
-        workspace::Error::Changed => Problem::Unreadable("it changed while it was read".to_owned()),
+        workspace::Error::TooLarge(size) => {
+            Problem::Unreadable(format!("the file has {size} bytes, which is too large"))
+        }
+        workspace::Error::Changed => Problem::Unreadable("the file changed while it was read".to_owned()),
         workspace::Error::Unreadable(why) => Problem::Unreadable(why),
     }
 }
@@ -124,10 +126,10 @@ pub(crate) fn matching(files: &dyn Files, pattern: &str, glob: &Glob) -> Result<
             for entry in page.entries {
                 seen += 1;
                 if seen > MOST_ENTRIES {
-                    return Err(format!("there are more than {MOST_ENTRIES} entries to look at"));
+                    return Err(format!("there are more than {MOST_ENTRIES} entries"));
                 }
                 match entry.kind {
-                    Kind::Folder => folders.push(entry.path),
+                    EntryType::Folder => folders.push(entry.path),
                     _ if glob.matches(&entry.path) => found.push(entry),
                     _ => {}
                 }

@@ -1,13 +1,13 @@
-//! `expected-files`: what the task was to produce is there, is not empty, and is what its name says.
+//! `expected-files`: the files that the task was to produce exist, are not empty, and match their extension.
 //!
-//! Expected are the task's `expected_outputs` and the `files` of the settings: a path, a pattern such as
-//! `dist/**/*.js` (at least one file must match, and each that does is looked at), or a folder with a slash at its end.
-//! A link is not a file. Where a name ends in a known suffix (`.png`, `.pdf`, `.zip` …), the first bytes must be those
-//! of that format. Needs the grant `workspace`. When nothing is expected, the verifier abstains.
+//! Expected are the task's `expected_outputs` and the `files` of the settings: a path, a pattern such as `dist/**/*.js` (at
+//! least one file must match, and every match is inspected), or a folder with a slash at its end. A symlink is not a file. A
+//! file with a known extension (`.png`, `.pdf`, `.zip` …) must start with the bytes of that format. Needs the grant
+//! `workspace`. If nothing is expected, the verifier abstains.
 
 mod files;
 
-use files::{Files, Problem, Work};
+use files::{Files, Problem, Workspace};
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::{About, Finding, Level, Place, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ const SETTINGS_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
     "files": {
-      "description": "Paths, patterns or folders (`docs/`) that are expected beside those that the task names.",
+      "description": "Paths, patterns or folders (`docs/`) to expect besides those that the task names.",
       "type": "array",
       "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
       "default": []
@@ -29,7 +29,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": ["**/__init__.py", "**/py.typed", "**/.gitkeep", "**/.keep", "**/.nojekyll"]
     },
     "tool_files": {
-      "description": "Whether the files that tool calls changed must not be empty either, as far as they still exist.",
+      "description": "Whether existing files that tool calls changed must not be empty either.",
       "type": "boolean",
       "default": false
     }
@@ -60,7 +60,7 @@ impl SubmissionVerifier for ExpectedFiles {
     const ABOUT: About = About::new(
         "expected-files",
         env!("CARGO_PKG_VERSION"),
-        "The files that the task was to produce exist, are not empty, and are of their type.",
+        "The expected files of the task exist, are not empty, and match their file type.",
     )
     .settings_schema(SETTINGS_SCHEMA)
     .rules(
@@ -69,10 +69,10 @@ impl SubmissionVerifier for ExpectedFiles {
                 Rule::error("missing", "An expected file does not exist.").help("Create the file."),
                 Rule::error("empty", "An expected file or folder is empty.")
                     .help("Write it, or name it in `may_be_empty`."),
-                Rule::error("wrong-kind", "Something else is at an expected path: a folder, a file or a link."),
-                Rule::error("wrong-type", "A file does not start with the bytes of the format that its name ends in."),
-                Rule::error("bad-path", "An expected path does not lead inside the work.")
-                    .help("Name paths relative to the root of the work."),
+                Rule::error("wrong-kind", "An expected path has the wrong type: a folder, a file or a symlink."),
+                Rule::error("wrong-type", "The first bytes of a file do not match its extension."),
+                Rule::error("bad-path", "An expected path is outside the workspace.")
+                    .help("Write paths relative to the root of the workspace."),
                 Rule::error("bad-pattern", "An expected pattern is not a valid glob."),
             ]
         },
@@ -82,7 +82,7 @@ impl SubmissionVerifier for ExpectedFiles {
         let expected = submission.task.as_ref().map_or(&[][..], |task| task.expected_outputs.as_slice());
         let changed: Vec<&str> =
             submission.tool_calls.iter().flat_map(|call| &call.files_changed).map(String::as_str).collect();
-        judge(expected, &changed, &settings, &Work)
+        judge(expected, &changed, &settings, &Workspace)
     }
 }
 
@@ -92,7 +92,7 @@ fn judge(task: &[String], changed: &[&str], settings: &Settings, files: &dyn Fil
     let expected: Vec<&str> = task.iter().chain(&settings.files).map(String::as_str).collect();
     let changed = if settings.tool_files { changed } else { &[] };
     if expected.is_empty() && changed.is_empty() {
-        return Verdict::abstain("neither the task nor the settings name an expected file");
+        return Verdict::abstain("neither the task nor the settings expect a file");
     }
     let mut may_be_empty = Vec::new();
     for pattern in &settings.may_be_empty {
@@ -101,18 +101,18 @@ fn judge(task: &[String], changed: &[&str], settings: &Settings, files: &dyn Fil
             Err(why) => return Verdict::abstain(format!("`may_be_empty` has `{pattern}`: {why}")),
         }
     }
-    let look = Look { files, may_be_empty };
-    let mut found = Found::default();
+    let look = Inspector { files, may_be_empty };
+    let mut found = Findings::default();
     for text in expected {
         look.expected(text, &mut found);
     }
     for path in changed {
         look.changed(path.trim_start_matches("./"), &mut found);
     }
-    let Found { mut findings, unreadable } = found;
+    let Findings { mut findings, unreadable } = found;
     findings.dedup_by(|a, b| a.message == b.message);
     if findings.iter().any(|finding| finding.level == Level::Error) {
-        Verdict::fail("expected files are missing or wrong", findings)
+        Verdict::fail("expected files are missing or invalid", findings)
     } else if let Some(why) = unreadable.into_iter().next() {
         Verdict { findings, ..Verdict::abstain(why) }
     } else {
@@ -121,19 +121,19 @@ fn judge(task: &[String], changed: &[&str], settings: &Settings, files: &dyn Fil
 }
 
 #[derive(Default)]
-struct Found {
+struct Findings {
     findings: Vec<Finding>,
     /// Why something could not be looked at.
     unreadable: Vec<String>,
 }
 
-struct Look<'a> {
+struct Inspector<'a> {
     files: &'a dyn Files,
     may_be_empty: Vec<Glob>,
 }
 
-impl Look<'_> {
-    fn expected(&self, text: &str, found: &mut Found) {
+impl Inspector<'_> {
+    fn expected(&self, text: &str, found: &mut Findings) {
         let path = text.trim().trim_start_matches("./");
         let folder = path.ends_with('/');
         let path = path.trim_end_matches('/');
@@ -144,39 +144,39 @@ impl Look<'_> {
                 self.pattern(path, found);
             }
             Err(Problem::NotFound) => {
-                let message = format!("`{text}` is expected, and there is nothing at that path");
+                let message = format!("the expected file `{text}` does not exist");
                 found.findings.push(Finding::error("missing", message).hint(format!("create `{path}`")));
             }
             Err(Problem::BadPath) => {
-                let message = format!("`{text}` is expected, and is not a path inside the work");
+                let message = format!("the expected path `{text}` is outside the workspace");
                 found.findings.push(Finding::error("bad-path", message));
             }
-            Err(Problem::Unreadable(why)) => found.unreadable.push(format!("`{text}` cannot be looked at: {why}")),
+            Err(Problem::Unreadable(why)) => found.unreadable.push(format!("`{text}` cannot be inspected: {why}")),
         }
     }
 
-    fn pattern(&self, pattern: &str, found: &mut Found) {
+    fn pattern(&self, pattern: &str, found: &mut Findings) {
         let glob = match Glob::new(pattern) {
             Ok(glob) => glob,
             Err(why) => {
-                let message = format!("`{pattern}` is expected, and is not a pattern: {why}");
+                let message = format!("the expected pattern `{pattern}` is not a valid glob: {why}");
                 found.findings.push(Finding::error("bad-pattern", message));
                 return;
             }
         };
         match files::matching(self.files, pattern, &glob) {
-            Err(why) => found.unreadable.push(format!("`{pattern}` cannot be searched for: {why}")),
+            Err(why) => found.unreadable.push(format!("the pattern `{pattern}` cannot be evaluated: {why}")),
             Ok(entries) if entries.is_empty() => {
-                let message = format!("`{pattern}` is expected, and no file matches");
+                let message = format!("no file matches the expected pattern `{pattern}`");
                 found.findings.push(Finding::error("missing", message));
             }
             Ok(entries) => entries.iter().for_each(|entry| self.file(entry, found)),
         }
     }
 
-    fn folder(&self, path: &str, kind: files::Kind, found: &mut Found) {
-        if kind != files::Kind::Folder {
-            let message = format!("`{path}` is expected to be a folder, and is {}", kind.name());
+    fn folder(&self, path: &str, kind: files::EntryType, found: &mut Findings) {
+        if kind != files::EntryType::Folder {
+            let message = format!("expected a folder at `{path}`, found {}", kind.name());
             found.findings.push(Finding::error("wrong-kind", message).at(Place::file(path)));
             return;
         }
@@ -191,10 +191,10 @@ impl Look<'_> {
         }
     }
 
-    fn file(&self, entry: &files::Entry, found: &mut Found) {
+    fn file(&self, entry: &files::Entry, found: &mut Findings) {
         let path = entry.path.as_str();
-        if entry.kind != files::Kind::File {
-            let message = format!("`{path}` is expected to be a file, and is {}", entry.kind.name());
+        if entry.kind != files::EntryType::File {
+            let message = format!("expected a file at `{path}`, found {}", entry.kind.name());
             found.findings.push(Finding::error("wrong-kind", message).at(Place::file(path)));
             return;
         }
@@ -211,19 +211,19 @@ impl Look<'_> {
                     .iter()
                     .any(|(offset, magic)| bytes.get(*offset..).is_some_and(|from| from.starts_with(magic))) => {}
             Ok(_) => {
-                let message = format!("`{path}` does not start as a `{suffix}` file does");
+                let message = format!("`{path}` does not start with the bytes of a `{suffix}` file");
                 found.findings.push(Finding::error("wrong-type", message).at(Place::file(path)));
             }
             Err(problem) => found.unreadable.push(format!("`{path}` cannot be read: {problem}")),
         }
     }
 
-    fn changed(&self, path: &str, found: &mut Found) {
+    fn changed(&self, path: &str, found: &mut Findings) {
         match self.files.stat(path) {
-            // Gone again, or outside the work: not something that was to be left behind.
+            // Gone again, or outside the work: not something that was to be left after.
             Err(Problem::NotFound | Problem::BadPath) => {}
-            Err(Problem::Unreadable(why)) => found.unreadable.push(format!("`{path}` cannot be looked at: {why}")),
-            Ok(entry) if entry.kind == files::Kind::File => self.file(&entry, found),
+            Err(Problem::Unreadable(why)) => found.unreadable.push(format!("`{path}` cannot be inspected: {why}")),
+            Ok(entry) if entry.kind == files::EntryType::File => self.file(&entry, found),
             Ok(_) => {}
         }
     }
@@ -232,7 +232,7 @@ impl Look<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use files::{Entry, Kind, Page};
+    use files::{Entry, EntryType, Page};
     use gatehost_sdk::Status;
     use std::collections::BTreeMap;
 
@@ -263,9 +263,11 @@ mod tests {
             let entry = |kind, size| Entry { path: path.to_owned(), kind, size };
             match self.0.get(path).copied() {
                 Some(b"!") => Err(Problem::Unreadable("permission denied".to_owned())),
-                Some(b"@") => Ok(entry(Kind::Link, 0)),
-                Some(bytes) => Ok(entry(Kind::File, bytes.len() as u64)),
-                None if self.0.keys().any(|key| key.starts_with(&format!("{path}/"))) => Ok(entry(Kind::Folder, 0)),
+                Some(b"@") => Ok(entry(EntryType::Link, 0)),
+                Some(bytes) => Ok(entry(EntryType::File, bytes.len() as u64)),
+                None if self.0.keys().any(|key| key.starts_with(&format!("{path}/"))) => {
+                    Ok(entry(EntryType::Folder, 0))
+                }
                 None => Err(Problem::NotFound),
             }
         }
@@ -285,7 +287,7 @@ mod tests {
             names.truncate(2);
             let entries = names
                 .iter()
-                .map(|path| self.stat(path).unwrap_or(Entry { path: path.clone(), kind: Kind::File, size: 1 }))
+                .map(|path| self.stat(path).unwrap_or(Entry { path: path.clone(), kind: EntryType::File, size: 1 }))
                 .collect();
             Ok(Page { entries, next })
         }

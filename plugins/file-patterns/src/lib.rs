@@ -1,18 +1,18 @@
-//! `file-patterns`: regular expressions that must, or must not, be found in a file.
+//! `file-patterns`: regular expressions that must or must not match in a file.
 //!
-//! As `patterns`, for whole files: each is judged by itself, and needs no grant. UTF-16 is read by its byte order mark, and
-//! of any other file what is UTF-8 in it: a foreign byte switches no rule off. What is required and not found in such a
-//! file may be among the rest, and is an abstention. A file with a NUL is binary: it has no text in which anything could
-//! be forbidden.
+//! Works like `patterns`, but on whole files, each on its own, without a grant. UTF-16 is decoded by its byte order mark. In
+//! other files that are not UTF-8, the UTF-8 parts are searched, so a foreign byte disables no rule; if a required pattern is
+//! not found in such a file, the verifier abstains. A file with a NUL is binary and has no text in which a pattern could be
+//! forbidden.
 
 use gatehost_sdk::{About, File, FileVerifier, Place, Verdict};
-use rules::{Kind, Rule, Text, Texts};
+use rules::{Rule, RuleKind, Text, Texts};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = rules::settings_schema! {
     each: " in each file",
     one: " in one file",
-    files: "Patterns of the files that the rule is about. Empty: all that the check is given.",
+    files: "Patterns of the files that the rule applies to. Empty: all files of the check.",
     required: "",
     own: "",
 };
@@ -30,12 +30,17 @@ impl FileVerifier for FilePatterns {
     const ABOUT: About = About::new(
         "file-patterns",
         env!("CARGO_PKG_VERSION"),
-        "Files match what they must, and nothing that they must not.",
+        "Files match every required pattern and no forbidden one.",
     )
     .files(&["**/*"])
     .settings_schema(SETTINGS_SCHEMA)
     .rules(
-        const { &[gatehost_sdk::Rule::error("*", "A rule of the settings is broken; the code is the rule's `id`.")] },
+        const {
+            &[gatehost_sdk::Rule::error(
+                "*",
+                "A rule of the settings is violated. The code of the finding is the rule's `id`.",
+            )]
+        },
     );
 
     fn check(file: &File, settings: Settings) -> Verdict {
@@ -60,7 +65,7 @@ fn judge(file: &File, rules: &[Rule]) -> Verdict {
         let texts = Texts {
             name: "the file",
             known: text.iter().map(|text| Text { text, from: Some((path, 1)) }).collect(),
-            unknown: (!whole && rule.kind == Kind::Require).then(|| "the file is not UTF-8".to_owned()),
+            unknown: (!whole && rule.kind == RuleKind::Require).then(|| "the file is not UTF-8".to_owned()),
             missing: None,
         };
         judged.push((rule.id.as_str(), compiled.broken_by(&texts)));

@@ -1,10 +1,10 @@
-//! `files-in-scope`: what changed is what the task may change.
+//! `files-in-scope`: only files that the task may change have changed.
 //!
-//! The scope is the task's `files` and those of the settings: paths, folders, or patterns such as `src/**/*.rs`. A path
-//! matches itself and, as a folder, everything below; so a path with brackets in its name is found too. Judged are the
-//! changes, both paths of a rename, and the paths that tool calls say they changed; one that is not inside the work, or
-//! not written plainly, is a finding of its own. Without a scope, without a change, and with a pattern in the settings
-//! that cannot be used, the verifier abstains.
+//! The scope is the task's `files` and those of the settings: paths, folders, or patterns such as `src/**/*.rs`. A path matches
+//! itself and, as a folder, everything below it; so a path with brackets in its name works too. The verifier checks the
+//! changes, both paths of a rename, and the paths that tool calls report as changed. A path outside the workspace, or one that
+//! is not written plainly, is a finding of its own. Without a scope, without a change, and with an invalid pattern in the
+//! settings, the verifier abstains.
 
 use gatehost_sdk::glob::Glob;
 use gatehost_sdk::{About, Finding, Place, Rule, Submission, SubmissionVerifier, Verdict};
@@ -16,7 +16,7 @@ const SETTINGS_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
     "files": {
-      "description": "Paths, folders or patterns that may change beside those that the task names.",
+      "description": "Paths, folders or patterns that may change besides those that the task names.",
       "type": "array",
       "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
       "default": []
@@ -55,11 +55,11 @@ impl SubmissionVerifier for FilesInScope {
                 const {
                     &[
                         Rule::error("out-of-scope", "A file changed that the task does not name.")
-                            .help("Take the change back, or have the task name the file."),
-                        Rule::error("forbidden", "A file changed that may not change.").help("Take the change back."),
+                            .help("Revert the change, or add the file to the task."),
+                        Rule::error("forbidden", "A forbidden file changed.").help("Revert the change."),
                         Rule::error("not-changed", "The task names a file that did not change."),
-                        Rule::error("bad-path", "A changed path is not a plain path inside the work.")
-                            .help("Name paths relative to the root of the work, without `.` and `..`."),
+                        Rule::error("bad-path", "A changed path is not a plain path inside the workspace.")
+                            .help("Write paths relative to the root of the workspace, without `.` and `..`."),
                     ]
                 },
             );
@@ -80,12 +80,12 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
         return Verdict::abstain("neither the task nor the settings name files that may change");
     }
     if changed.is_empty() {
-        return Verdict::abstain("the submission names no changed file");
+        return Verdict::abstain("the submission has no changed files");
     }
     for text in settings.files.iter().chain(&settings.forbid) {
-        // Of the task's words each stands for itself at least; a pattern of the policy that matches nothing is a hole.
+        // Of the task's words each is literal at least; a pattern of the policy that matches nothing is a hole.
         if let Err(why) = Glob::new(trimmed(text)) {
-            return Verdict::abstain(format!("`{text}` in the settings is not a pattern that can be used: {why}"));
+            return Verdict::abstain(format!("`{text}` in the settings is not a valid pattern: {why}"));
         }
     }
     let restricted = !task.is_empty() || !settings.files.is_empty();
@@ -94,17 +94,17 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
     let mut findings = Vec::new();
     for &path in changed {
         let Some(place) = Place::inside(path) else {
-            let message = format!("`{path}` has changed, and is not the plain path of a file inside the work");
-            let hint = "name paths relative to the root of the work, without `.` and `..`";
+            let message = format!("`{path}` has changed, but is not a plain path inside the workspace");
+            let hint = "write paths relative to the root of the workspace, without `.` and `..`";
             findings.push(Finding::error("bad-path", message).hint(hint));
             continue;
         };
         if let Some(scope) = forbidden.iter().find(|scope| scope.contains(path)) {
-            let message = format!("`{path}` has changed, and `{}` may not", scope.text);
-            findings.push(Finding::error("forbidden", message).at(place).hint("take the change back"));
+            let message = format!("`{path}` has changed, but `{}` forbids it", scope.text);
+            findings.push(Finding::error("forbidden", message).at(place).hint("revert the change"));
         } else if restricted && !allowed.iter().any(|scope| scope.contains(path)) {
-            let message = format!("`{path}` has changed, and the task does not name it");
-            let hint = "take the change back, or have the task name the file";
+            let message = format!("`{path}` has changed, but the task does not name it");
+            let hint = "revert the change, or add the file to the task";
             findings.push(Finding::error("out-of-scope", message).at(place).hint(hint));
         }
     }
@@ -113,11 +113,11 @@ fn judge(task: &[String], changed: &BTreeSet<&str>, settings: &Settings) -> Verd
             let scope = Scope::new(text);
             if !changed.iter().any(|path| scope.contains(path)) {
                 findings
-                    .push(Finding::error("not-changed", format!("the task names `{text}`, and it has not changed")));
+                    .push(Finding::error("not-changed", format!("the task names `{text}`, but it has not changed")));
             }
         }
     }
-    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("the changes are not those of the task", findings) }
+    if findings.is_empty() { Verdict::pass() } else { Verdict::fail("files outside the task changed", findings) }
 }
 
 struct Scope<'a> {
@@ -126,7 +126,7 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// What is no pattern stands for itself alone, which allows nothing more than it says.
+    /// What is no pattern is literal alone, which allows nothing more than it says.
     fn new(text: &'a str) -> Self {
         let text = trimmed(text);
         Self { text, glob: Glob::new(text).ok() }

@@ -1,4 +1,4 @@
-//! What gosyn's parser takes for two where Go has one: it goes on where a comma or a semicolon is missing.
+//! What gosyn's parser accepts for two where Go has one: it goes on where a comma or a semicolon is missing.
 //!
 //! Names and literals stand side by side in few places of Go: a name before its type, a name before the path of an
 //! import, a type before the tag of a field. Everywhere else something is missing between them.
@@ -47,7 +47,7 @@ pub(crate) fn line_breaks(text: &str, tokens: &[Token]) -> Vec<bool> {
 enum Bracket {
     /// `(` or `[`.
     Round,
-    /// `(` of a function's signature, behind which its result follows.
+    /// `(` of a function's signature, after which its result follows.
     Signature,
     /// `{` of statements or of a value.
     Brace,

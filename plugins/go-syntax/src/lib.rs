@@ -1,7 +1,7 @@
 //! `go-syntax`: every matching file is Go that gofmt's parser accepts.
 //!
-//! The parser is gosyn's, which stops at the first error. What is nested too deep for its recursion is found before it
-//! runs (`depth.rs`), by the tokens; so is what is no token, on which the parser would panic where it goes back.
+//! The parser is gosyn, which stops at the first error. Before it runs, `depth.rs` scans the tokens for nesting that is too deep
+//! for its recursion, and for invalid tokens, on which the parser would panic.
 
 mod adjacent;
 mod depth;
@@ -12,23 +12,9 @@ use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Rule, Verdict};
 use gosyn::token::{LitKind, TokenKind};
 use gosyn::{Error, Parser};
-use serde::Deserialize;
 
-/// Up to which size a file is read: in the worst case the parser needs fifty times as much.
+/// The size limit of a file: in the worst case the parser needs fifty times as much.
 const MOST_BYTES: usize = 2 << 20;
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
     name: "Go",
@@ -40,19 +26,17 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "something else stands where a token is expected"),
+    Rule::error("expected-token", "a token is missing or unexpected"),
     Rule::error("unexpected-end", "the file ends within a declaration"),
-    Rule::error("invalid-token", "a character or a literal that is no token of Go"),
+    Rule::error("invalid-token", "a character or a literal is not a Go token"),
     Rule::error("syntax", "the file is not Go"),
     Rule::TOO_DEEP,
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {}
 }
 
 struct GoSyntax;
@@ -62,24 +46,21 @@ impl FileVerifier for GoSyntax {
     const ABOUT: About =
         About::new("go-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Go (as gofmt parses it).")
             .files(&["**/*.go"])
-            .settings_schema(SETTINGS_SCHEMA)
+            .settings::<Settings>()
             .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("Go") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text))
     }
 }
 
 gatehost_sdk::export_file_verifier!(GoSyntax);
-// Trees are built once and never taken down.
+// Trees are built once and never freed.
 gatehost_sdk::use_arena!();
 
 fn judge(file: &File, whole: &str) -> Verdict {
     if whole.len() > MOST_BYTES {
-        return Verdict::abstain("larger than 2 MiB, which is more than this verifier reads");
+        return Verdict::abstain("the file is larger than 2 MiB, the limit of this verifier");
     }
     let text = whole.strip_prefix('\u{FEFF}').unwrap_or(whole);
     let place = |character: usize| {
@@ -100,7 +81,7 @@ fn judge(file: &File, whole: &str) -> Verdict {
     }
     let error = match Parser::from(text).parse_file() {
         Ok(parsed) => {
-            // Taking a deep tree down recurses, and the memory goes with the instance.
+            // Dropping a deep tree recurses; the memory goes with the instance.
             std::mem::forget(parsed);
             let Some(token) = adjacent::first_error(text, &tokens) else { return Verdict::pass() };
             let found = format!("{:?}", token.kind);
@@ -108,7 +89,7 @@ fn judge(file: &File, whole: &str) -> Verdict {
             return Finding::error("expected-token", message).at(file.place_of(place(token.start))).into();
         }
         Err(error) if error.to_string().contains("too many depth") => {
-            return Verdict::abstain("an expression is nested deeper than this verifier can follow");
+            return Verdict::abstain("an expression is nested deeper than this verifier supports");
         }
         Err(error) => error,
     };

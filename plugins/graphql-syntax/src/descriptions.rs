@@ -45,7 +45,7 @@ impl Walk {
             _ => false,
         };
         match kind {
-            // A string behind `=` is a value.
+            // A string after `=` is a value.
             TokenKind::StringValue if !self.is_behind_equals => self.description = Some(range),
             TokenKind::LCurly | TokenKind::LParen | TokenKind::LBracket => {
                 self.in_variables |= self.is_header && kind == TokenKind::LParen;

@@ -1,7 +1,6 @@
 //! `graphql-syntax`: every matching file is a GraphQL document: operations, fragments, or a schema.
 //!
-//! The parser is that of apollo-rs. It goes on after an error, and stops by itself at a depth that is far from the end of
-//! the sandbox's stack.
+//! The parser is that of apollo-rs. It continues after an error, and stops at a depth that fits the stack of the sandbox.
 
 mod descriptions;
 
@@ -10,31 +9,15 @@ use apollo_parser::{Error, Parser, SyntaxKind, SyntaxNode};
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
-use serde::Deserialize;
 
 /// How deep selections, lists and types may be nested. The stack holds several times as much.
 const MOST_NESTING: usize = 200;
 /// More tokens than this are more memory than a sandbox has.
 const MOST_TOKENS: usize = 500_000;
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {}
 }
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
     name: "GraphQL",
@@ -48,7 +31,7 @@ const FORMAT: Format = Format {
 const RULES: &[Rule] = &[
     Rule::error("syntax", "the file is not GraphQL"),
     Rule::error("unexpected-end", "the file ends within a definition, or has none"),
-    Rule::note("draft", "the file was not judged: it has syntax of a draft"),
+    Rule::note("draft", "the file uses syntax of a draft; it was not checked"),
     Rule::TOO_DEEP,
     Rule::TOO_LONG,
     Rule::NOT_UTF_8,
@@ -65,14 +48,11 @@ impl FileVerifier for GraphqlSyntax {
         "Every file is a GraphQL document: operations, fragments, or a schema.",
     )
     .files(&["**/*.graphql", "**/*.gql", "**/*.graphqls"])
-    .settings_schema(SETTINGS_SCHEMA)
+    .settings::<Settings>()
     .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("GraphQL") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text))
     }
 }
 
@@ -92,7 +72,7 @@ fn judge(file: &File, text: &str) -> Verdict {
         };
     }
     if let Some(first) = errors.first().filter(|error| is_draft(text, error)) {
-        let message = "directives on directives are a draft of GraphQL that this verifier does not know";
+        let message = "directives on directives are draft syntax of GraphQL, which this verifier does not support";
         let note = Finding::note("draft", message).at(file.place_of(first.index()));
         return Verdict { findings: vec![note], ..Verdict::abstain(message) };
     }
@@ -114,24 +94,27 @@ fn errors(text: &str) -> Vec<Error> {
     errors
 }
 
-/// The parser takes `a(b C)` for two arguments, and `{b C}` for two fields, that are only names.
+/// The parser accepts `a(b C)` for two arguments, and `{b C}` for two fields, that are only names.
 fn missing_colon(node: &SyntaxNode) -> Option<Error> {
     let has_colon = || node.children_with_tokens().any(|part| part.kind() == SyntaxKind::COLON);
     if !matches!(node.kind(), SyntaxKind::ARGUMENT | SyntaxKind::OBJECT_FIELD) || has_colon() {
         return None;
     }
     let name = node.to_string();
-    let message = "expected a colon and a value behind the name";
+    let message = "expected a colon and a value after the name";
     Some(Error::with_loc(message, name.trim().to_owned(), node.text_range().start().into()))
 }
 
-/// The parser takes `schema` without its operations.
+/// The parser accepts `schema` without its operations, and an operation of a schema without its type.
 fn missing_operations(node: &SyntaxNode) -> Option<Error> {
-    let is_open = || node.children_with_tokens().any(|part| part.kind() == SyntaxKind::L_CURLY);
-    if node.kind() != SyntaxKind::SCHEMA_DEFINITION || is_open() {
-        return None;
-    }
-    let message = "expected `{` and the operations of the schema";
+    let has = |wanted: SyntaxKind| node.children_with_tokens().any(|part| part.kind() == wanted);
+    let message = match node.kind() {
+        SyntaxKind::SCHEMA_DEFINITION if !has(SyntaxKind::L_CURLY) => "expected `{` and the operations of the schema",
+        SyntaxKind::ROOT_OPERATION_TYPE_DEFINITION if !has(SyntaxKind::NAMED_TYPE) => {
+            "expected the type of the operation"
+        }
+        _ => return None,
+    };
     Some(Error::with_loc(message, String::new(), node.text_range().start().into()))
 }
 

@@ -44,6 +44,7 @@ fn the_first_error_has_its_place() {
         (b"{ a\0 }", "syntax", 1, 4),
         (b"type A { b: C }\nschema", "syntax", 2, 1),
         (b"schema @a # b\n", "syntax", 1, 1),
+        (b"schema { query: }", "syntax", 1, 10),
         ("# ö\n{ a(b: \"ö) }".as_bytes(), "syntax", 2, 8),
         (b"\"a\" { b }", "syntax", 1, 1),
         (b"query a(\"b\" $c: D) { e(f: \"g\" $c) }", "syntax", 1, 31),

@@ -1,27 +1,13 @@
 //! `hcl-syntax`: every matching file is HCL 2: Terraform, OpenTofu, Packer, Nomad and others.
 //!
-//! The parser is hcl-edit's, which stops at the first error. It counts how deep it is, and gives up before its stack ends.
+//! The parser is hcl-edit, which stops at the first error. It counts its depth, and stops before the stack ends.
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
-use serde::Deserialize;
 
-/// Up to which size a file is read.
+/// The size limit of a file.
 const MOST_BYTES: usize = 4 << 20;
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
     name: "HCL",
@@ -34,10 +20,8 @@ const FORMAT: Format = Format {
 
 const RULES: &[Rule] = &[Rule::error("syntax", "the file is not HCL"), Rule::TOO_DEEP, Rule::NOT_UTF_8, Rule::UTF_16];
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {}
 }
 
 struct HclSyntax;
@@ -47,29 +31,26 @@ impl FileVerifier for HclSyntax {
     const ABOUT: About =
         About::new("hcl-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid HCL (Terraform and others).")
             .files(&["**/*.tf", "**/*.tfvars", "**/*.hcl", "**/*.tofu", "**/*.nomad"])
-            .settings_schema(SETTINGS_SCHEMA)
+            .settings::<Settings>()
             .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("HCL") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text))
     }
 }
 
 gatehost_sdk::export_file_verifier!(HclSyntax);
-// Trees are built once and never taken down.
+// Trees are built once and never freed.
 gatehost_sdk::use_arena!();
 
 fn judge(file: &File, whole: &str) -> Verdict {
     if whole.len() > MOST_BYTES {
-        return Verdict::abstain("larger than 4 MiB, which is more than this verifier reads");
+        return Verdict::abstain("the file is larger than 4 MiB, the limit of this verifier");
     }
     let text = whole.strip_prefix('\u{FEFF}').unwrap_or(whole);
     let error = match hcl_edit::parser::parse_body(text) {
         Ok(parsed) => {
-            // Taking a deep tree down recurses, and the memory goes with the instance.
+            // Dropping a deep tree recurses; the memory goes with the instance.
             std::mem::forget(parsed);
             return Verdict::pass();
         }

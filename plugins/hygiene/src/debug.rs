@@ -20,7 +20,11 @@ pub(crate) fn judge(file: &File, text: &str) -> Option<Finding> {
     let more = if more == 0 { String::new() } else { format!(", and {more} more") };
     let shown: String = shown.trim().chars().take(80).collect();
     let place = Place { line: Some(line), ..Place::file(&file.path) };
-    Some(finding(file, Check::DebugStatement, format!("`{shown}` calls a debugger{more}")).at(place).hint("remove it"))
+    Some(
+        finding(file, Check::DebugStatement, format!("found a debugger call: `{shown}`{more}"))
+            .at(place)
+            .hint("remove it"),
+    )
 }
 
 /// Whether a line of code imports or calls a debugger.
@@ -76,7 +80,7 @@ fn code(text: &str, python: bool) -> String {
             code.push(first);
             rest = &rest[first.len_utf8()..];
         } else {
-            // A string is something: `debugger` behind it is no statement.
+            // A string is something: `debugger` after it is no statement.
             code.push(if matches!(first, '#' | '/') { ' ' } else { '"' });
             code.extend(rest[..skipped].chars().filter(|character| *character == '\n'));
             rest = &rest[skipped..];

@@ -21,7 +21,7 @@ pub(crate) fn judge(file: &File, text: &str) -> Option<Finding> {
     })?;
     let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
     let place = Place { line: Some(line), ..Place::file(&file.path) };
-    let hint = "remove it, and revoke it where it was ever shared; allow a key for tests by a comment `gate:allow-secret` \
+    let hint = "remove the key, and revoke it if it was ever shared; to allow a test key, write a comment `gate:allow-secret` \
                 on the line above";
     Some(finding(file, Check::PrivateKey, "the file contains a private key").at(place).hint(hint))
 }

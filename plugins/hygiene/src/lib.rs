@@ -1,10 +1,11 @@
-//! `hygiene`: what every repository wants of a file, in one pass over it.
+//! `hygiene`: general checks of a file, in one pass.
 //!
-//! Whitespace at the end of lines, the newline at the end of the file, line endings, a byte order mark, the size,
-//! executable bits and shebangs, symbolic links that lead nowhere, debug statements and private keys. Each check can be
-//! switched off, reports a file once, and repairs all of the file at once where there is a repair.
+//! Trailing whitespace, the newline at the end of the file, line endings, a byte order mark, the size, executable bits and
+//! shebangs, broken symlinks, debug statements and private keys. Each check can be disabled, reports a file once, and fixes the
+//! whole file at once if it has a fix.
 //!
-//! A binary file is judged by its size alone, and a symbolic link by its target alone: what it leads to is a file of its own.
+//! Of a binary file, only the size is checked. Of a symlink, only the target is checked, because the target is a file of its
+//! own.
 
 mod debug;
 mod keys;
@@ -75,15 +76,15 @@ impl FileVerifier for Hygiene {
                     .help("Save it as UTF-8 without one."),
                 Rule::error("large-file", "The file is larger than `max_kilobytes`.")
                     .help("Keep it out of the repository, or store it with Git LFS."),
-                Rule::error("executable-without-shebang", "The file is executable and has no shebang.")
+                Rule::error("executable-without-shebang", "The file is executable but has no shebang.")
                     .help("Add a first line such as `#!/bin/sh`, or remove the executable bit."),
-                Rule::warning("shebang-not-executable", "The file has a shebang and is not executable.")
+                Rule::warning("shebang-not-executable", "The file has a shebang but is not executable.")
                     .help("Set the executable bit (`git add --chmod=+x`), or remove the shebang."),
-                Rule::error("broken-symlink", "The symbolic link leads nowhere.")
+                Rule::error("broken-symlink", "The symlink is broken.")
                     .help("Correct its target, or remove the link."),
-                Rule::error("debug-statement", "A debugger is called.").help("Remove the statement."),
+                Rule::error("debug-statement", "The file calls a debugger.").help("Remove the statement."),
                 Rule::error("private-key", "The file contains a private key.").help(
-                    "Remove the key, and revoke it. A key for tests is allowed by a comment `gate:allow-secret`.",
+                    "Remove the key, and revoke it if it was ever shared. To allow a test key, write a comment `gate:allow-secret`.",
                 ),
             ]
         },
@@ -102,11 +103,11 @@ fn judge(file: &File, settings: &Settings) -> Verdict {
     let target = file.link_target.as_deref();
     match (&file.content, target) {
         (Content::Missing, _) if wants(Check::BrokenSymlink) => {
-            let message = format!("the symbolic link leads to `{}`, where nothing is", target.unwrap_or("nothing"));
+            let message = format!("the symlink points to `{}`, which does not exist", target.unwrap_or("nothing"));
             return finding(file, Check::BrokenSymlink, message).into();
         }
-        (Content::Missing, _) => return Verdict::not_applicable("a symbolic link that leads nowhere"),
-        (_, Some(_)) => return Verdict::not_applicable("a symbolic link: its target is a file of its own"),
+        (Content::Missing, _) => return Verdict::not_applicable("a broken symlink"),
+        (_, Some(_)) => return Verdict::not_applicable("a symlink; its target is checked as a file of its own"),
         _ => {}
     }
     let mut findings = Vec::new();
@@ -140,13 +141,13 @@ fn modes(file: &File, text: &str, wants: impl Fn(Check) -> bool) -> Option<Findi
     // `#![…]` is an attribute of Rust.
     let has_shebang = text.strip_prefix("#!").is_some_and(|rest| rest.trim_start_matches(' ').starts_with('/'));
     if file.executable && !has_shebang && wants(Check::ExecutableWithoutShebang) {
-        let message = "the file is executable, and does not start with a shebang such as `#!/bin/sh`";
+        let message = "the file is executable but does not start with a shebang such as `#!/bin/sh`";
         let hint = "add a shebang, or remove the executable bit: `git add --chmod=-x`";
         return Some(finding(file, Check::ExecutableWithoutShebang, message).hint(hint));
     }
     if !file.executable && has_shebang && wants(Check::ShebangNotExecutable) {
         let first = text.lines().next().unwrap_or_default();
-        let message = format!("the file starts with `{first}`, and is not executable");
+        let message = format!("the file starts with `{first}` but is not executable");
         let hint = "set the executable bit, `git add --chmod=+x`, or remove the shebang";
         let finding = finding(file, Check::ShebangNotExecutable, message).hint(hint);
         return Some(Finding { level: gatehost_sdk::Level::Warning, ..finding });

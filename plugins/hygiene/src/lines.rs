@@ -102,7 +102,7 @@ fn end_of_file(file: &File, lines: &[Line<'_>], tail: &[Line<'_>], usual: &str) 
         (None, []) => None,
         (None, [first, ..]) => {
             let whole = edit((first.number, 1), end_of(tail)?, "");
-            new("the file has nothing but empty lines", at(file, Some(1)), "empty the file", whole)
+            new("the file has only empty lines", at(file, Some(1)), "empty the file", whole)
         }
         (Some(last), []) if last.end.is_empty() => {
             let end = (last.number, width(last.text) + 1);

@@ -125,7 +125,7 @@ fn scripts_are_executable_and_executables_are_scripts() {
 fn a_link_is_judged_by_where_it_leads() {
     let link = |content| File { content, link_target: Some("../gone".to_owned()), ..File::new("a", "") };
     let verdict = checks(&link(Content::Missing), "{}");
-    assert_eq!(verdict.findings[0].message, "the symbolic link leads to `../gone`, where nothing is");
+    assert_eq!(verdict.findings[0].message, "the symlink points to `../gone`, which does not exist");
     assert_eq!(checks(&link(Content::Missing), r#"{"checks": ["end-of-file"]}"#).status, Status::NotApplicable);
     assert_eq!(checks(&link(Content::Text("a".to_owned())), "{}").status, Status::NotApplicable);
 }
@@ -163,7 +163,7 @@ fn debuggers_are_found_in_code_alone() {
         assert_eq!(codes(&File::new(path, text)), expected, "{path}: {text:?}");
     }
     let verdict = checks(&File::new("a.py", "\nimport pdb\nbreakpoint()\n"), "{}");
-    assert_eq!(verdict.findings[0].message, "`import pdb` calls a debugger, and 1 more");
+    assert_eq!(verdict.findings[0].message, "found a debugger call: `import pdb`, and 1 more");
     assert_eq!(verdict.findings[0].place.as_ref().and_then(|place| place.line), Some(2));
 }
 

@@ -1,6 +1,6 @@
 //! What may stand in which function, and what a declaration must have: rules that oxc does not know.
 
-use crate::walk::Found;
+use crate::walk::FoundError;
 use oxc_ast::AstKind;
 use oxc_ast::ast::VariableDeclarationKind;
 
@@ -11,7 +11,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    pub(crate) fn enter(&mut self, kind: AstKind) -> Option<Found> {
+    pub(crate) fn enter(&mut self, kind: AstKind) -> Option<FoundError> {
         match kind {
             AstKind::Function(function) => self.open.push(function.r#async),
             AstKind::ArrowFunctionExpression(arrow) => self.open.push(arrow.r#async),
@@ -33,14 +33,14 @@ impl Functions {
     }
 }
 
-/// What a declaration of TypeScript lacks: a name behind `declare`, a module behind `from`.
-pub(crate) fn incomplete(kind: AstKind, text: &str) -> Option<Found> {
+/// What a declaration lacks: in TypeScript a name after `declare`, and a module after `from`.
+pub(crate) fn incomplete(kind: AstKind, text: &str) -> Option<FoundError> {
     match kind {
         AstKind::Function(function) if function.declare && function.id.is_none() => {
-            Some((function.span.start, "expected a name behind `function`".to_owned()))
+            Some((function.span.start, "expected a name after `function`".to_owned()))
         }
         AstKind::Class(class) if class.declare && class.id.is_none() => {
-            Some((class.span.start, "expected a name behind `class`".to_owned()))
+            Some((class.span.start, "expected a name after `class`".to_owned()))
         }
         AstKind::ExportNamedDeclaration(export) => {
             let start = export.span.start as usize;
@@ -48,14 +48,15 @@ pub(crate) fn incomplete(kind: AstKind, text: &str) -> Option<Found> {
             let behind = text[close..].trim_start_matches([' ', '\t']);
             let end = behind.strip_prefix("from")?.trim_start();
             let is_bare = end.is_empty() || end.starts_with(';');
-            is_bare.then(|| (u32::try_from(close).unwrap_or(u32::MAX), "expected a module behind `from`".to_owned()))
+            is_bare
+                .then(|| (u32::try_from(close).unwrap_or(u32::MAX), "expected a module name after `from`".to_owned()))
         }
         _ => None,
     }
 }
 
 /// A number that starts with `0` and a digit is octal in old JavaScript, and nothing in TypeScript.
-pub(crate) fn old_octal(kind: AstKind, text: &str) -> Option<Found> {
+pub(crate) fn old_octal(kind: AstKind, text: &str) -> Option<FoundError> {
     let AstKind::NumericLiteral(number) = kind else { return None };
     let written = text.get(number.span.start as usize..number.span.end as usize)?.as_bytes();
     let is_old = matches!(written, [b'0', b'0'..=b'9' | b'_', ..]);

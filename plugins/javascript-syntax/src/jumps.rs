@@ -1,6 +1,6 @@
 //! Where `break` and `continue` lead. Every function ends the search, arrows included, which oxc looks through.
 
-use crate::walk::Found;
+use crate::walk::FoundError;
 use oxc_ast::AstKind;
 use oxc_ast::ast::{BreakStatement, ContinueStatement, LabelIdentifier, Statement};
 
@@ -11,7 +11,7 @@ pub(crate) struct Jumps<'a> {
 }
 
 impl<'a> Jumps<'a> {
-    pub(crate) fn enter(&mut self, kind: AstKind<'a>) -> Option<Found> {
+    pub(crate) fn enter(&mut self, kind: AstKind<'a>) -> Option<FoundError> {
         if is_border(kind) || is_target(kind) {
             self.open.push(kind);
         }
@@ -33,7 +33,7 @@ impl<'a> Jumps<'a> {
         self.open.iter().rev().copied().take_while(|&kind| !is_border(kind))
     }
 
-    fn of_break(&self, statement: &BreakStatement) -> Option<Found> {
+    fn of_break(&self, statement: &BreakStatement) -> Option<FoundError> {
         if let Some(label) = &statement.label {
             return self.labelled(label).is_none().then(|| nowhere("break", label));
         }
@@ -41,14 +41,14 @@ impl<'a> Jumps<'a> {
         (!leads_out).then(|| (statement.span.start, "`break` outside a loop or a `switch`".to_owned()))
     }
 
-    fn of_continue(&self, statement: &ContinueStatement) -> Option<Found> {
+    fn of_continue(&self, statement: &ContinueStatement) -> Option<FoundError> {
         let Some(label) = &statement.label else {
             let loops = self.within_reach().any(AstKind::is_iteration_statement);
             return (!loops).then(|| (statement.span.start, "`continue` outside a loop".to_owned()));
         };
         match self.labelled(label) {
             Some(AstKind::LabeledStatement(target)) if !is_loop(&target.body) => {
-                Some((target.label.span.start, format!("`continue {}` leads to no loop", label.name)))
+                Some((target.label.span.start, format!("`continue {}` does not name a loop", label.name)))
             }
             Some(_) => None,
             None => Some(nowhere("continue", label)),
@@ -61,8 +61,8 @@ impl<'a> Jumps<'a> {
     }
 }
 
-fn nowhere(word: &str, label: &LabelIdentifier) -> Found {
-    (label.span.start, format!("`{word} {}` leads to no label of the same function", label.name))
+fn nowhere(word: &str, label: &LabelIdentifier) -> FoundError {
+    (label.span.start, format!("`{word} {}` names no label of the same function", label.name))
 }
 
 fn is_border(kind: AstKind) -> bool {

@@ -3,7 +3,7 @@
 /// Something that is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Level {
-    /// `(`, perhaps of an `if`, behind which a statement follows.
+    /// `(`, perhaps of an `if`, after which a statement follows.
     Paren { of_head: bool },
     /// `[`.
     Square,

@@ -1,9 +1,8 @@
-//! `javascript-syntax`: every matching file is JavaScript, JSX, TypeScript or TSX, by its suffix.
+//! `javascript-syntax`: every matching file is JavaScript, JSX, TypeScript or TSX, by its extension.
 //!
-//! The parser is oxc's. JavaScript's early errors (a name declared twice, `break` outside a loop) are its semantic
-//! pass; TypeScript keeps to what its own parser refuses, since the rest depends on types and configuration. A walk of
-//! our own finds what oxc lets through in either (`walk.rs`). What is nested too deep for the parser's recursion is found
-//! before it runs (`scan.rs`).
+//! The parser is oxc. For JavaScript, oxc's semantic pass finds early errors (a name declared twice, `break` outside a loop).
+//! For TypeScript, only what its own parser refuses counts, because the rest depends on types and configuration. `walk.rs` finds
+//! errors that oxc accepts. Before the parser runs, `scan.rs` scans for nesting that is too deep for its recursion.
 
 mod codes;
 mod dialect;
@@ -21,19 +20,18 @@ use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use oxc_allocator::Allocator;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
-use serde::Deserialize;
 
-/// Up to how many tokens early errors are looked for: every second may be one, and all must fit the memory of a call
+/// Up to how many tokens early errors are searched: every second may be one, and all must fit the memory of a call
 /// (`let a,a,a…`: 250,000 do, 370,000 do not). A longer file that parses is not known to be right.
 const EARLY_ERRORS_TOKENS: usize = 500_000;
 
 struct JavascriptSyntax;
 
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Settings {
-    jsx_in_js: bool,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// Whether files that end in `.js`, `.mjs` and `.cjs` may contain JSX.
+        jsx_in_js: bool = true,
+    }
 }
 
 const FORMAT: Format = Format {
@@ -46,14 +44,14 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "something else stands where a token is expected"),
-    Rule::error("unexpected-token", "a token stands where none of its kind can"),
+    Rule::error("expected-token", "a token is missing or unexpected"),
+    Rule::error("unexpected-token", "a token is unexpected"),
     Rule::error("unterminated", "a string, a template, a comment or a regular expression is not closed"),
-    Rule::error("invalid-character", "a character that the language does not know"),
-    Rule::error("invalid-target", "nothing can be assigned to this"),
+    Rule::error("invalid-character", "a character is not allowed"),
+    Rule::error("invalid-target", "the target of an assignment is not assignable"),
     Rule::error("regular-expression", "a regular expression is malformed"),
     Rule::error("redeclared", "a name is declared twice in one scope"),
-    Rule::error("early-error", "the grammar allows it, and the language does not"),
+    Rule::error("early-error", "the code violates a rule of the language that its grammar does not express"),
     Rule::error("syntax", "the file is not JavaScript or TypeScript"),
     Rule::TOO_DEEP,
     Rule::TOO_LONG,
@@ -61,28 +59,19 @@ const RULES: &[Rule] = &[
     Rule::UTF_16,
 ];
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self { jsx_in_js: true, strict: false }
-    }
-}
-
 impl FileVerifier for JavascriptSyntax {
     type Settings = Settings;
     const ABOUT: About = About::new(
         "javascript-syntax",
         env!("CARGO_PKG_VERSION"),
-        "Every file is valid JavaScript, JSX, TypeScript or TSX, by its suffix.",
+        "Every file is valid JavaScript, JSX, TypeScript or TSX, by its extension.",
     )
     .files(&["**/*.{js,mjs,cjs,jsx,ts,mts,cts,tsx}"])
-    .settings_schema(include_str!("settings.json"))
+    .settings::<Settings>()
     .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("JavaScript") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text, &settings)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text, &settings))
     }
 }
 
@@ -91,18 +80,18 @@ gatehost_sdk::export_file_verifier!(JavascriptSyntax);
 fn judge(file: &File, text: &str, settings: &Settings) -> Verdict {
     let attempts = dialect::attempts(&file.path, settings.jsx_in_js);
     let Some(first) = attempts.first() else {
-        return Verdict::abstain("the suffix tells neither JavaScript nor TypeScript");
+        return Verdict::abstain("the file extension is neither JavaScript's nor TypeScript's");
     };
     let tokens = match scan::tokens(text, first.dialect()) {
         Ok(tokens) => tokens,
-        Err((at, scan::Beyond::Stack)) => return file.too_deep(at),
-        Err((at, scan::Beyond::Tokens)) => return file.too_long(at, scan::MOST_TOKENS),
+        Err((at, scan::LimitExceeded::Stack)) => return file.too_deep(at),
+        Err((at, scan::LimitExceeded::Tokens)) => return file.too_long(at, scan::MOST_TOKENS),
     };
     let mut found: Option<Vec<(usize, Finding)>> = None;
     for attempt in attempts {
         match errors(text, attempt, tokens <= EARLY_ERRORS_TOKENS) {
             Outcome::Flow if settings.strict => {
-                return Verdict::abstain("the file is Flow, which this verifier cannot read");
+                return Verdict::abstain("the file is Flow, which this verifier does not support");
             }
             Outcome::Flow => return Verdict::not_applicable("the file is Flow (`@flow`), not JavaScript"),
             Outcome::TooLong => return file.too_long(0, EARLY_ERRORS_TOKENS),

@@ -1,11 +1,11 @@
-//! Members of interfaces and classes that oxc takes and the language does not.
+//! Members of interfaces and classes that oxc accepts and the language does not.
 
-use crate::walk::Found;
+use crate::walk::FoundError;
 use oxc_ast::AstKind;
 use oxc_span::GetSpan;
 
 /// Between two members of an interface or a type stands `,`, `;` or the end of a line.
-pub(crate) fn not_separated(kind: AstKind, text: &str) -> Option<Found> {
+pub(crate) fn not_separated(kind: AstKind, text: &str) -> Option<FoundError> {
     let members = match kind {
         AstKind::TSInterfaceBody(interface) => &interface.body,
         AstKind::TSTypeLiteral(literal) => &literal.members,
@@ -20,7 +20,7 @@ pub(crate) fn not_separated(kind: AstKind, text: &str) -> Option<Found> {
 }
 
 /// A class's element that is marked as only TypeScript can.
-pub(crate) fn only_of_typescript(kind: AstKind) -> Option<Found> {
+pub(crate) fn only_of_typescript(kind: AstKind) -> Option<FoundError> {
     let mark = match kind {
         AstKind::MethodDefinition(method) => first(&[
             (method.accessibility.is_some(), ACCESSIBILITY),

@@ -10,7 +10,7 @@ use gatehost_sdk::nesting::Nesting;
 
 /// Why a text is not given to the parser.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Beyond {
+pub(crate) enum LimitExceeded {
     /// Deeper than the stack.
     Stack,
     /// More tokens than fit the memory, with their tree.
@@ -38,7 +38,7 @@ pub(crate) struct Dialect {
 }
 
 /// How many tokens the text has, about, or the first byte at which it goes beyond something.
-pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<usize, (usize, Beyond)> {
+pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<usize, (usize, LimitExceeded)> {
     let mut scan = Scan {
         text: text.as_bytes(),
         at: 0,
@@ -47,7 +47,7 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<usize, (usize, Beyo
         levels: Vec::new(),
         after_operand: false,
         after_head: false,
-        ended: Ended::Surely,
+        ended: StatementEnd::Surely,
         newline: true,
     };
     for tokens in 0..MOST_TOKENS {
@@ -61,19 +61,19 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Result<usize, (usize, Beyo
             _ => scan.in_code(),
         }
         if scan.nesting.is_too_deep() {
-            return Err((start, Beyond::Stack));
+            return Err((start, LimitExceeded::Stack));
         }
     }
-    Err((scan.at, Beyond::Tokens))
+    Err((scan.at, LimitExceeded::Tokens))
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Ended {
+enum StatementEnd {
     #[default]
     No,
     /// A brace closed, of a block or of an object.
     Perhaps,
-    /// A semicolon, behind which only an `else` goes on.
+    /// A semicolon, after which only an `else` goes on.
     Surely,
 }
 
@@ -88,7 +88,7 @@ struct Scan<'a> {
     /// The word before takes a parenthesis and then a statement: `if`, `for`, `while`, `with`.
     after_head: bool,
     /// Whether the token before ends a statement.
-    ended: Ended,
+    ended: StatementEnd,
     /// There was a line break since the token before.
     newline: bool,
 }
@@ -162,8 +162,8 @@ impl Scan<'_> {
             return self.word();
         }
         match std::mem::take(&mut self.ended) {
-            Ended::Perhaps if !matches!(byte, b'{' | b'"' | b'\'' | b'`' | b';') => {}
-            Ended::No => {}
+            StatementEnd::Perhaps if !matches!(byte, b'{' | b'"' | b'\'' | b'`' | b';') => {}
+            StatementEnd::No => {}
             _ => self.end_of_statement(),
         }
         let after_head = std::mem::take(&mut self.after_head);
@@ -187,7 +187,7 @@ impl Scan<'_> {
             }
             b'}' => self.close_brace(),
             b';' => {
-                self.ended = Ended::Surely;
+                self.ended = StatementEnd::Surely;
                 self.after_operand = false;
             }
             b',' => {
@@ -218,7 +218,7 @@ impl Scan<'_> {
             Some(Level::Template) => self.template(),
             // The tag or the text that it stood in goes on.
             _ if matches!(self.levels.last(), Some(Level::Tag | Level::Children)) => {}
-            _ => self.ended = Ended::Perhaps,
+            _ => self.ended = StatementEnd::Perhaps,
         }
     }
 
@@ -253,7 +253,7 @@ impl Scan<'_> {
         // Behind a dot it is a name, whatever it says.
         let words = if start > 0 && self.text[start - 1] == b'.' { Words::Name } else { Words::of(word) };
         let goes_on = matches!(words, Words::Binary | Words::Else);
-        let ended = std::mem::take(&mut self.ended) != Ended::No || (self.newline && self.after_operand);
+        let ended = std::mem::take(&mut self.ended) != StatementEnd::No || (self.newline && self.after_operand);
         if ended && !goes_on {
             self.end_of_statement();
         }

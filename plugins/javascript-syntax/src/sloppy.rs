@@ -1,4 +1,4 @@
-//! `let` as a name, as scripts outside strict mode may have it, in the places where oxc takes it for a declaration.
+//! `let` as a name, as scripts outside strict mode may have it, in the places where oxc accepts it for a declaration.
 
 /// The text with another name in place of each `let` that can only be a name; `None` where there is none, or the script is
 /// strict.

@@ -221,6 +221,7 @@ fn what_the_references_refuse_fails() {
         ("a.js", "'use strict'; let: 1", "unexpected-token", 1, 18),
         ("a.js", "let[0] = 1", "unexpected-token", 1, 5),
         ("a.ts", "export { a } from;", "expected-token", 1, 13),
+        ("a.js", "let a; export { a } from;", "expected-token", 1, 20),
         ("a.js", "function f() { await using x = y; }", "early-error", 1, 16),
         ("a.ts", "() => { await using x = y }", "early-error", 1, 9),
         ("a.js", "async () => { function g() { await using x = y } }", "early-error", 1, 30),

@@ -10,7 +10,7 @@ use oxc_ast::ast::Program;
 use oxc_ast_visit::Visit;
 
 /// An error, and the byte that it is at.
-pub(crate) type Found = (u32, String);
+pub(crate) type FoundError = (u32, String);
 
 /// After how many errors no more are kept: memory is bounded, and no more are reported.
 const MOST: usize = 1_000;
@@ -32,7 +32,7 @@ struct Walk<'a, 't> {
 }
 
 impl Walk<'_, '_> {
-    fn report(&mut self, code: &str, found: Option<Found>) {
+    fn report(&mut self, code: &str, found: Option<FoundError>) {
         if let Some((at, message)) = found
             && self.errors.len() < MOST
         {
@@ -47,8 +47,8 @@ impl<'a> Visit<'a> for Walk<'a, '_> {
         self.report("early-error", jump);
         let awaiting = self.functions.enter(kind);
         self.report("early-error", awaiting);
+        self.report("expected-token", functions::incomplete(kind, self.text));
         if self.typescript {
-            self.report("expected-token", functions::incomplete(kind, self.text));
             self.report("early-error", functions::old_octal(kind, self.text));
             self.report("expected-token", members::not_separated(kind, self.text));
         } else {

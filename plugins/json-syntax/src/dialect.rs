@@ -1,20 +1,17 @@
 //! Which dialect a file is written in: what its name is well known for, unless the settings say.
 
-use serde::Deserialize;
-
-/// What counts as JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Dialect {
-    /// By the name of the file.
-    #[default]
-    Auto,
-    /// RFC 8259.
-    Json,
-    /// With comments and trailing commas.
-    Jsonc,
-    /// <https://spec.json5.org>
-    Json5,
+gatehost_sdk::settings! {
+    /// What counts as JSON.
+    pub(crate) enum Dialect {
+        /// By the name of the file.
+        Auto = "auto",
+        /// RFC 8259.
+        Json = "json",
+        /// With comments and trailing commas.
+        Jsonc = "jsonc",
+        /// <https://spec.json5.org>
+        Json5 = "json5",
+    }
 }
 
 /// Suffixes of JSONC. A file `NAME.tsconfig.json` is a tsconfig as well.

@@ -1,9 +1,8 @@
-//! `json-syntax`: every matching file is one JSON text (RFC 8259), or one of JSONC or JSON5 where its name is well
-//! known for that, or the settings say so.
+//! `json-syntax`: every matching file is one JSON text (RFC 8259), or JSONC or JSON5 if its name is known for that or the
+//! settings say so.
 //!
-//! The parser of JSON is serde_json's, that of the others is our own (`relaxed.rs`). Both stop at the first error and
-//! need no stack for nested values, so a file of any depth gets an answer. A quick look (`quick.rs`) saves them the
-//! files in which there is nothing to find: what is JSON is JSONC and JSON5 too.
+//! serde_json parses JSON, and `relaxed.rs` parses JSONC and JSON5. Both stop at the first error and need no stack for nested
+//! values, so a file of any depth is checked. `quick.rs` recognises most valid JSON without either of them.
 
 mod dialect;
 mod quick;
@@ -13,32 +12,13 @@ use dialect::Dialect;
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, Edit, File, FileVerifier, Finding, Place, Rule, TextPosition, Verdict};
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "dialect": {
-      "description": "What counts as JSON. `auto`: RFC 8259, and JSONC or JSON5 for names that are well known for it.",
-      "enum": ["auto", "json", "jsonc", "json5"],
-      "default": "auto"
-    },
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    dialect: Dialect,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// What counts as JSON. With `auto`, that is RFC 8259, and JSONC or JSON5 for file names that are known for it.
+        dialect: Dialect = Dialect::Auto,
+    }
 }
 
 const FORMAT: Format = Format {
@@ -51,14 +31,15 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("syntax", "the file is not JSON, or not of its dialect"),
-    Rule::error("trailing-comma", "a comma stands behind the last element").help("remove the comma"),
+    Rule::error("syntax", "the file is not valid JSON, JSONC or JSON5"),
+    Rule::error("trailing-comma", "a comma follows the last element").help("remove the comma"),
     Rule::error("unexpected-end", "the file ends within a value"),
-    Rule::error("empty", "the file has no value"),
-    Rule::error("byte-order-mark", "the file starts with a byte order mark").help("save the file as UTF-8 without it"),
+    Rule::error("empty", "the file is empty"),
+    Rule::error("byte-order-mark", "the file starts with a byte order mark")
+        .help("save the file as UTF-8 without a byte order mark"),
     Rule::error("unclosed-string", "a string is not closed before its line or the file ends"),
     Rule::error("unclosed-comment", "a comment is not closed"),
-    Rule::error("bad-escape", "a string has an escape that the dialect does not know"),
+    Rule::error("bad-escape", "a string has an escape that the dialect does not allow"),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
@@ -85,7 +66,7 @@ impl FileVerifier for JsonSyntax {
         "**/.parcelrc",
         "**/.swcrc",
     ])
-    .settings_schema(SETTINGS_SCHEMA)
+    .settings::<Settings>()
     .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
@@ -115,7 +96,7 @@ fn first_error(file: &File, dialect: Dialect) -> Option<Finding> {
     }
     if text.starts_with('\u{FEFF}') {
         return Some(
-            Finding::error("byte-order-mark", "the file starts with a byte order mark; JSON must not")
+            Finding::error("byte-order-mark", "the file starts with a byte order mark, which JSON does not allow")
                 .at(at_start)
                 .hint("save the file as UTF-8 without a byte order mark"),
         );
@@ -128,7 +109,7 @@ fn first_error(file: &File, dialect: Dialect) -> Option<Finding> {
     let (code, message) = if error.is_eof() {
         ("unexpected-end", message_of(&error))
     } else if text[..offset].trim_ascii_end().ends_with(',') && text[offset..].starts_with([']', '}']) {
-        ("trailing-comma", "a comma after the last element; JSON allows none".to_owned())
+        ("trailing-comma", "trailing comma after the last element; JSON does not allow it".to_owned())
     } else {
         ("syntax", message_of(&error))
     };

@@ -127,7 +127,7 @@ impl Quick<'_> {
         (self.byte(at)? == b':').then_some(at + 1)
     }
 
-    /// From behind the opening quote to behind the closing one. A short one is settled without a loop.
+    /// From after the opening quote to after the closing one. A short one is settled without a loop.
     #[inline(always)]
     fn string(&self, at: usize) -> Option<usize> {
         if let Some(word) = self.word(at) {

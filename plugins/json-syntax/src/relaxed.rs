@@ -171,7 +171,7 @@ impl Parser<'_> {
         let whole = self.digits(|byte| byte.is_ascii_digit());
         if whole > 1 && self.text.as_bytes()[start] == b'0' {
             self.at = start;
-            return Err(self.problem("syntax", "a number must not start with a zero and a further digit"));
+            return Err(self.problem("syntax", "a number must not start with 0"));
         }
         if whole == 0 && !(self.json5 && self.byte() == Some(b'.')) {
             return Err(self.expected("a digit"));
@@ -201,7 +201,7 @@ impl Parser<'_> {
         length
     }
 
-    /// From its opening quote to behind its closing one.
+    /// From its opening quote to after its closing one.
     fn string(&mut self) -> Parsed {
         let start = self.at;
         let quote = self.byte();
@@ -301,18 +301,18 @@ impl Parser<'_> {
             };
             self.at += length + 4;
         } else {
-            return Err(self.expected("a value, or a comment of two slashes or of a slash and a star"));
+            return Err(self.expected("a value, or a comment `//` or `/* */`"));
         }
         Ok(())
     }
 }
 
-/// What JSON5 takes for a space, which is what ECMAScript does.
+/// What JSON5 accepts for a space, which is what ECMAScript does.
 fn is_space(character: char) -> bool {
     character == '\u{FEFF}' || character.is_whitespace() && character != '\u{85}'
 }
 
-/// JSON5 takes an ECMAScript 5.1 name. Of letters beyond ASCII this knows what Rust does.
+/// JSON5 accepts an ECMAScript 5.1 name. Of letters beyond ASCII this knows what Rust does.
 fn starts_name(character: char) -> bool {
     matches!(character, '$' | '_') || character.is_alphabetic()
 }

@@ -1,10 +1,9 @@
-//! `merge-markers`: no text file still has the marks of a merge conflict. Takes no settings.
+//! `merge-markers`: no text file contains markers of a merge conflict. Takes no settings.
 //!
-//! A mark is seven of `<`, `>` or `|` at the start of a line, followed by white space or the end of the line. Seven `=`
-//! alone are also how Markdown and reStructuredText underline a title, so that line counts only inside a conflict that
-//! is open. Longer marks, which git writes where `conflict-marker-size` says so, count only as a whole conflict: `<`, `=`
-//! and `>` of one length in this order. A byte that is not UTF-8 hides no mark, and UTF-16 is read by its byte order mark;
-//! what has neither text nor lines, by a NUL in it, passes.
+//! A marker is seven of `<`, `>` or `|` at the start of a line, followed by white space or the end of the line. Markdown and
+//! reStructuredText underline titles with seven `=`, so that line counts only inside an open conflict. Longer markers, which git
+//! writes with `conflict-marker-size`, count only as a whole conflict: `<`, `=` and `>` of the same length in this order. Bytes
+//! that are not UTF-8 hide no marker, and UTF-16 is decoded by its byte order mark. A file with a NUL is binary and passes.
 
 use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Rule, Verdict};
 
@@ -15,16 +14,16 @@ impl FileVerifier for MergeMarkers {
     const ABOUT: About = About::new(
         "merge-markers",
         env!("CARGO_PKG_VERSION"),
-        "No text file has the marks of an unresolved merge conflict.",
+        "No text file contains markers of an unresolved merge conflict.",
     )
     .files(&["**/*"])
     .rules(
         const {
             &[
                 Rule::error("conflict", "A merge conflict is not resolved.")
-                    .help("Choose what is right of both sides, and remove the marks."),
-                Rule::error("stray-mark", "A single mark of a merge conflict was left behind.")
-                    .help("Remove the mark, and look for what it marked."),
+                    .help("Merge both sides, and remove the markers."),
+                Rule::error("stray-mark", "A single marker of a merge conflict is left.")
+                    .help("Remove the marker, and check the lines around it."),
             ]
         },
     );
@@ -47,7 +46,23 @@ struct Open {
     parted: bool,
 }
 
+/// Whether the text contains seven `<`, `>` or `|` in a row. Such a run covers every seventh byte, so most are skipped.
+fn may_have_marks(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    (USUAL - 1..bytes.len()).step_by(USUAL).any(|at| {
+        let is_same = |byte: &&u8| **byte == bytes[at];
+        matches!(bytes[at], b'<' | b'>' | b'|') && {
+            let before = bytes[..at].iter().rev().take_while(is_same).take(USUAL).count();
+            let after = bytes[at..].iter().take_while(is_same).take(USUAL).count();
+            before + after >= USUAL
+        }
+    })
+}
+
 fn judge(path: &str, text: &str) -> Verdict {
+    if !may_have_marks(text) {
+        return Verdict::pass();
+    }
     let mut findings = Vec::new();
     let mut open: Option<Open> = None;
     for (number, line) in (1..).zip(lines(text)) {
@@ -61,9 +76,9 @@ fn judge(path: &str, text: &str) -> Verdict {
             ('>', Some(before)) if before.length == length && (before.parted || length == USUAL) => {
                 let place = Place { end_line: Some(number), ..Place::file(path).position(before.line, 1) };
                 findings.push(
-                    Finding::error("conflict", format!("a merge conflict, up to line {number}, is not resolved"))
+                    Finding::error("conflict", format!("unresolved merge conflict, up to line {number}"))
                         .at(place)
-                        .hint("choose what is right of both sides, and remove the marks"),
+                        .hint("merge both sides, and remove the markers"),
                 );
                 open = None;
             }
@@ -86,10 +101,9 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 /// A mark by itself. One of another length than the usual may be anything.
 fn stray(path: &str, line: u32, mark: char, length: usize) -> Option<Finding> {
     let marks = mark.to_string().repeat(USUAL);
-    let finding =
-        Finding::error("stray-mark", format!("`{marks}` at the start of a line is a mark of a merge conflict"))
-            .at(Place::file(path).position(line, 1))
-            .hint("remove the mark, and look for what it marked");
+    let finding = Finding::error("stray-mark", format!("`{marks}` at the start of a line is a merge conflict marker"))
+        .at(Place::file(path).position(line, 1))
+        .hint("remove the marker, and check the lines around it");
     (length == USUAL).then_some(finding)
 }
 

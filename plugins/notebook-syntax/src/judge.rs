@@ -1,7 +1,7 @@
 //! Holds a notebook against the tables.
 
 use crate::NEWEST_MINOR;
-use crate::shape::{self, Key, Kind, NOTEBOOK, Shape};
+use crate::shape::{self, Key, NOTEBOOK, Shape, ValueType};
 use crate::value::{Members, elements, is_string, offset, string, whole_number};
 use gatehost_sdk::{Finding, text::one_line};
 use serde_json::value::RawValue;
@@ -59,14 +59,14 @@ impl<'a> Judge<'a> {
         Some(members)
     }
 
-    /// The members of an object, with a warning for what is there twice: readers take the last and drop the others.
+    /// The members of an object, with a warning for what occurs twice: readers take the last and drop the others.
     fn members<'v>(&mut self, value: &'v RawValue, pointer: &str) -> Option<Members<'v>> {
         let members = Members::of(value)?;
         let mut seen = HashSet::new();
         for (key, name, _) in &members.0 {
             if !seen.insert(name) {
                 let message = format!(
-                    "{}: this key is there twice; readers take the last",
+                    "{}: the key occurs twice; readers use the last one",
                     one_line(&format!("{pointer}/{name}"))
                 );
                 self.find(key, Finding::warning("duplicate-key", message));
@@ -89,25 +89,25 @@ impl<'a> Judge<'a> {
         self.error(value, "wrong-type", pointer, &format!("expected {expected}"));
     }
 
-    fn value(&mut self, value: &RawValue, pointer: &str, kind: Kind) {
+    fn value(&mut self, value: &RawValue, pointer: &str, kind: ValueType) {
         let raw = value.get();
         let (is_right, expected) = match kind {
-            Kind::Boolean => (matches!(raw, "true" | "false"), "true or false"),
-            Kind::String => (is_string(value), "a string"),
-            Kind::Name => (is_string(value) && raw != "\"\"", "a string that is not empty"),
-            Kind::Mode => (raw.starts_with(['"', '{']), "a string or an object"),
-            Kind::Scrolled => (matches!(raw, "true" | "false" | "\"auto\""), "true, false or \"auto\""),
-            Kind::Number(least) => (whole_number(value).is_some_and(|number| number >= least), "a whole number"),
-            Kind::Count => (raw == "null" || whole_number(value).is_some(), "a whole number from 0, or null"),
-            Kind::Text => (is_string(value) || are_strings(value), "a string or a list of strings"),
-            Kind::Strings => (are_strings(value), "a list of strings"),
-            Kind::Tags => (are_tags(value), "a list of different strings without a comma"),
-            Kind::Id => (is_id(value), "1 to 64 letters, digits, `-` and `_`"),
-            Kind::Bundle => return self.bundle(value, pointer),
-            Kind::Attachments => return self.each_member(value, pointer, Self::bundle),
-            Kind::Cells => return self.each_element(value, pointer, Self::cell),
-            Kind::Outputs => return self.each_element(value, pointer, Self::output),
-            Kind::Object(shape) => return drop(self.object(value, pointer, shape)),
+            ValueType::Boolean => (matches!(raw, "true" | "false"), "true or false"),
+            ValueType::String => (is_string(value), "a string"),
+            ValueType::Name => (is_string(value) && raw != "\"\"", "a string that is not empty"),
+            ValueType::Mode => (raw.starts_with(['"', '{']), "a string or an object"),
+            ValueType::Scrolled => (matches!(raw, "true" | "false" | "\"auto\""), "true, false or \"auto\""),
+            ValueType::Number(least) => (whole_number(value).is_some_and(|number| number >= least), "a whole number"),
+            ValueType::Count => (raw == "null" || whole_number(value).is_some(), "a whole number from 0, or null"),
+            ValueType::Text => (is_string(value) || are_strings(value), "a string or a list of strings"),
+            ValueType::Strings => (are_strings(value), "a list of strings"),
+            ValueType::Tags => (are_tags(value), "a list of different strings without a comma"),
+            ValueType::Id => (is_id(value), "1 to 64 letters, digits, `-` and `_`"),
+            ValueType::Bundle => return self.bundle(value, pointer),
+            ValueType::Attachments => return self.each_member(value, pointer, Self::bundle),
+            ValueType::Cells => return self.each_element(value, pointer, Self::cell),
+            ValueType::Outputs => return self.each_element(value, pointer, Self::output),
+            ValueType::Object(shape) => return drop(self.object(value, pointer, shape)),
         };
         if !is_right {
             self.wrong_type(value, pointer, expected);
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
         self.each_member(bundle, pointer, |judge, data, pointer| {
             // The pointer ends in the media type, which has a slash in it.
             if !is_json(pointer) {
-                judge.value(data, pointer, Kind::Text);
+                judge.value(data, pointer, ValueType::Text);
             }
         });
     }
@@ -143,19 +143,24 @@ impl<'a> Judge<'a> {
         let Some(members) = self.object(cell, pointer, shape) else { return };
         match members.get("id") {
             Some(id) if self.has_ids => self.unique(id, pointer),
-            Some(id) => self.error(id, "unknown-key", &format!("{pointer}/id"), "a cell has no id before nbformat 4.5"),
+            Some(id) => self.error(
+                id,
+                "unknown-key",
+                &format!("{pointer}/id"),
+                "a cell must not have an `id` before nbformat 4.5",
+            ),
             None if self.has_ids => {
-                let message = format!("{pointer}: the cell has no `id`, which nbformat 4.5 asks for");
+                let message = format!("{pointer}: the cell has no `id`, which nbformat 4.5 requires");
                 self.find(cell, Finding::warning("missing-id", message));
             }
             None => {}
         }
     }
 
-    /// Jupyter changes an id that is there twice, and so it is no error.
+    /// Jupyter changes an id that occurs twice, and so it is no error.
     fn unique(&mut self, id: &RawValue, pointer: &str) {
         if string(id).is_some_and(|id| !self.ids.insert(id)) {
-            self.find(id, Finding::warning("duplicate-id", format!("{pointer}/id: another cell has this id too")));
+            self.find(id, Finding::warning("duplicate-id", format!("{pointer}/id: another cell has the same id")));
         }
     }
 

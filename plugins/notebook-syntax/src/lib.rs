@@ -1,8 +1,8 @@
-//! `notebook-syntax`: every matching file is a Jupyter notebook of format 4.
+//! `notebook-syntax`: every matching file is a Jupyter notebook of nbformat 4.
 //!
-//! Three looks: is it JSON (serde_json, which needs no stack for nested values), is it of a version that is known here,
-//! and has it the shape that the version's schema asks for (`shape.rs`, `judge.rs`). Every value is kept as the piece of
-//! the text that it is, and so every finding has its place.
+//! The verifier parses JSON with serde_json, which needs no stack for nested values, checks the version, and compares the values
+//! with the schema of the version (`shape.rs`, `judge.rs`). Every value is kept as a slice of the text, so every finding has a
+//! place.
 
 mod judge;
 mod numbers;
@@ -12,7 +12,6 @@ mod value;
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Rule, Verdict};
 use judge::Judge;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use value::Members;
 
@@ -21,24 +20,9 @@ const NEWEST_MINOR: u64 = 5;
 /// The most findings that are worth reading.
 const MOST_FINDINGS: usize = 50;
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {}
 }
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
     name: "a notebook",
@@ -52,16 +36,17 @@ const FORMAT: Format = Format {
 const RULES: &[Rule] = &[
     Rule::error("syntax", "the file is not JSON"),
     Rule::error("unexpected-end", "the file ends within a value"),
-    Rule::error("empty", "the file has no value"),
-    Rule::error("byte-order-mark", "the file starts with a byte order mark").help("save the file as UTF-8 without it"),
-    Rule::error("missing-key", "a key that the schema requires is not there"),
-    Rule::error("unknown-key", "a key is there that the schema does not know"),
-    Rule::error("wrong-type", "a value has another type than the schema requires"),
-    Rule::error("unknown-type", "the type of a cell or an output is not known"),
-    Rule::warning("duplicate-key", "a key is there twice in one object"),
+    Rule::error("empty", "the file is empty"),
+    Rule::error("byte-order-mark", "the file starts with a byte order mark")
+        .help("save the file as UTF-8 without a byte order mark"),
+    Rule::error("missing-key", "a required key is missing"),
+    Rule::error("unknown-key", "a key is not in the schema"),
+    Rule::error("wrong-type", "a value does not have the type that the schema requires"),
+    Rule::error("unknown-type", "the type of a cell or an output is unknown"),
+    Rule::warning("duplicate-key", "a key occurs twice in one object"),
     Rule::warning("missing-id", "a cell has no `id`, which nbformat 4.5 requires"),
     Rule::warning("duplicate-id", "two cells have the same `id`"),
-    Rule::warning("not-json-number", "`NaN` or `Infinity`, which Jupyter reads and JSON does not have"),
+    Rule::warning("not-json-number", "`NaN` or `Infinity`, which Jupyter reads and JSON does not allow"),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
@@ -73,17 +58,14 @@ impl FileVerifier for NotebookSyntax {
     const ABOUT: About = About::new(
         "notebook-syntax",
         env!("CARGO_PKG_VERSION"),
-        "Every file is a Jupyter notebook (nbformat 4): JSON, and the cells and outputs that its schema asks for.",
+        "Every file is a Jupyter notebook (nbformat 4): JSON with the cells and outputs that its schema requires.",
     )
     .files(&["**/*.ipynb"])
-    .settings_schema(SETTINGS_SCHEMA)
+    .settings::<Settings>()
     .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("a notebook") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text))
     }
 }
 
@@ -91,7 +73,7 @@ gatehost_sdk::export_file_verifier!(NotebookSyntax);
 
 fn judge(file: &File, text: &str) -> Verdict {
     if text.starts_with('\u{FEFF}') {
-        let message = "the file starts with a byte order mark; a notebook must not";
+        let message = "the file starts with a byte order mark, which a notebook must not have";
         let hint = "save the file as UTF-8 without a byte order mark";
         return Finding::error("byte-order-mark", message).at(file.place_of(0)).hint(hint).into();
     }
@@ -110,7 +92,9 @@ fn judge(file: &File, text: &str) -> Verdict {
     // Other versions have other shapes. One that is none is for the judge to say.
     match members.get("nbformat").and_then(value::whole_number) {
         Some(version) if version != 4 => {
-            return Verdict::abstain(format!("nbformat {version}; this verifier knows nbformat 4"));
+            return Verdict::abstain(format!(
+                "the notebook is nbformat {version}; this verifier supports only nbformat 4"
+            ));
         }
         _ => {}
     }

@@ -6,12 +6,12 @@
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) is_required: bool,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueType,
 }
 
 /// What a value must be.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum ValueType {
     Boolean,
     String,
     /// A string that is not empty.
@@ -49,61 +49,61 @@ pub(crate) struct Shape {
     pub(crate) is_open: bool,
 }
 
-const fn open(keys: &'static [Key]) -> Kind {
-    Kind::Object(Shape { keys, is_open: true })
+const fn open(keys: &'static [Key]) -> ValueType {
+    ValueType::Object(Shape { keys, is_open: true })
 }
 
 const fn closed(keys: &'static [Key]) -> Shape {
     Shape { keys, is_open: false }
 }
 
-const fn required(name: &'static str, kind: Kind) -> Key {
+const fn required(name: &'static str, kind: ValueType) -> Key {
     Key { name, is_required: true, kind }
 }
 
-const fn optional(name: &'static str, kind: Kind) -> Key {
+const fn optional(name: &'static str, kind: ValueType) -> Key {
     Key { name, is_required: false, kind }
 }
 
 pub(crate) const NOTEBOOK: Shape = closed(&[
-    required("cells", Kind::Cells),
+    required("cells", ValueType::Cells),
     required("metadata", METADATA),
-    required("nbformat", Kind::Number(4)),
-    required("nbformat_minor", Kind::Number(0)),
+    required("nbformat", ValueType::Number(4)),
+    required("nbformat_minor", ValueType::Number(0)),
 ]);
 
-const METADATA: Kind = open(&[
-    optional("kernelspec", open(&[required("name", Kind::String), required("display_name", Kind::String)])),
+const METADATA: ValueType = open(&[
+    optional("kernelspec", open(&[required("name", ValueType::String), required("display_name", ValueType::String)])),
     optional("language_info", LANGUAGE),
-    optional("orig_nbformat", Kind::Number(1)),
+    optional("orig_nbformat", ValueType::Number(1)),
 ]);
 
-const LANGUAGE: Kind = open(&[
-    required("name", Kind::String),
-    optional("codemirror_mode", Kind::Mode),
-    optional("file_extension", Kind::String),
-    optional("mimetype", Kind::String),
-    optional("pygments_lexer", Kind::String),
+const LANGUAGE: ValueType = open(&[
+    required("name", ValueType::String),
+    optional("codemirror_mode", ValueType::Mode),
+    optional("file_extension", ValueType::String),
+    optional("mimetype", ValueType::String),
+    optional("pygments_lexer", ValueType::String),
 ]);
 
-const NAME: Key = optional("name", Kind::Name);
-const TAGS: Key = optional("tags", Kind::Tags);
-const CELL_TYPE: Key = required("cell_type", Kind::String);
+const NAME: Key = optional("name", ValueType::Name);
+const TAGS: Key = optional("tags", ValueType::Tags);
+const CELL_TYPE: Key = required("cell_type", ValueType::String);
 /// Since 4.5, and never required: Jupyter makes one up.
-const ID: Key = optional("id", Kind::Id);
-const OUTPUT_TYPE: Key = required("output_type", Kind::String);
-const OUTPUTS: Key = required("outputs", Kind::Outputs);
-const SOURCE: Key = required("source", Kind::Text);
-const ATTACHMENTS: Key = optional("attachments", Kind::Attachments);
-const COUNT: Key = required("execution_count", Kind::Count);
+const ID: Key = optional("id", ValueType::Id);
+const OUTPUT_TYPE: Key = required("output_type", ValueType::String);
+const OUTPUTS: Key = required("outputs", ValueType::Outputs);
+const SOURCE: Key = required("source", ValueType::Text);
+const ATTACHMENTS: Key = optional("attachments", ValueType::Attachments);
+const COUNT: Key = required("execution_count", ValueType::Count);
 
 /// The shape of a cell by its type; `None` where the type is unknown.
 pub(crate) fn cell(cell_type: &str) -> Option<Shape> {
-    const RAW: Key = required("metadata", open(&[optional("format", Kind::String), NAME, TAGS]));
+    const RAW: Key = required("metadata", open(&[optional("format", ValueType::String), NAME, TAGS]));
     const MARKDOWN: Key = required("metadata", open(&[NAME, TAGS]));
     const CODE: Key = required(
         "metadata",
-        open(&[optional("collapsed", Kind::Boolean), optional("scrolled", Kind::Scrolled), NAME, TAGS]),
+        open(&[optional("collapsed", ValueType::Boolean), optional("scrolled", ValueType::Scrolled), NAME, TAGS]),
     );
     Some(match cell_type {
         "raw" => closed(&[CELL_TYPE, ID, RAW, SOURCE, ATTACHMENTS]),
@@ -115,14 +115,14 @@ pub(crate) fn cell(cell_type: &str) -> Option<Shape> {
 
 /// The shape of an output by its type; `None` where the type is unknown.
 pub(crate) fn output(output_type: &str) -> Option<Shape> {
-    const DATA: Key = required("data", Kind::Bundle);
+    const DATA: Key = required("data", ValueType::Bundle);
     const METADATA: Key = required("metadata", open(&[]));
-    const STREAM: &[Key] = &[OUTPUT_TYPE, required("name", Kind::String), required("text", Kind::Text)];
+    const STREAM: &[Key] = &[OUTPUT_TYPE, required("name", ValueType::String), required("text", ValueType::Text)];
     const ERROR: &[Key] = &[
         OUTPUT_TYPE,
-        required("ename", Kind::String),
-        required("evalue", Kind::String),
-        required("traceback", Kind::Strings),
+        required("ename", ValueType::String),
+        required("evalue", ValueType::String),
+        required("traceback", ValueType::Strings),
     ];
     Some(match output_type {
         "execute_result" => closed(&[OUTPUT_TYPE, DATA, METADATA, COUNT]),

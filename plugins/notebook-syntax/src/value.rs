@@ -5,7 +5,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// The members of an object, in their order, with those that are there twice.
+/// The members of an object, in their order, with those that occur twice.
 pub(crate) struct Members<'a>(pub(crate) Vec<(&'a RawValue, String, &'a RawValue)>);
 
 impl<'a> Members<'a> {

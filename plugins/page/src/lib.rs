@@ -1,12 +1,12 @@
-//! A text as a renderer of CommonMark shows it: without its markup, with its entities decoded, line by line.
+//! A text as a CommonMark renderer shows it: without markup, with decoded entities, line by line.
 //!
-//! What only a verifier of words needs to know of a page: what stands there, where, and whether the author says it or only
-//! shows it. Strikethrough and tables are read as GitHub does. Lines are those of the source, so that a finding can name
-//! one; a renderer joins the lines of a paragraph, and so [`Shown::begins`] says whether a line starts something new.
+//! For verifiers that read prose: what the page says, where, and whether the author says it or quotes it. Strikethrough and
+//! tables are read as on GitHub. Lines are those of the source, so that a finding can name one. A renderer joins the lines of a
+//! paragraph, so [`Shown::begins`] tells whether a line starts something new.
 
 mod words;
 
-use gatehost_sdk::markdown::Said;
+use gatehost_sdk::markdown::Visibility;
 use gatehost_sdk::text::visible;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Shown {
     /// What stands on it. A list item starts with `- ` or `1. `, a heading with `# `, and the cells of a table with `| `.
     pub spans: Vec<(Voice, String)>,
     /// How it stands there.
-    pub said: Said,
+    pub visibility: Visibility,
     /// Whether it starts something new, and does not go on with the line before.
     pub begins: bool,
 }
@@ -95,7 +95,7 @@ fn normal(text: &str) -> String {
 enum Block {
     Text,
     /// With how it stands there.
-    Code(Said),
+    Code(Visibility),
     Html,
 }
 
@@ -149,8 +149,8 @@ impl Page<'_> {
             Tag::CodeBlock(kind) => {
                 self.begin();
                 self.block = Block::Code(match kind {
-                    CodeBlockKind::Fenced(_) if is_closed(&self.text[place]) => Said::Quoted,
-                    _ => Said::Unclear,
+                    CodeBlockKind::Fenced(_) if is_closed(&self.text[place]) => Visibility::Quoted,
+                    _ => Visibility::Unclear,
                 });
             }
             Tag::HtmlBlock => {
@@ -223,7 +223,7 @@ impl Page<'_> {
 
     fn blank(&mut self) {
         if let Some(last) = self.rows.last().filter(|last| !last.spans.is_empty()) {
-            let blank = Shown { number: last.number, spans: Vec::new(), said: Said::Plainly, begins: true };
+            let blank = Shown { number: last.number, spans: Vec::new(), visibility: Visibility::Plain, begins: true };
             self.rows.push(blank);
         }
     }
@@ -236,7 +236,7 @@ impl Page<'_> {
         let Some(row) = self.row.take().filter(|row| row.number > 0) else { return };
         self.rows.push(row);
         // The rest is set by the words that follow.
-        self.row = Some(Shown { number: 0, spans: Vec::new(), said: Said::Plainly, begins: false });
+        self.row = Some(Shown { number: 0, spans: Vec::new(), visibility: Visibility::Plain, begins: false });
     }
 
     fn words(&mut self, words: &str, at: usize, voice: Option<Voice>) {
@@ -245,7 +245,7 @@ impl Page<'_> {
             let prefix = std::mem::take(&mut self.prefix);
             let spans = if prefix.is_empty() { Vec::new() } else { vec![(Voice::Plain, prefix.to_owned())] };
             let begins = self.row.is_none();
-            self.row = Some(Shown { number, spans, said: self.said(at), begins });
+            self.row = Some(Shown { number, spans, visibility: self.visibility(at), begins });
         }
         let inner = self.open.iter().map(|(_, voice)| *voice).find(|voice| *voice != Voice::Plain);
         let voice = inner.or(voice).unwrap_or(Voice::Plain);
@@ -253,22 +253,22 @@ impl Page<'_> {
         let words = visible(words).replace('\n', " ");
         let Some(row) = &mut self.row else { return };
         match row.spans.last_mut() {
-            Some((last, said)) if *last == voice && voice == Voice::Plain => said.push_str(&words),
+            Some((last, words_so_far)) if *last == voice && voice == Voice::Plain => words_so_far.push_str(&words),
             _ => row.spans.push((voice, words)),
         }
     }
 
-    fn said(&self, at: usize) -> Said {
+    fn visibility(&self, at: usize) -> Visibility {
         match self.block {
-            Block::Code(said) if self.quotes == 0 || said == Said::Unclear => said,
-            Block::Html => Said::Unclear,
+            Block::Code(visibility) if self.quotes == 0 || visibility == Visibility::Unclear => visibility,
+            Block::Html => Visibility::Unclear,
             _ if self.quotes > 0 => {
                 // A line that goes on with a quotation without its mark may be meant to be none.
                 let line = self.starts[self.starts.partition_point(|start| *start <= at) - 1];
-                if self.text[line..at].contains('>') { Said::Quoted } else { Said::Unclear }
+                if self.text[line..at].contains('>') { Visibility::Quoted } else { Visibility::Unclear }
             }
-            _ if self.open.iter().any(|(_, voice)| *voice == Voice::Styled) => Said::Unclear,
-            _ => Said::Plainly,
+            _ if self.open.iter().any(|(_, voice)| *voice == Voice::Styled) => Visibility::Unclear,
+            _ => Visibility::Plain,
         }
     }
 
@@ -376,41 +376,45 @@ fn is_closed(block: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn page(text: &str) -> Vec<(usize, String, Said)> {
-        shown(text).into_iter().filter(|row| !row.is_blank()).map(|row| (row.number, row.text(), row.said)).collect()
+    fn page(text: &str) -> Vec<(usize, String, Visibility)> {
+        shown(text)
+            .into_iter()
+            .filter(|row| !row.is_blank())
+            .map(|row| (row.number, row.text(), row.visibility))
+            .collect()
     }
 
     #[test]
     fn a_line_is_what_a_reader_sees() {
-        use Said::{Plainly, Quoted, Unclear};
+        use Visibility::{Plain, Quoted, Unclear};
         for (text, expected) in [
             ("", &[][..]),
-            ("a **b** _c_ [d](e) <b>f</b>", &[(1, "a b c d f", Plainly)]),
-            ("F**AI**L &#70;AIL F&shy;AIL", &[(1, "FAIL FAIL FAIL", Plainly)]),
-            ("a\nb\\\nc<br>d", &[(1, "a", Plainly), (2, "b", Plainly), (3, "c", Plainly), (3, "d", Plainly)]),
+            ("a **b** _c_ [d](e) <b>f</b>", &[(1, "a b c d f", Plain)]),
+            ("F**AI**L &#70;AIL F&shy;AIL", &[(1, "FAIL FAIL FAIL", Plain)]),
+            ("a\nb\\\nc<br>d", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain), (3, "d", Plain)]),
             (
                 "# a\n\n- b\n- [x] c\n\n1. d",
-                &[(1, "# a", Plainly), (3, "- b", Plainly), (4, "- [x] c", Plainly), (6, "1. d", Plainly)],
+                &[(1, "# a", Plain), (3, "- b", Plain), (4, "- [x] c", Plain), (6, "1. d", Plain)],
             ),
-            ("~~a~~ `b` <del>c</del> ![d](e)", &[(1, "~~a~~ `b` ~~c~~ ~~d~~", Plainly)]),
-            ("> a\nb\n\nc", &[(1, "a", Quoted), (2, "b", Unclear), (4, "c", Plainly)]),
-            ("```\na\nb\n```\nc", &[(2, "a", Quoted), (3, "b", Quoted), (5, "c", Plainly)]),
+            ("~~a~~ `b` <del>c</del> ![d](e)", &[(1, "~~a~~ `b` ~~c~~ ~~d~~", Plain)]),
+            ("> a\nb\n\nc", &[(1, "a", Quoted), (2, "b", Unclear), (4, "c", Plain)]),
+            ("```\na\nb\n```\nc", &[(2, "a", Quoted), (3, "b", Quoted), (5, "c", Plain)]),
             ("```\na", &[(2, "a", Unclear)]),
             ("    a", &[(1, "a", Unclear)]),
-            ("<!-- a -->\nb", &[(2, "b", Plainly)]),
+            ("<!-- a -->\nb", &[(2, "b", Plain)]),
             ("<!-- a --> b", &[(1, "b", Unclear)]),
-            ("a <!-- b --> c", &[(1, "a  c", Plainly)]),
+            ("a <!-- b --> c", &[(1, "a  c", Plain)]),
             ("<!-- a\nb", &[(1, "a", Unclear), (2, "b", Unclear)]),
-            ("<!--\na\n-->\nb", &[(4, "b", Plainly)]),
-            ("[//]: # (a)\n\nb", &[(3, "b", Plainly)]),
-            ("<div>\na &#98;\n</div>\n\nc", &[(2, "a b", Unclear), (5, "c", Plainly)]),
-            ("<div hidden>\n\na\n\n</div>\n\nb", &[(3, "<a>", Unclear), (7, "b", Plainly)]),
-            ("| a | b |\n|---|---|\n| c | d |", &[(1, "| a | b ", Plainly), (3, "| c | d ", Plainly)]),
-            ("\u{FEFF}a\rb\u{2028}c", &[(1, "a", Plainly), (2, "b", Plainly), (3, "c", Plainly)]),
-            ("\\*a\\* &lt;b&gt;", &[(1, "*a* <b>", Plainly)]),
+            ("<!--\na\n-->\nb", &[(4, "b", Plain)]),
+            ("[//]: # (a)\n\nb", &[(3, "b", Plain)]),
+            ("<div>\na &#98;\n</div>\n\nc", &[(2, "a b", Unclear), (5, "c", Plain)]),
+            ("<div hidden>\n\na\n\n</div>\n\nb", &[(3, "<a>", Unclear), (7, "b", Plain)]),
+            ("| a | b |\n|---|---|\n| c | d |", &[(1, "| a | b ", Plain), (3, "| c | d ", Plain)]),
+            ("\u{FEFF}a\rb\u{2028}c", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain)]),
+            ("\\*a\\* &lt;b&gt;", &[(1, "*a* <b>", Plain)]),
         ] {
-            let expected: Vec<(usize, String, Said)> =
-                expected.iter().map(|&(number, text, said)| (number, text.to_owned(), said)).collect();
+            let expected: Vec<(usize, String, Visibility)> =
+                expected.iter().map(|&(number, text, visibility)| (number, text.to_owned(), visibility)).collect();
             assert_eq!(page(text), expected, "{text:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! What readers of words need besides the page: letters by what they look like, and sentences that break off.
 
 /// Look-alikes of Latin letters as the letters that they look like: wide, circled and mathematical ones, Cyrillic, Greek and
-/// Roman numerals. Strokes and accents that stand behind a letter as characters of their own are left out.
+/// Roman numerals. Strokes and accents that stand after a letter as characters of their own are left out.
 pub fn folded(text: &str) -> String {
     const CYRILLIC: &str = "АаВЕеКМНОоРрСсТУуХхІіЈјЅѕԁԛԝһ";
     const AS_LATIN: &str = "AaBEeKMHOoPpCcTYyXxIiJjSsdqwh";

@@ -1,8 +1,8 @@
-//! `patterns`: regular expressions that must, or must not, be found in the claim, the added lines, or tool output.
+//! `patterns`: regular expressions that must or must not match in the claim, the added lines, or tool output.
 //!
-//! The engine is linear in the text, and a pattern is bounded in length and in compiled size. A pattern that cannot be
-//! used makes the verifier abstain before it judges anything. So does a text that is not known: a changed file whose
-//! lines were not handed over, a tool call without its output. Whole files are judged by `file-patterns`.
+//! The engine is linear in the text, and patterns are bounded in length and compiled size. An invalid pattern makes the verifier
+//! abstain before it checks anything. It also abstains if a text is unknown: a changed file without its lines, or a tool call
+//! without its output. `file-patterns` checks whole files.
 
 mod text;
 
@@ -12,15 +12,15 @@ use serde::Deserialize;
 const SETTINGS_SCHEMA: &str = rules::settings_schema! {
     each: "",
     one: "",
-    files: "For `added-lines`: patterns of the files to look at. Empty: all.",
+    files: "For `added-lines`: patterns of the files to search. Empty: all.",
     required: r#", "in""#,
     own: r#",
           "in": {
-            "description": "Where to look.",
+            "description": "The text to search.",
             "enum": ["claim", "added-lines", "tool-output"]
           },
           "tools": {
-            "description": "For `tool-output`: names of the tools to look at. Empty: all.",
+            "description": "For `tool-output`: names of the tools to search. Empty: all.",
             "type": "array",
             "items": { "type": "string", "minLength": 1 },
             "default": []
@@ -35,7 +35,7 @@ struct Settings {
 
 #[derive(Deserialize)]
 struct Rule {
-    r#in: Where,
+    r#in: Subject,
     #[serde(default)]
     tools: Vec<String>,
     #[serde(flatten)]
@@ -44,7 +44,7 @@ struct Rule {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Where {
+enum Subject {
     Claim,
     AddedLines,
     ToolOutput,
@@ -57,15 +57,18 @@ impl SubmissionVerifier for Patterns {
     const ABOUT: About = About::new(
         "patterns",
         env!("CARGO_PKG_VERSION"),
-        "The claim, the added lines or the tool output match what they must, and nothing that they must not.",
+        "The claim, the added lines and the tool output match every required pattern and no forbidden one.",
     )
     .settings_schema(SETTINGS_SCHEMA)
     .rules(
         const {
             &[
-                gatehost_sdk::Rule::error("*", "A rule of the settings is broken; the code is the rule's `id`."),
-                gatehost_sdk::Rule::error("no-claim", "A rule looks at the claim, and there is none.")
-                    .help("Hand over what the executor said when it was done."),
+                gatehost_sdk::Rule::error(
+                    "*",
+                    "A rule of the settings is violated. The code of the finding is the rule's `id`.",
+                ),
+                gatehost_sdk::Rule::error("no-claim", "A rule is about the claim, but there is none.")
+                    .help("Pass the executor's final message as the claim."),
             ]
         },
     );
@@ -87,9 +90,9 @@ fn judge(submission: &Submission, rules: &[Rule]) -> Verdict {
     }
     rules::verdict(judged.iter().map(|(r#in, tools, rule, compiled)| {
         let texts = match r#in {
-            Where::Claim => text::claim(submission),
-            Where::AddedLines => text::added_lines(&submission.changes, compiled),
-            Where::ToolOutput => text::tool_output(submission, tools),
+            Subject::Claim => text::claim(submission),
+            Subject::AddedLines => text::added_lines(&submission.changes, compiled),
+            Subject::ToolOutput => text::tool_output(submission, tools),
         };
         (rule.id.as_str(), compiled.broken_by(&texts))
     }))

@@ -1,6 +1,6 @@
 //! The grammar of protocol files, as protoc's parser has it.
 
-use crate::tokens::{Kind, Token};
+use crate::tokens::{Token, TokenKind};
 use crate::{Fault, fault};
 
 /// How deep protoc lets messages stand in each other.
@@ -28,7 +28,7 @@ impl<'t> Reader<'t> {
 
     fn is(&self, text: &str) -> bool {
         let token = self.now();
-        token.text == text && token.kind != Kind::String
+        token.text == text && token.kind != TokenKind::String
     }
 
     fn is_next(&self, text: &str) -> bool {
@@ -44,7 +44,9 @@ impl<'t> Reader<'t> {
     fn wrong<T>(&self, expected: &str) -> Read<T> {
         let token = self.now();
         Err(match token.kind {
-            Kind::End => fault(token.at, "unexpected-end", format!("expected {expected}, found the end of the file")),
+            TokenKind::End => {
+                fault(token.at, "unexpected-end", format!("expected {expected}, found the end of the file"))
+            }
             _ => {
                 let found: String = token.text.chars().take(40).collect();
                 fault(token.at, "expected-token", format!("expected {expected}, found `{found}`"))
@@ -56,7 +58,7 @@ impl<'t> Reader<'t> {
         if self.take(text) { Ok(()) } else { self.wrong(&format!("`{text}`")) }
     }
 
-    fn kind(&mut self, kind: Kind, what: &str) -> Read {
+    fn kind(&mut self, kind: TokenKind, what: &str) -> Read {
         if self.now().kind != kind {
             return self.wrong(what);
         }
@@ -65,17 +67,17 @@ impl<'t> Reader<'t> {
     }
 
     fn name(&mut self) -> Read {
-        self.kind(Kind::Name, "a name")
+        self.kind(TokenKind::Name, "a name")
     }
 
     fn integer(&mut self) -> Read {
-        self.kind(Kind::Integer, "an integer")
+        self.kind(TokenKind::Integer, "an integer")
     }
 
     /// One string, or several side by side.
     fn string(&mut self) -> Read {
-        self.kind(Kind::String, "a string")?;
-        while self.now().kind == Kind::String {
+        self.kind(TokenKind::String, "a string")?;
+        while self.now().kind == TokenKind::String {
             self.at += 1;
         }
         Ok(())
@@ -101,7 +103,7 @@ impl<'t> Reader<'t> {
             return Err(fault(
                 self.now().at,
                 "too-deep",
-                format!("messages nested deeper than the {MOST_NESTING} levels that protoc reads"),
+                format!("messages are nested deeper than {MOST_NESTING} levels, the limit of protoc"),
             ));
         }
         self.depth += 1;
@@ -113,7 +115,7 @@ impl<'t> Reader<'t> {
     /// Everything up to the brace that closes a block, which is open already.
     fn block(&mut self, mut statement: impl FnMut(&mut Self) -> Read) -> Read {
         while !self.take("}") {
-            if self.now().kind == Kind::End {
+            if self.now().kind == TokenKind::End {
                 return self.wrong("`}`");
             }
             statement(self)?;
@@ -134,7 +136,7 @@ impl<'t> Reader<'t> {
             self.labelled = is_syntax && said.text.contains("proto2");
             self.expect(";")?;
         }
-        while self.now().kind != Kind::End {
+        while self.now().kind != TokenKind::End {
             self.statement()?;
         }
         Ok(())
@@ -161,7 +163,7 @@ impl<'t> Reader<'t> {
                 self.expect(";")
             }
             "service" => self.service(),
-            "message" | "enum" | "extend" | "option" if self.now().kind == Kind::Name => self.shared(),
+            "message" | "enum" | "extend" | "option" if self.now().kind == TokenKind::Name => self.shared(),
             _ => self.wrong("a statement such as `message` or `service`"),
         }
     }
@@ -200,7 +202,7 @@ impl<'t> Reader<'t> {
         if (self.is("export") || self.is("local")) && (self.is_next("message") || self.is_next("enum")) {
             self.at += 1;
         }
-        if self.now().kind != Kind::Name {
+        if self.now().kind != TokenKind::Name {
             return if self.take(";") { Ok(()) } else { self.field(true) };
         }
         match self.now().text {
@@ -247,13 +249,13 @@ impl<'t> Reader<'t> {
     fn reserved(&mut self) -> Read {
         self.at += 1;
         match self.now().kind {
-            Kind::String => loop {
+            TokenKind::String => loop {
                 self.string()?;
                 if !self.take(",") {
                     break;
                 }
             },
-            Kind::Name => loop {
+            TokenKind::Name => loop {
                 self.name()?;
                 if !self.take(",") {
                     break;
@@ -269,7 +271,7 @@ impl<'t> Reader<'t> {
         let has_label = self.is("optional") || self.is("required") || self.is("repeated");
         if has_label {
             if !may_be_labelled {
-                return self.wrong("a field without a label, since it is part of a `oneof`");
+                return self.wrong("a field without a label: fields of a `oneof` have none");
             }
             self.at += 1;
         }
@@ -284,7 +286,7 @@ impl<'t> Reader<'t> {
         } else {
             let is_group = self.is("group");
             self.type_name()?;
-            if is_group && self.now().kind == Kind::Name {
+            if is_group && self.now().kind == TokenKind::Name {
                 self.name()?;
                 self.expect("=")?;
                 self.integer()?;
@@ -330,16 +332,16 @@ impl<'t> Reader<'t> {
     fn value(&mut self) -> Read {
         let negative = self.take("-");
         match self.now().kind {
-            Kind::Integer | Kind::Float => {
+            TokenKind::Integer | TokenKind::Float => {
                 self.at += 1;
                 Ok(())
             }
-            Kind::Name if !negative || self.is("inf") || self.is("nan") => {
+            TokenKind::Name if !negative || self.is("inf") || self.is("nan") => {
                 self.at += 1;
                 Ok(())
             }
-            Kind::String if !negative => self.string(),
-            Kind::Mark if !negative && self.take("{") => self.aggregate(),
+            TokenKind::String if !negative => self.string(),
+            TokenKind::Mark if !negative && self.take("{") => self.aggregate(),
             _ => self.wrong("a value"),
         }
     }
@@ -349,9 +351,9 @@ impl<'t> Reader<'t> {
         let mut open = 1;
         while open > 0 {
             match self.now() {
-                Token { kind: Kind::End, .. } => return self.wrong("`}`"),
-                Token { kind: Kind::Mark, text: "{", .. } => open += 1,
-                Token { kind: Kind::Mark, text: "}", .. } => open -= 1,
+                Token { kind: TokenKind::End, .. } => return self.wrong("`}`"),
+                Token { kind: TokenKind::Mark, text: "{", .. } => open += 1,
+                Token { kind: TokenKind::Mark, text: "}", .. } => open -= 1,
                 _ => {}
             }
             self.at += 1;

@@ -1,8 +1,7 @@
-//! `protobuf-syntax`: every matching file is a protocol file (`.proto`) that protoc's parser accepts: proto2, proto3 and
-//! editions.
+//! `protobuf-syntax`: every matching file is a `.proto` file that protoc's parser accepts: proto2, proto3 and editions.
 //!
-//! A checker of our own, since the grammar is small. It stops at the first error. Whether names are defined and numbers
-//! unique is not a question of syntax.
+//! The checker is our own, because the grammar is small. It stops at the first error. It does not check that names are defined
+//! or numbers unique, which is not syntax.
 
 mod grammar;
 mod tokens;
@@ -10,23 +9,9 @@ mod tokens;
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use grammar::Reader;
-use serde::Deserialize;
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
-    name: "a protocol file",
+    name: "a Protocol Buffers file",
     known_as: &["protobuf", "proto"],
     comments: &["//"],
     quotes: &['"', '\''],
@@ -35,23 +20,21 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "something else stands where a token is expected"),
+    Rule::error("expected-token", "a token is missing or unexpected"),
     Rule::error("unexpected-end", "the file ends within a statement"),
     Rule::error("unclosed-string", "a string is not closed on its line"),
     Rule::error("unclosed-comment", "a comment is not closed"),
-    Rule::error("bad-escape", "a string has an escape that is none"),
-    Rule::error("bad-number", "a number that is none"),
-    Rule::error("bad-character", "a character that is no part of a protocol file"),
-    Rule::error("syntax", "the file declares a syntax that there is not"),
-    Rule::error("too-deep", "messages are nested deeper than protoc reads"),
+    Rule::error("bad-escape", "a string has an invalid escape"),
+    Rule::error("bad-number", "a number is malformed"),
+    Rule::error("bad-character", "a character is not allowed"),
+    Rule::error("syntax", "the file declares an unknown syntax"),
+    Rule::error("too-deep", "messages are nested deeper than protoc allows"),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {}
 }
 
 /// An error, at this byte.
@@ -73,17 +56,14 @@ impl FileVerifier for ProtobufSyntax {
     const ABOUT: About = About::new(
         "protobuf-syntax",
         env!("CARGO_PKG_VERSION"),
-        "Every file is a valid protocol file (as protoc parses it).",
+        "Every file is a valid Protocol Buffers file (as protoc parses it).",
     )
     .files(&["**/*.proto"])
-    .settings_schema(SETTINGS_SCHEMA)
+    .settings::<Settings>()
     .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("a protocol file") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text))
     }
 }
 

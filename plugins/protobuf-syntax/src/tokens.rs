@@ -5,13 +5,13 @@ use crate::{Fault, fault};
 /// A token, with the bytes where it starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token<'t> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) at: usize,
     pub(crate) text: &'t str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Name,
     Integer,
     Float,
@@ -42,17 +42,17 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
                 at += end + 4;
                 continue;
             }
-            b'"' | b'\'' => (Kind::String, string(rest, at)?),
+            b'"' | b'\'' => (TokenKind::String, string(rest, at)?),
             b'0'..=b'9' => number(rest, at)?,
             b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => number(rest, at)?,
-            _ if is_letter(byte) => (Kind::Name, rest.bytes().take_while(|&byte| is_part(byte)).count()),
-            _ if byte.is_ascii_graphic() => (Kind::Mark, 1),
-            _ => return Err(fault(at, "bad-character", "a character that is no part of a protocol file")),
+            _ if is_letter(byte) => (TokenKind::Name, rest.bytes().take_while(|&byte| is_part(byte)).count()),
+            _ if byte.is_ascii_graphic() => (TokenKind::Mark, 1),
+            _ => return Err(fault(at, "bad-character", "a character is not allowed")),
         };
         tokens.push(Token { kind, at, text: &rest[..length] });
         at += length;
     }
-    tokens.push(Token { kind: Kind::End, at: text.len(), text: "" });
+    tokens.push(Token { kind: TokenKind::End, at: text.len(), text: "" });
     Ok(tokens)
 }
 
@@ -85,7 +85,7 @@ fn string(rest: &str, at: usize) -> Result<usize, Fault> {
                     _ => b"abfnrtv\\?'\"01234567".contains(&escape),
                 };
                 if !known {
-                    return Err(fault(at + next, "bad-escape", "an escape that no string has"));
+                    return Err(fault(at + next, "bad-escape", "invalid escape in a string"));
                 }
                 next += 2;
             }
@@ -96,7 +96,7 @@ fn string(rest: &str, at: usize) -> Result<usize, Fault> {
 }
 
 /// The kind and the length of the number that a text starts with.
-fn number(rest: &str, at: usize) -> Result<(Kind, usize), Fault> {
+fn number(rest: &str, at: usize) -> Result<(TokenKind, usize), Fault> {
     let bytes = rest.as_bytes();
     let count =
         |from: usize, is: fn(&u8) -> bool| bytes[from.min(bytes.len())..].iter().take_while(|byte| is(byte)).count();
@@ -106,7 +106,7 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), Fault> {
         if digits == 0 {
             return wrong("`0x` needs digits");
         }
-        (Kind::Integer, 2 + digits)
+        (TokenKind::Integer, 2 + digits)
     } else {
         let whole = count(0, u8::is_ascii_digit);
         let mut length = whole;
@@ -123,18 +123,18 @@ fn number(rest: &str, at: usize) -> Result<(Kind, usize), Fault> {
         }
         if length > whole {
             length += usize::from(matches!(bytes.get(length), Some(b'f' | b'F')));
-            (Kind::Float, length)
+            (TokenKind::Float, length)
         } else if matches!(bytes.get(length), Some(b'f' | b'F')) && bytes[0] != b'0' {
-            (Kind::Float, length + 1)
+            (TokenKind::Float, length + 1)
         } else if whole > 1 && bytes[0] == b'0' && bytes[..whole].iter().any(|byte| matches!(byte, b'8' | b'9')) {
-            return wrong("a number that starts with 0 is octal");
+            return wrong("a number that starts with 0 is octal and has only the digits 0 to 7");
         } else {
-            (Kind::Integer, whole)
+            (TokenKind::Integer, whole)
         }
     };
     match bytes.get(length) {
-        Some(byte) if is_part(*byte) => wrong("a space must stand between a number and a name"),
-        Some(b'.') if kind == Kind::Float => wrong("a number has one decimal point"),
+        Some(byte) if is_part(*byte) => wrong("expected a space between a number and a name"),
+        Some(b'.') if kind == TokenKind::Float => wrong("a number has more than one decimal point"),
         _ => Ok((kind, length)),
     }
 }

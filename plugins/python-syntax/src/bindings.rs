@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of the `global` and `nonlocal` statements of one scope.
 #[derive(Debug, Default)]
-pub(crate) struct Declared<'a> {
+pub(crate) struct DeclaredNames<'a> {
     pub(crate) global: BTreeMap<&'a str, TextRange>,
     pub(crate) nonlocal: BTreeMap<&'a str, TextRange>,
 }
 
-impl<'a> Declared<'a> {
+impl<'a> DeclaredNames<'a> {
     /// What the statements of a scope declare, without those of the scopes inside.
     pub(crate) fn in_body(body: &'a [Stmt]) -> Self {
         let mut declared = Self::default();
@@ -26,7 +26,7 @@ impl<'a> Declared<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Declared<'a> {
+impl<'a> Visitor<'a> for DeclaredNames<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Global(global) => last_of_each(&mut self.global, &global.names, global.range),
@@ -59,20 +59,20 @@ pub(crate) fn captured_by(pattern: &Pattern) -> Option<&Identifier> {
 
 /// The names that the statements of a function bind. In doubt it is one more: that only makes a `nonlocal` acceptable.
 pub(crate) fn bound_in(body: &[Stmt]) -> BTreeSet<&str> {
-    let mut bound = Bound(BTreeSet::new());
+    let mut bound = BoundNames(BTreeSet::new());
     bound.visit_body(body);
     bound.0
 }
 
-struct Bound<'a>(BTreeSet<&'a str>);
+struct BoundNames<'a>(BTreeSet<&'a str>);
 
-impl<'a> Bound<'a> {
+impl<'a> BoundNames<'a> {
     fn saw(&mut self, name: &'a str) {
         self.0.insert(name);
     }
 }
 
-impl<'a> Visitor<'a> for Bound<'a> {
+impl<'a> Visitor<'a> for BoundNames<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             // The bodies are scopes of their own; what is evaluated before them is not.

@@ -26,8 +26,7 @@ impl Blocks {
         self.open += more;
         if self.open > self.most {
             // What is inside is wrong for the same reason.
-            let message =
-                format!("more than {} loops, `with` and `try` within each other; Python allows no more", self.most);
+            let message = format!("more than {} nested loops, `with` and `try`, the limit of Python", self.most);
             self.errors.push((stmt.start().into(), Finding::error("too-deep", message)));
         } else {
             walk(self);

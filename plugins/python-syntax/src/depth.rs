@@ -6,7 +6,7 @@ use ruff_python_parser::{Mode, lexer::lex};
 
 /// Why a text is not given to the parser.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Beyond {
+pub(crate) enum LimitExceeded {
     /// More than CPython itself allows of this.
     Python(&'static str),
     /// More than the parser's recursion can follow.
@@ -30,7 +30,7 @@ const PREFIX: u32 = 950;
 const LINK: u32 = 220;
 
 /// The first byte at which the text goes beyond something.
-pub(crate) fn first_beyond(text: &str) -> Option<(usize, Beyond)> {
+pub(crate) fn first_beyond(text: &str) -> Option<(usize, LimitExceeded)> {
     let beyond = Scan::over(text)?;
     // The lexer does not tell where it is, so the shortest beginning that is too deep tells: rare, and cheap enough.
     let (mut fits, mut too_deep) = (0, text.len());
@@ -57,7 +57,7 @@ struct Scan {
 
 impl Scan {
     /// What the text goes beyond.
-    fn over(text: &str) -> Option<Beyond> {
+    fn over(text: &str) -> Option<LimitExceeded> {
         let mut scan = Self::default();
         let mut lexer = lex(text, Mode::Module);
         for _ in 0..MOST_TOKENS {
@@ -67,16 +67,16 @@ impl Scan {
             }
             scan.take(token);
             if scan.brackets.len() > MOST_BRACKETS {
-                return Some(Beyond::Python("more than 200 brackets inside each other"));
+                return Some(LimitExceeded::Python("more than 200 nested brackets"));
             }
             if scan.indents > MOST_INDENTS {
-                return Some(Beyond::Python("more than 99 levels of indentation"));
+                return Some(LimitExceeded::Python("more than 99 levels of indentation"));
             }
             if scan.nesting.is_too_deep() {
-                return Some(Beyond::Stack);
+                return Some(LimitExceeded::Stack);
             }
         }
-        Some(Beyond::Tokens)
+        Some(LimitExceeded::Tokens)
     }
 
     fn take(&mut self, token: TokenKind) {

@@ -11,7 +11,7 @@ pub(crate) fn decoded(file: &File) -> Result<Option<File>, Box<Verdict>> {
     let Some(name) = declared(bytes.strip_prefix(MARK).unwrap_or(bytes)) else { return as_utf8(file) };
     let is_utf8 = name == "utf-8" || name.starts_with("utf-8-");
     if has_mark && !is_utf8 {
-        let message = format!("the file declares the encoding `{name}` and begins with the mark of UTF-8");
+        let message = format!("the file declares the encoding `{name}` but starts with a UTF-8 byte order mark");
         return Err(wrong(file, &message, "declare `utf-8`, or remove the byte order mark"));
     }
     match &*name {
@@ -19,9 +19,11 @@ pub(crate) fn decoded(file: &File) -> Result<Option<File>, Box<Verdict>> {
         "utf8" | "u8" | "utf" | "cp65001" => as_utf8(file),
         // Whether there is such an encoding is not known here; all that there are have ASCII in common.
         _ if bytes.is_ascii() => Ok(None),
-        "ascii" | "us-ascii" | "646" => {
-            Err(wrong(file, "the file declares ASCII and has other characters", "declare `utf-8`, or nothing"))
-        }
+        "ascii" | "us-ascii" | "646" => Err(wrong(
+            file,
+            "the file declares ASCII but contains other characters",
+            "declare `utf-8`, or remove the declaration",
+        )),
         // Every byte is the character of that number.
         name if is_latin_1(name) => {
             let text = bytes.iter().map(|&byte| char::from(byte)).collect();
@@ -33,7 +35,7 @@ pub(crate) fn decoded(file: &File) -> Result<Option<File>, Box<Verdict>> {
         }
         name if has_ascii_behind(name) => Ok(Some(of_letters(file, pairs(bytes, |first| first > 0x80)))),
         other => {
-            let why = format!("the file declares the encoding `{other}`, which this verifier cannot read");
+            let why = format!("the file declares the encoding `{other}`, which this verifier does not support");
             Err(Box::new(Verdict::abstain(why)))
         }
     }
@@ -115,7 +117,7 @@ fn declared(bytes: &[u8]) -> Option<String> {
     name_in(comment).or_else(|| name_in(of_comment(line(second).0)?))
 }
 
-/// The first line, and what comes behind it.
+/// The first line, and what comes after it.
 fn line(bytes: &[u8]) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len());
     let (line, rest) = bytes.split_at(end);

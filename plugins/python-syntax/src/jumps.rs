@@ -14,20 +14,20 @@ pub(crate) fn errors(body: &[Stmt]) -> Vec<(usize, Finding)> {
 
 #[derive(Default)]
 struct Jumps {
-    around: Around,
+    around: EnclosingBlocks,
     errors: Vec<(usize, Finding)>,
 }
 
 /// What is around a statement, within its function.
 #[derive(Clone, Copy, Default)]
-struct Around {
+struct EnclosingBlocks {
     except_star: bool,
     /// A loop that is inside the `except*`, if there is one.
     is_looped: bool,
 }
 
 impl Jumps {
-    fn within(&mut self, around: Around, walk: impl FnOnce(&mut Self)) {
+    fn within(&mut self, around: EnclosingBlocks, walk: impl FnOnce(&mut Self)) {
         let before = std::mem::replace(&mut self.around, around);
         walk(self);
         self.around = before;
@@ -35,14 +35,14 @@ impl Jumps {
 
     fn try_star(&mut self, inner: &StmtTry) {
         self.visit_body(&inner.body);
-        let around = Around { except_star: true, is_looped: false };
+        let around = EnclosingBlocks { except_star: true, is_looped: false };
         self.within(around, |jumps| inner.handlers.iter().for_each(|handler| walk_except_handler(jumps, handler)));
         self.visit_body(&inner.orelse);
         self.visit_body(&inner.finalbody);
     }
 
     fn looped(&mut self, body: &[Stmt], orelse: &[Stmt]) {
-        let around = Around { is_looped: true, ..self.around };
+        let around = EnclosingBlocks { is_looped: true, ..self.around };
         self.within(around, |jumps| jumps.visit_body(body));
         self.visit_body(orelse);
     }
@@ -60,8 +60,10 @@ impl Visitor<'_> for Jumps {
             self.errors.push((stmt.start().into(), Finding::error("invalid", message)));
         }
         match stmt {
-            Stmt::FunctionDef(function) => self.within(Around::default(), |jumps| jumps.visit_body(&function.body)),
-            Stmt::ClassDef(class) => self.within(Around::default(), |jumps| jumps.visit_body(&class.body)),
+            Stmt::FunctionDef(function) => {
+                self.within(EnclosingBlocks::default(), |jumps| jumps.visit_body(&function.body))
+            }
+            Stmt::ClassDef(class) => self.within(EnclosingBlocks::default(), |jumps| jumps.visit_body(&class.body)),
             Stmt::For(inner) => self.looped(&inner.body, &inner.orelse),
             Stmt::While(inner) => self.looped(&inner.body, &inner.orelse),
             Stmt::Try(inner) if inner.is_star => self.try_star(inner),

@@ -1,9 +1,9 @@
-//! `python-syntax`: every matching file is what CPython's `compile` accepts.
+//! `python-syntax`: every matching file is Python that CPython's `compile` accepts.
 //!
-//! The parser is Ruff's, with its checks of what Python calls syntax errors although no grammar tells them (`return`
-//! outside a function, `nonlocal` without a binding); those need to know the scopes, which is `scopes.rs`. What Ruff
-//! lets through is `rules.rs`, `jumps.rs` and `blocks.rs`, and what it refuses although Python takes it, `soft.rs`. What is
-//! nested too deep for the parser's recursion is found before it runs (`depth.rs`).
+//! The parser is Ruff's, together with its semantic syntax errors (`return` outside a function, `nonlocal` without a binding),
+//! which need the scopes of `scopes.rs`. `rules.rs`, `jumps.rs` and `blocks.rs` find errors that Ruff accepts, and `soft.rs`
+//! drops errors for code that Python accepts. Before the parser runs, `depth.rs` scans for nesting that is too deep for its
+//! recursion.
 
 mod bindings;
 mod blocks;
@@ -15,20 +15,21 @@ mod rules;
 mod scopes;
 mod soft;
 
-use depth::Beyond;
+use depth::LimitExceeded;
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use ruff_python_ast::PythonVersion;
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
-use serde::Deserialize;
 
 struct PythonSyntax;
 
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Settings {
-    version: String,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// The version of Python that the files are for. Newer syntax is an error.
+        version: String = "3.14" => {
+            enum: ["3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"],
+        },
+    }
 }
 
 const FORMAT: Format = Format {
@@ -41,42 +42,36 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected-token", "something else stands where a token is expected"),
+    Rule::error("expected-token", "a token is missing or unexpected"),
     Rule::error("expected-expression", "an expression is missing"),
     Rule::error("unclosed-string", "a string is not closed"),
     Rule::error("unexpected-end", "the file ends within a statement"),
-    Rule::error("indentation", "a line is indented in a way that its block does not allow"),
-    Rule::error("invalid-target", "nothing can be assigned to this, or it cannot be deleted"),
+    Rule::error("indentation", "the indentation of a line does not fit its block"),
+    Rule::error("invalid-target", "the target of an assignment or a deletion is invalid"),
     Rule::error("interpolated-string", "an f-string or a t-string is malformed"),
     Rule::error("string-escape", "an escape in a string is malformed"),
     Rule::error("nul", "the file has a NUL character"),
     Rule::error("version", "the syntax is newer than the version of Python"),
     Rule::error("outside-function", "`return`, `yield` or `await` stands outside a function"),
     Rule::error("outside-loop", "`break` or `continue` stands outside a loop"),
-    Rule::error("duplicate-name", "a parameter, a keyword or a type parameter is there twice"),
+    Rule::error("duplicate-name", "a parameter, a keyword argument or a type parameter occurs twice"),
     Rule::error("declaration", "`global` or `nonlocal` contradicts another use of the name"),
-    Rule::error("future-import", "`from __future__` is too late, or names what does not exist"),
-    Rule::error("invalid", "the grammar allows it, and Python's compiler does not"),
-    Rule::error("encoding", "the file contradicts the encoding that it declares"),
+    Rule::error("future-import", "`from __future__` is not at the beginning, or imports an unknown feature"),
+    Rule::error("invalid", "Python's compiler refuses code that the grammar allows"),
+    Rule::error("encoding", "the file is not in the encoding that it declares"),
     Rule::error("syntax", "the file is not Python"),
-    Rule::error("too-deep", "nested deeper than Python allows; as a note: deeper than the verifier can follow"),
+    Rule::error("too-deep", "the nesting is deeper than Python allows; as a note: deeper than the verifier supports"),
     Rule::TOO_LONG,
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { version: PythonVersion::PY314.to_string(), strict: false }
-    }
-}
 
 impl FileVerifier for PythonSyntax {
     type Settings = Settings;
     const ABOUT: About =
         About::new("python-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Python (as CPython compiles it).")
             .files(&["**/*.py", "**/*.pyi", "**/*.pyw"])
-            .settings_schema(include_str!("settings.json"))
+            .settings::<Settings>()
             .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
@@ -85,13 +80,13 @@ impl FileVerifier for PythonSyntax {
                 let text = file.readable();
                 file.unless_foreign(text.as_deref().unwrap_or_default(), &FORMAT, settings.strict, judge(file, version))
             }
-            Err(why) => Verdict::abstain(format!("cannot read the version `{}`: {why}", settings.version)),
+            Err(why) => Verdict::abstain(format!("the setting `version` is invalid (`{}`): {why}", settings.version)),
         }
     }
 }
 
 gatehost_sdk::export_file_verifier!(PythonSyntax);
-// Trees are built once and never taken down.
+// Trees are built once and never freed.
 gatehost_sdk::use_arena!();
 
 fn judge(file: &File, version: PythonVersion) -> Verdict {
@@ -108,16 +103,18 @@ fn of_text(file: &File, version: PythonVersion) -> Verdict {
         Err(finding) => return finding.into(),
     };
     if let Some(nul) = text.find('\0') {
-        return Finding::error("nul", "found a NUL; Python source has none").at(file.place_of(nul)).into();
+        return Finding::error("nul", "found a NUL character, which Python does not allow")
+            .at(file.place_of(nul))
+            .into();
     }
     match depth::first_beyond(text) {
         None => {}
-        Some((at, Beyond::Python(limit))) => {
-            let message = format!("{limit}; Python allows no more");
+        Some((at, LimitExceeded::Python(limit))) => {
+            let message = format!("{limit}, the limit of Python");
             return Finding::error("too-deep", message).at(file.place_of(at)).into();
         }
-        Some((at, Beyond::Stack)) => return file.too_deep(at),
-        Some((at, Beyond::Tokens)) => return file.too_long(at, depth::MOST_TOKENS),
+        Some((at, LimitExceeded::Stack)) => return file.too_deep(at),
+        Some((at, LimitExceeded::Tokens)) => return file.too_long(at, depth::MOST_TOKENS),
     }
     file.verdict(errors(text, version, file.path.ends_with(".pyi")))
 }
@@ -141,7 +138,7 @@ fn errors(text: &str, version: PythonVersion, is_stub: bool) -> Vec<(usize, Find
         errors.extend(jumps::errors(&module.body));
         errors.extend(blocks::errors(&module.body, version));
     }
-    // Taking a deep tree down recurses, and the memory goes with the instance.
+    // Dropping a deep tree recurses; the memory goes with the instance.
     std::mem::forget(parsed);
     errors
 }

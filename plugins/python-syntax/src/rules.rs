@@ -80,7 +80,11 @@ impl Rules<'_> {
     fn alternatives(&mut self, patterns: &[Pattern]) {
         let Some((_, before)) = patterns.split_last() else { return };
         for pattern in before.iter().filter(|pattern| pattern.is_irrefutable()) {
-            self.report(pattern.range(), "invalid", "this alternative takes everything, so none behind it is reached");
+            self.report(
+                pattern.range(),
+                "invalid",
+                "this alternative matches everything, so the alternatives after it are unreachable",
+            );
         }
     }
 
@@ -98,7 +102,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Ruff takes parentheses around a starred pattern, as if it could stand alone.
+    /// Ruff accepts parentheses around a starred pattern, as if it could stand alone.
     fn not_parenthesised(&mut self, star: TextRange) {
         let before = self.source[..star.start().into()].trim_end();
         let behind = self.source[star.end().into()..].trim_start();

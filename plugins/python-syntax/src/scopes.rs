@@ -1,6 +1,6 @@
 //! Walks the tree with the scopes that Ruff's checks ask for: functions, classes, comprehensions and loops.
 
-use crate::bindings::{Declared, bound_in, captured_by};
+use crate::bindings::{DeclaredNames, bound_in, captured_by};
 use ruff_python_ast::visitor::{Visitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt};
 use ruff_python_ast::{
     Comprehension, ExceptHandler, Expr, Identifier, Parameters, Pattern, PythonVersion, Stmt, StmtClassDef,
@@ -21,11 +21,11 @@ pub(crate) fn errors(body: &[Stmt], source: &str, version: PythonVersion, is_stu
                 && import.names.iter().any(|name| &name.name == "annotations")
         })
     });
-    let facts = Facts {
+    let facts = ScopeContext {
         source,
         version,
         future_annotations_or_stub: future_annotations || is_stub,
-        scopes: vec![Scope::new(Kind::Module, body)],
+        scopes: vec![Scope::new(ScopeKind::Module, body)],
         errors: RefCell::default(),
     };
     let mut walk = Walk { checker: SemanticSyntaxChecker::new(), facts, lambdas: Vec::new() };
@@ -40,7 +40,7 @@ pub(crate) fn errors(body: &[Stmt], source: &str, version: PythonVersion, is_stu
     errors
 }
 
-enum Kind<'a> {
+enum ScopeKind<'a> {
     Module,
     Class,
     Function { is_async: bool, parameters: Option<&'a Parameters> },
@@ -49,9 +49,9 @@ enum Kind<'a> {
 }
 
 struct Scope<'a> {
-    kind: Kind<'a>,
+    kind: ScopeKind<'a>,
     body: &'a [Stmt],
-    declared: Declared<'a>,
+    declared: DeclaredNames<'a>,
     /// Only made where something asks.
     parameters: OnceCell<BTreeSet<&'a str>>,
     bound: OnceCell<BTreeSet<&'a str>>,
@@ -60,17 +60,19 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn new(kind: Kind<'a>, body: &'a [Stmt]) -> Self {
-        let declared = Declared::in_body(body);
+    fn new(kind: ScopeKind<'a>, body: &'a [Stmt]) -> Self {
+        let declared = DeclaredNames::in_body(body);
         Self { kind, body, declared, parameters: OnceCell::new(), bound: OnceCell::new(), loops: 0, tries: 0 }
     }
 
     fn is_function(&self) -> bool {
-        matches!(self.kind, Kind::Function { .. } | Kind::Lambda { .. })
+        matches!(self.kind, ScopeKind::Function { .. } | ScopeKind::Lambda { .. })
     }
 
     fn has_parameter(&self, name: &str) -> bool {
-        let (Kind::Function { parameters, .. } | Kind::Lambda { parameters }) = self.kind else { return false };
+        let (ScopeKind::Function { parameters, .. } | ScopeKind::Lambda { parameters }) = self.kind else {
+            return false;
+        };
         let names = || parameters.into_iter().flatten().map(|parameter| parameter.name().as_str()).collect();
         self.parameters.get_or_init(names).contains(name)
     }
@@ -81,7 +83,7 @@ impl<'a> Scope<'a> {
 }
 
 /// What the checker may ask.
-struct Facts<'a> {
+struct ScopeContext<'a> {
     source: &'a str,
     version: PythonVersion,
     future_annotations_or_stub: bool,
@@ -90,7 +92,7 @@ struct Facts<'a> {
     errors: RefCell<Vec<SemanticSyntaxError>>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ScopeContext<'a> {
     fn current(&self) -> Option<&Scope<'a>> {
         self.scopes.last()
     }
@@ -103,7 +105,7 @@ impl<'a> Facts<'a> {
     /// mind imports.
     fn bind(&self, name: &str, range: TextRange) {
         // What a comprehension binds with `:=` is of the scope around.
-        let scope = self.scopes.iter().rfind(|scope| !matches!(scope.kind, Kind::Comprehension { .. }));
+        let scope = self.scopes.iter().rfind(|scope| !matches!(scope.kind, ScopeKind::Comprehension { .. }));
         if let Some(declared) = scope.and_then(|scope| scope.declared.of(name))
             && range.start() < declared.start()
         {
@@ -130,7 +132,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-impl SemanticSyntaxContext for Facts<'_> {
+impl SemanticSyntaxContext for ScopeContext<'_> {
     fn future_annotations_or_stub(&self) -> bool {
         self.future_annotations_or_stub
     }
@@ -138,8 +140,8 @@ impl SemanticSyntaxContext for Facts<'_> {
     fn lazy_import_context(&self) -> Option<LazyImportContext> {
         let scope = self.current()?;
         match scope.kind {
-            Kind::Function { .. } | Kind::Lambda { .. } => Some(LazyImportContext::Function),
-            Kind::Class => Some(LazyImportContext::Class),
+            ScopeKind::Function { .. } | ScopeKind::Lambda { .. } => Some(LazyImportContext::Function),
+            ScopeKind::Class => Some(LazyImportContext::Class),
             _ => (scope.tries > 0).then_some(LazyImportContext::TryExceptBlocks),
         }
     }
@@ -161,8 +163,8 @@ impl SemanticSyntaxContext for Facts<'_> {
         let Some((_, enclosing)) = self.scopes.split_last() else { return true };
         for scope in enclosing.iter().rev() {
             match scope.kind {
-                Kind::Class if name == "__class__" => return true,
-                Kind::Function { .. } | Kind::Lambda { .. } => {
+                ScopeKind::Class if name == "__class__" => return true,
+                ScopeKind::Function { .. } | ScopeKind::Lambda { .. } => {
                     if scope.declared.global.contains_key(name) {
                         return false;
                     }
@@ -177,18 +179,18 @@ impl SemanticSyntaxContext for Facts<'_> {
     }
 
     fn in_async_context(&self) -> bool {
-        let decisive = self.scopes.iter().rev().find(|scope| !matches!(scope.kind, Kind::Comprehension { .. }));
-        decisive.is_some_and(|scope| matches!(scope.kind, Kind::Function { is_async: true, .. }))
+        let decisive = self.scopes.iter().rev().find(|scope| !matches!(scope.kind, ScopeKind::Comprehension { .. }));
+        decisive.is_some_and(|scope| matches!(scope.kind, ScopeKind::Function { is_async: true, .. }))
     }
 
     fn in_await_allowed_context(&self) -> bool {
         // With an `await` in it, a generator is an asynchronous one, wherever it is made.
-        let is_generator = |scope: &Scope| matches!(scope.kind, Kind::Comprehension { is_generator: true, .. });
+        let is_generator = |scope: &Scope| matches!(scope.kind, ScopeKind::Comprehension { is_generator: true, .. });
         let decisive = self
             .scopes
             .iter()
             .rev()
-            .find(|scope| scope.is_function() || is_generator(scope) || matches!(scope.kind, Kind::Class));
+            .find(|scope| scope.is_function() || is_generator(scope) || matches!(scope.kind, ScopeKind::Class));
         decisive.is_some_and(|scope| scope.is_function() || is_generator(scope))
     }
 
@@ -199,12 +201,12 @@ impl SemanticSyntaxContext for Facts<'_> {
     fn in_sync_comprehension(&self) -> bool {
         self.scopes
             .iter()
-            .any(|scope| matches!(scope.kind, Kind::Comprehension { is_async: false, is_generator: false }))
+            .any(|scope| matches!(scope.kind, ScopeKind::Comprehension { is_async: false, is_generator: false }))
     }
 
     fn in_class_body_comprehension(&self) -> bool {
-        let decisive = self.scopes.iter().rev().find(|scope| !matches!(scope.kind, Kind::Comprehension { .. }));
-        decisive.is_some_and(|scope| matches!(scope.kind, Kind::Class))
+        let decisive = self.scopes.iter().rev().find(|scope| !matches!(scope.kind, ScopeKind::Comprehension { .. }));
+        decisive.is_some_and(|scope| matches!(scope.kind, ScopeKind::Class))
     }
 
     fn in_module_scope(&self) -> bool {
@@ -216,7 +218,7 @@ impl SemanticSyntaxContext for Facts<'_> {
     }
 
     fn in_generator_context(&self) -> bool {
-        self.scopes.iter().any(|scope| matches!(scope.kind, Kind::Comprehension { is_generator: true, .. }))
+        self.scopes.iter().any(|scope| matches!(scope.kind, ScopeKind::Comprehension { is_generator: true, .. }))
     }
 
     fn in_notebook(&self) -> bool {
@@ -248,13 +250,13 @@ impl SemanticSyntaxContext for Facts<'_> {
 
 struct Walk<'a> {
     checker: SemanticSyntaxChecker,
-    facts: Facts<'a>,
+    facts: ScopeContext<'a>,
     /// The bodies of lambdas.
     lambdas: Vec<TextRange>,
 }
 
 impl<'a> Walk<'a> {
-    fn within(&mut self, kind: Kind<'a>, body: &'a [Stmt], walk: impl FnOnce(&mut Self)) {
+    fn within(&mut self, kind: ScopeKind<'a>, body: &'a [Stmt], walk: impl FnOnce(&mut Self)) {
         self.facts.scopes.push(Scope::new(kind, body));
         walk(self);
         self.facts.scopes.pop();
@@ -266,7 +268,7 @@ impl<'a> Walk<'a> {
         function.type_params.iter().for_each(|params| self.visit_type_params(params));
         self.visit_parameters(&function.parameters);
         function.returns.iter().for_each(|returns| self.visit_annotation(returns));
-        let kind = Kind::Function { is_async: function.is_async, parameters: Some(&function.parameters) };
+        let kind = ScopeKind::Function { is_async: function.is_async, parameters: Some(&function.parameters) };
         self.within(kind, &function.body, |walk| walk.visit_body(&function.body));
     }
 
@@ -275,7 +277,7 @@ impl<'a> Walk<'a> {
         class.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
         class.type_params.iter().for_each(|params| self.visit_type_params(params));
         class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
-        self.within(Kind::Class, &class.body, |walk| walk.visit_body(&class.body));
+        self.within(ScopeKind::Class, &class.body, |walk| walk.visit_body(&class.body));
     }
 
     fn looped(&mut self, body: &'a [Stmt]) {
@@ -293,7 +295,7 @@ impl<'a> Walk<'a> {
     fn comprehension(&mut self, generators: &'a [Comprehension], results: &[Option<&'a Expr>], is_generator: bool) {
         generators.first().into_iter().for_each(|first| self.visit_expr(&first.iter));
         let is_async = generators.iter().any(|generator| generator.is_async);
-        self.within(Kind::Comprehension { is_async, is_generator }, &[], |walk| {
+        self.within(ScopeKind::Comprehension { is_async, is_generator }, &[], |walk| {
             for (number, generator) in generators.iter().enumerate() {
                 if number > 0 {
                     walk.visit_expr(&generator.iter);
@@ -337,7 +339,7 @@ impl<'a> Visitor<'a> for Walk<'a> {
                 self.lambdas.push(lambda.body.range());
                 let parameters = lambda.parameters.as_deref();
                 parameters.into_iter().for_each(|parameters| self.visit_parameters(parameters));
-                self.within(Kind::Lambda { parameters }, &[], |walk| walk.visit_expr(&lambda.body));
+                self.within(ScopeKind::Lambda { parameters }, &[], |walk| walk.visit_expr(&lambda.body));
             }
             Expr::ListComp(inner) => self.comprehension(&inner.generators, &[Some(&inner.elt)], false),
             Expr::SetComp(inner) => self.comprehension(&inner.generators, &[Some(&inner.elt)], false),

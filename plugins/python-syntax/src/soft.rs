@@ -1,4 +1,4 @@
-//! What Ruff's parser refuses although Python takes it.
+//! What Ruff's parser refuses although Python accepts it.
 
 use ruff_python_ast::Stmt;
 use ruff_python_ast::visitor::{Visitor, walk_stmt};
@@ -6,7 +6,7 @@ use ruff_python_parser::{ParseError, ParseErrorType, UnsupportedSyntaxError, Uns
 use ruff_text_size::{Ranged, TextSize};
 use std::collections::BTreeSet;
 
-/// The errors without those at a `match` behind `;` that turned out to be a name (`x = 1; match(1)`), and at `raise;`.
+/// The errors without those at a `match` after `;` that turned out to be a name (`x = 1; match(1)`), and at `raise;`.
 pub(crate) fn errors<'e>(errors: &'e [ParseError], body: &[Stmt], text: &str) -> impl Iterator<Item = &'e ParseError> {
     let is_at_match = |error: &ParseError| {
         error.error == ParseErrorType::SimpleAndCompoundStatementOnSameLine && &text[error.location] == "match"

@@ -1,12 +1,12 @@
 //! `review-criteria`: a model decides whether the result satisfies the task and its criteria.
 //!
-//! The answer is one JSON object: `passed`, `issues`, `confidence`, `suggestion`, and the nonce. Issues beside a pass
-//! are warnings; beside a failure they are errors, and the suggestion is the first one's hint. Only `passed` and the nonce
-//! must be there: without a confidence it is 0.5. For everything else (text around the object, another nonce, a confidence
-//! outside 0 to 1) the model is asked once more, and then it is an abstention.
+//! The answer is one JSON object: `passed`, `issues`, `confidence`, `suggestion`, and the nonce. With a pass, issues are
+//! warnings. With a failure, they are errors, and the suggestion is the hint of the first. Only `passed` and the nonce are
+//! required; the default confidence is 0.5. After any other answer (text around the object, another nonce, a confidence outside
+//! 0 to 1) the model is asked once more, and then the verifier abstains.
 
-use gatehost_review::answer::{self, Repeats};
-use gatehost_review::{CATEGORIES, Host, Review, Reviewed, Settings, World};
+use gatehost_review::answer::{self, HasNonce};
+use gatehost_review::{CATEGORIES, Host, Review, ReviewOutcome, Settings, World};
 use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
@@ -26,11 +26,8 @@ impl SubmissionVerifier for ReviewCriteria {
     .rules(
         const {
             &[
-                Rule::error("issue", "The reviewer names a problem with the work.").help("Repair it."),
-                Rule::note(
-                    "not-shown",
-                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
-                ),
+                Rule::error("issue", "The reviewer names a problem with the work.").help("Fix it."),
+                Rule::note("not-shown", "A changed file was not shown to the reviewer, because `exclude` matches it."),
             ]
         },
     );
@@ -65,7 +62,7 @@ struct Assessment {
     suggestion: Option<String>,
 }
 
-impl Repeats for Assessment {
+impl HasNonce for Assessment {
     fn nonce(&self) -> &str {
         &self.nonce
     }
@@ -74,7 +71,7 @@ impl Repeats for Assessment {
 /// How sure a reviewer is that does not say so.
 const UNSAID_CONFIDENCE: f64 = 0.5;
 
-fn assessment(reviewed: &Reviewed) -> Result<Assessment, Verdict> {
+fn assessment(reviewed: &ReviewOutcome) -> Result<Assessment, Verdict> {
     let assessment: Assessment = answer::object(&reviewed.text, &reviewed.nonce)?;
     match assessment.confidence {
         Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
@@ -96,7 +93,7 @@ fn judge(submission: &Submission, settings: &Settings, world: &dyn World) -> Ver
     let new = |code: &str, message: String| reviewed.finding(passed, code, message);
     let mut findings: Vec<Finding> = issues.into_iter().map(|issue| new("issue", issue)).collect();
     if !passed && findings.is_empty() {
-        findings.push(new("issue", "the reviewer rejects the result and names no issue".to_owned()));
+        findings.push(new("issue", "the reviewer rejects the result without naming an issue".to_owned()));
     }
     if let (Some(first), false) = (findings.first_mut(), suggestion.is_empty()) {
         first.hint = Some(suggestion.to_owned());

@@ -1,8 +1,8 @@
-//! `review-signal`: a model reviews what was done for a task, and says REVIEW_PASS or REVIEW_FAIL on its last line.
+//! `review-signal`: a model reviews the work, and says REVIEW_PASS or REVIEW_FAIL on its last line.
 //!
-//! The signal counts only on the last line, with the nonce behind it, and only when no other line is one. What stands
-//! under "Feedback for Revision" becomes the findings, a point each. An answer without such a signal is an abstention,
-//! as are two of them; nothing in the answer is searched for the words.
+//! The signal counts only on the last line, followed by the nonce, and only if no other line is a signal. Each point below
+//! "Feedback for Revision" becomes a finding. An answer without exactly one signal is an abstention. The rest of the answer is
+//! not searched for the words.
 
 mod feedback;
 
@@ -26,12 +26,8 @@ impl SubmissionVerifier for ReviewSignal {
     .rules(
         const {
             &[
-                Rule::error("feedback", "The reviewer wants something to be changed.")
-                    .help("Change it, or say why not."),
-                Rule::note(
-                    "not-shown",
-                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
-                ),
+                Rule::error("feedback", "The reviewer requests a change.").help("Make the change, or explain why not."),
+                Rule::note("not-shown", "A changed file was not shown to the reviewer, because `exclude` matches it."),
             ]
         },
     );
@@ -61,14 +57,14 @@ fn judge(submission: &Submission, settings: &Settings, world: &dyn World) -> Ver
         Err(verdict) => return verdict,
     };
     let Some((passed, before)) = signal(&reviewed.text, &reviewed.nonce) else {
-        return Verdict::abstain("the reviewer's last line is not the one signal that was asked for");
+        return Verdict::abstain("the reviewer's last line is not the requested signal");
     };
     let new = |code: &str, message: String| reviewed.finding(passed, code, message);
     let points = feedback::points(before);
     let mut findings: Vec<Finding> = points.into_iter().map(|point| new("feedback", point)).collect();
     if !passed && findings.is_empty() {
         let words = before.trim();
-        let reason = if words.is_empty() { "the reviewer rejects the work and gives no reason" } else { words };
+        let reason = if words.is_empty() { "the reviewer rejects the work without a reason" } else { words };
         findings.push(new("feedback", reason.to_owned()));
     }
     findings.extend(reviewed.notes);

@@ -1,17 +1,17 @@
-//! `review-verdict`: an architect approves or rejects the work.
+//! `review-verdict`: a model approves or rejects the work as an architect.
 //!
-//! The answer is one JSON object: `verdict` (APPROVED, REJECTED), `confidence` (HIGH, MEDIUM, LOW), `findings`,
-//! `concerns`, `recommendation` (commit, retry, manual_review), `feedback`, and the nonce. An approval that recommends to
-//! retry contradicts itself and is an abstention; where the architect recommends a manual review, a person must decide. For
-//! what is no such object the model is asked once more, and then it is an abstention.
+//! The answer is one JSON object: `verdict` (APPROVED, REJECTED), `confidence` (HIGH, MEDIUM, LOW), `findings`, `concerns`,
+//! `recommendation` (commit, retry, manual_review), `feedback`, and the nonce. An approval that recommends a retry is an
+//! abstention. If the architect recommends a manual review, a person must decide. After any other answer the model is asked once
+//! more, and then the verifier abstains.
 //!
-//! An approval without proof is none: unless the settings say otherwise, an earlier tier must have run the command that
-//! proves the work (`proof.rs`), or the work fails before anybody is asked.
+//! By default, an approval needs proof: an earlier tier must have run the command that proves the work (`proof.rs`). Otherwise
+//! the verifier fails, and no model is asked.
 
 mod proof;
 
-use gatehost_review::answer::{self, Repeats};
-use gatehost_review::{CATEGORIES, Host, Review, Reviewed, Settings, World};
+use gatehost_review::answer::{self, HasNonce};
+use gatehost_review::{CATEGORIES, Host, Review, ReviewOutcome, Settings, World};
 use gatehost_sdk::{About, Class, Finding, Rule, Submission, SubmissionVerifier, Verdict};
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ const OWN_SETTINGS: &str = r#""verify_evidence": {
       "default": true
     },
     "proof": {
-      "description": "The name of the command that proves the work. Without it, the task's `verify` does, where the caller or the plan vouches for the task.",
+      "description": "The name of the command that proves the work. Default: the task's `verify`, if the caller or the plan provides the task.",
       "type": "string",
       "minLength": 1
     },
@@ -55,9 +55,9 @@ impl SubmissionVerifier for ReviewVerdict {
     .rules(
         const {
             &[
-                Rule::error("concern", "The architect names a problem with the work.").help("Repair it."),
+                Rule::error("concern", "The architect names a problem with the work.").help("Fix it."),
                 Rule::note("finding", "The evidence that the architect found for a criterion."),
-                Rule::note("manual-review", "The architect recommends that a person looks at the work."),
+                Rule::note("manual-review", "The architect recommends a manual review."),
                 Rule::error(
                     "no-verify-evidence",
                     "No earlier tier ran the command that proves the work, with exit code 0.",
@@ -65,10 +65,7 @@ impl SubmissionVerifier for ReviewVerdict {
                 .help("Run it in an earlier tier, and name it in `proof`."),
                 Rule::error("vacuous-proof", "The command that should prove the work succeeds whatever the work is.")
                     .help("Run a command that fails when the work is wrong."),
-                Rule::note(
-                    "not-shown",
-                    "A changed file was not shown to the reviewer, because `exclude` leaves it out.",
-                ),
+                Rule::note("not-shown", "A changed file was not shown to the reviewer, because `exclude` matches it."),
             ]
         },
     );
@@ -130,7 +127,7 @@ struct Architect {
     feedback: String,
 }
 
-impl Repeats for Architect {
+impl HasNonce for Architect {
     fn nonce(&self) -> &str {
         &self.nonce
     }
@@ -140,22 +137,22 @@ fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn Worl
     if settings.verify_evidence
         && let Some(finding) = proof::missing(submission, settings.proof.as_deref())
     {
-        return Verdict::fail("there is no proof to approve", vec![finding]).class(Class::VerifyFailure);
+        return Verdict::fail("no proof: the verify command did not run", vec![finding]).class(Class::VerifyFailure);
     }
     let review = Review { template: TEMPLATE, form, schema: Some(ANSWER_SCHEMA) };
-    let read = |reviewed: &Reviewed| answer::object::<Architect>(&reviewed.text, &reviewed.nonce);
+    let read = |reviewed: &ReviewOutcome| answer::object::<Architect>(&reviewed.text, &reviewed.nonce);
     let (architect, reviewed) = match review.ask_for(submission, &settings.common, world, read) {
         Ok(answered) => answered,
         Err(verdict) => return verdict,
     };
     let approved = architect.verdict == Decision::Approved;
     if approved && architect.recommendation == Recommendation::Retry {
-        return Verdict::abstain("the architect approves, and recommends to retry: a person should look");
+        return Verdict::abstain("the architect approves but recommends a retry; a person must decide");
     }
     let new = |code: &str, message: String| reviewed.finding(approved, code, message);
     let mut findings: Vec<Finding> = architect.concerns.into_iter().map(|concern| new("concern", concern)).collect();
     if !approved && findings.is_empty() {
-        findings.push(new("concern", "the architect rejects the work and names no concern".to_owned()));
+        findings.push(new("concern", "the architect rejects the work without naming a concern".to_owned()));
     }
     let feedback = architect.feedback.trim();
     if let (Some(first), false) = (findings.first_mut(), feedback.is_empty()) {
@@ -164,7 +161,7 @@ fn judge(submission: &Submission, settings: &ArchitectSettings, world: &dyn Worl
     findings.extend(architect.findings.into_iter().map(|finding| Finding::note("finding", finding)));
     let needs_person = architect.recommendation == Recommendation::ManualReview;
     if needs_person {
-        findings.push(Finding::note("manual-review", "the architect recommends that a person looks at it"));
+        findings.push(Finding::note("manual-review", "the architect recommends a manual review"));
     }
     findings.extend(reviewed.notes);
     let verdict = match approved {

@@ -19,15 +19,19 @@ pub(crate) fn missing(submission: &Submission, proof: Option<&str>) -> Option<Fi
     let Some(command) = commands().filter(named).find(passed) else {
         let message = match (proof, verify) {
             (Some(name), _) => format!("no earlier tier ran the command `{name}` on the work with exit code 0"),
-            (None, Some(verify)) => format!("no earlier tier ran `{verify}`, as the task asks, with exit code 0"),
-            (None, None) => "nothing says which command proves the work".to_owned(),
+            (None, Some(verify)) => {
+                format!("no earlier tier ran the task's verify command `{verify}` with exit code 0")
+            }
+            (None, None) => {
+                "neither the setting `proof` nor the task names the command that proves the work".to_owned()
+            }
         };
-        let hint = "put a check that runs the verify command into an earlier tier and name the command in `proof`, or set \
+        let hint = "add a check that runs the verify command to an earlier tier and name the command in `proof`, or set \
                     `verify_evidence = false`";
         return Some(Finding::error("no-verify-evidence", message).hint(hint));
     };
     is_vacuous(&command.argv).then(|| {
-        let message = format!("`{}` succeeds whatever the work is, and so proves nothing", command.argv.join(" "));
+        let message = format!("`{}` succeeds whatever the work is, so it proves nothing", command.argv.join(" "));
         Finding::error("vacuous-proof", message).hint("run a command that fails when the work is wrong")
     })
 }

@@ -4,18 +4,17 @@ use gatehost_sdk::Verdict;
 use serde::de::DeserializeOwned;
 
 /// An answer that repeats the nonce.
-pub trait Repeats {
+pub trait HasNonce {
     /// What it repeats.
     fn nonce(&self) -> &str;
 }
 
 /// The object that the whole answer is, perhaps in one code block; or the abstention that follows if it is not.
-pub fn object<T: DeserializeOwned + Repeats>(text: &str, nonce: &str) -> Result<T, Verdict> {
-    let answer: T = serde_json::from_str(bare(text)).map_err(|why| {
-        Verdict::abstain(format!("the reviewer's answer is not the object that was asked for: {why}"))
-    })?;
+pub fn object<T: DeserializeOwned + HasNonce>(text: &str, nonce: &str) -> Result<T, Verdict> {
+    let answer: T = serde_json::from_str(bare(text))
+        .map_err(|why| Verdict::abstain(format!("the reviewer's answer is not the requested JSON object: {why}")))?;
     if nonce.is_empty() || answer.nonce() != nonce {
-        return Err(Verdict::abstain("the reviewer did not repeat the code word, so the answer may be another's"));
+        return Err(Verdict::abstain("the reviewer did not repeat the code word, so the answer may be forged"));
     }
     Ok(answer)
 }
@@ -38,13 +37,13 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Told {
+    struct NonceOnly {
         nonce: String,
         #[expect(dead_code, reason = "only that it must be there")]
         ok: bool,
     }
 
-    impl Repeats for Told {
+    impl HasNonce for NonceOnly {
         fn nonce(&self) -> &str {
             &self.nonce
         }
@@ -56,7 +55,7 @@ mod tests {
         for text in
             [good.to_owned(), format!("\n{good}\n"), format!("```json\n{good}\n```"), format!("```\n{good}\n```\n")]
         {
-            assert!(object::<Told>(&text, "abc").is_ok(), "{text}");
+            assert!(object::<NonceOnly>(&text, "abc").is_ok(), "{text}");
         }
         for text in [
             String::new(),
@@ -73,9 +72,9 @@ mod tests {
             good.replace(r#""ok": true"#, r#""ok": true, "more": 1"#),
             good.replace(r#", "ok": true"#, ""),
         ] {
-            let verdict = object::<Told>(&text, "abc").expect_err("refused");
+            let verdict = object::<NonceOnly>(&text, "abc").expect_err("refused");
             assert_eq!(verdict.status, gatehost_sdk::Status::Abstain, "{text}");
         }
-        assert!(object::<Told>(r#"{"nonce": "", "ok": true}"#, "").is_err());
+        assert!(object::<NonceOnly>(r#"{"nonce": "", "ok": true}"#, "").is_err());
     }
 }

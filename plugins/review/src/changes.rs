@@ -39,7 +39,7 @@ pub(crate) fn show(changes: &[Change], settings: &Settings, world: &dyn World) -
     if let Some(first) = hidden.first() {
         let more = if hidden.len() == 1 { String::new() } else { format!(" and {} more", hidden.len() - 1) };
         return Err(Verdict::abstain(format!(
-            "not all of the work can be shown to the reviewer: {first}{more}; `exclude` names what need not be"
+            "the reviewer cannot be shown all changes: {first}{more}; list files that need no review in `exclude`"
         )));
     }
     if !changes.is_empty() {
@@ -68,7 +68,7 @@ fn content(change: &Change, world: &dyn World) -> Result<Option<Part>, String> {
         None if change.kind == ChangeKind::Deleted => Ok(None),
         None => {
             let bytes = world.read(&change.path)?;
-            let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+            let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_owned())?;
             Ok(Some(untrusted(format!("the whole file {}", change.path), text)))
         }
     }

@@ -1,8 +1,8 @@
-//! What the reviewers have in common: what they show to a model, and how they read its answer.
+//! Shared code of the reviewers: what they show to a model, and how they read its answer.
 //!
-//! A reviewer has a template, which a policy may replace, and the form of its answer, which nobody may: so no edit of a
-//! prompt can lose the nonce. Everything that the executor may have written goes to the model as untrusted parts. When
-//! not all of it can be shown, nothing is asked and the reviewer abstains: half a review is none.
+//! A reviewer has a template, which a policy can replace, and an answer format, which it cannot: so no edit of a prompt loses
+//! the nonce. Everything that the executor may have written is sent to the model as untrusted parts. If a part cannot be shown
+//! in full, no model is asked, and the reviewer abstains.
 
 pub mod answer;
 mod changes;
@@ -16,7 +16,7 @@ mod template;
 mod world;
 
 pub use place::Paths;
-pub use review::{CATEGORIES, Review, Reviewed};
+pub use review::{CATEGORIES, Review, ReviewOutcome};
 pub use world::{Host, World};
 
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub struct Settings {
     pub prompt: Option<String>,
     /// Which of the granted models is asked.
     pub model: Option<String>,
-    /// What the result must satisfy beside what the task says.
+    /// Criteria besides those of the task.
     pub criteria: Vec<String>,
     /// Files of the work that the result must agree with.
     pub documents: Vec<String>,

@@ -112,7 +112,8 @@ fn criteria(task: Option<&Task>, own: &[String]) -> Vec<Part> {
 }
 
 fn document(path: &str, world: &dyn World) -> Result<Part, Verdict> {
-    let text = world.read(path).and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned()));
+    let text =
+        world.read(path).and_then(|bytes| String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_owned()));
     match text {
         Ok(text) => Ok(untrusted(format!("the document {path}"), text)),
         Err(why) => Err(Verdict::abstain(format!("the document `{path}` cannot be shown: {why}"))),

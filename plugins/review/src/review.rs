@@ -19,7 +19,7 @@ pub struct Review {
 
 /// What a model said.
 #[derive(Clone, Debug)]
-pub struct Reviewed {
+pub struct ReviewOutcome {
     /// The whole answer.
     pub text: String,
     /// What it must repeat.
@@ -30,7 +30,7 @@ pub struct Reviewed {
     pub notes: Vec<Finding>,
 }
 
-impl Reviewed {
+impl ReviewOutcome {
     /// A finding, where its message says that it is: an error beside a rejection, a warning beside a pass. A word before
     /// the message says what it is about, as [`CATEGORIES`] asks for.
     pub fn finding(&self, passed: bool, code: &str, message: String) -> Finding {
@@ -77,7 +77,12 @@ fn nothing(name: &str) -> &'static str {
 
 impl Review {
     /// Ask about a submission. What is not a whole answer is a verdict already: an abstention.
-    pub fn ask(&self, submission: &Submission, settings: &Settings, world: &dyn World) -> Result<Reviewed, Verdict> {
+    pub fn ask(
+        &self,
+        submission: &Submission,
+        settings: &Settings,
+        world: &dyn World,
+    ) -> Result<ReviewOutcome, Verdict> {
         self.ask_once(submission, settings, world, "")
     }
 
@@ -87,8 +92,8 @@ impl Review {
         submission: &Submission,
         settings: &Settings,
         world: &dyn World,
-        read: impl Fn(&Reviewed) -> Result<T, Verdict>,
-    ) -> Result<(T, Reviewed), Verdict> {
+        read: impl Fn(&ReviewOutcome) -> Result<T, Verdict>,
+    ) -> Result<(T, ReviewOutcome), Verdict> {
         let first = self.ask_once(submission, settings, world, "")?;
         if let Ok(answer) = read(&first) {
             return Ok((answer, first));
@@ -105,12 +110,10 @@ impl Review {
         settings: &Settings,
         world: &dyn World,
         again: &str,
-    ) -> Result<Reviewed, Verdict> {
+    ) -> Result<ReviewOutcome, Verdict> {
         let model = model(settings, world)?;
         if submission.task.is_none() && settings.criteria.is_empty() && settings.documents.is_empty() {
-            return Err(Verdict::abstain(
-                "there is nothing to review against: no task, no `criteria` and no `documents`",
-            ));
+            return Err(Verdict::abstain("there is nothing to review against: set a task, `criteria` or `documents`"));
         }
         let mut material = Material::collect(submission, settings, world)?;
         let nonce = world.nonce();
@@ -118,7 +121,7 @@ impl Review {
         let mut prompt = self.fill(template, submission, settings, &mut material)?;
         if material.bytes() > settings.max_bytes {
             return Err(Verdict::abstain(format!(
-                "not all of the work can be shown to the reviewer: it has {} bytes, and `max_bytes` is {}",
+                "the reviewer cannot be shown all changes: they have {} bytes, and `max_bytes` is {}",
                 material.bytes(),
                 settings.max_bytes
             )));
@@ -133,15 +136,15 @@ impl Review {
         let answer = world.ask(&model, &request).map_err(Verdict::abstain)?;
         match answer.stop {
             Stop::End => {}
-            Stop::Length => return Err(Verdict::abstain("the reviewer was cut off before it came to an end")),
+            Stop::Length => return Err(Verdict::abstain("the reviewer's answer was cut off")),
             Stop::Refusal => return Err(Verdict::abstain("the reviewer refused to answer")),
-            Stop::Other => return Err(Verdict::abstain("the reviewer ended for an unknown reason")),
+            Stop::Other => return Err(Verdict::abstain("the reviewer stopped for an unknown reason")),
         }
         let notes = material.excluded.iter().map(|path| {
-            Finding::note("not-shown", format!("the reviewer was not shown `{path}`, which `exclude` leaves out"))
+            Finding::note("not-shown", format!("the reviewer was not shown `{path}`, because `exclude` matches it"))
         });
         let paths = Paths::of(submission, &settings.documents);
-        Ok(Reviewed { text: answer.text, nonce, paths, notes: notes.collect() })
+        Ok(ReviewOutcome { text: answer.text, nonce, paths, notes: notes.collect() })
     }
 
     fn fill(
@@ -160,7 +163,7 @@ impl Review {
                 Piece::Name("attempt") => parts.push(Part::Text(submission.attempt.to_string())),
                 Piece::Name(name) => {
                     let section = material.take(name).ok_or_else(|| {
-                        Verdict::abstain(format!("the template has `{{{{{name}}}}}`, which stands for nothing"))
+                        Verdict::abstain(format!("the template contains the unknown placeholder `{{{{{name}}}}}`"))
                     })?;
                     names.push(name);
                     let none = section.is_empty().then(|| Part::Text(nothing(name).to_owned()));
@@ -183,7 +186,7 @@ impl Review {
         }
         let work = ["changes", "claim", "tool_calls"];
         if !names.iter().any(|name| work.contains(name)) {
-            return Err(Verdict::abstain("the template shows nothing of the work: expected `{{changes}}` in it"));
+            return Err(Verdict::abstain("the template does not show the changes: expected `{{changes}}` in it"));
         }
         if names.iter().filter(|name| work.contains(name)).all(|name| material.is_empty(name)) {
             return Err(Verdict::abstain("there is nothing to review: no file changed"));
@@ -197,7 +200,7 @@ fn model(settings: &Settings, world: &dyn World) -> Result<String, Verdict> {
     let granted = world.granted();
     match (&settings.model, granted.as_slice()) {
         (Some(name), _) if granted.contains(name) => Ok(name.clone()),
-        (Some(name), _) => Err(Verdict::abstain(format!("the model `{name}` of the settings is not granted"))),
+        (Some(name), _) => Err(Verdict::abstain(format!("the setting `model` names `{name}`, which is not granted"))),
         (None, [only]) => Ok(only.clone()),
         (None, _) => Err(Verdict::abstain("several models are granted: name one in the setting `model`")),
     }

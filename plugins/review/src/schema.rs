@@ -7,35 +7,35 @@ pub const START: &str = r#"{
   "additionalProperties": false,
   "properties": {
     "model": {
-      "description": "Which of the granted models is asked; needed only where several are.",
+      "description": "The granted model to ask. Required if several are granted.",
       "type": "string",
       "minLength": 1
     },
     "criteria": {
-      "description": "What the result must satisfy beside what the task says.",
+      "description": "Criteria besides those of the task.",
       "type": "array",
       "items": { "type": "string", "minLength": 1 },
       "default": []
     },
     "documents": {
-      "description": "Files of the work that the result must agree with, such as a design. They are shown whole.",
+      "description": "Files of the workspace that the result must agree with, such as a design. They are shown in full.",
       "type": "array",
       "items": { "type": "string", "minLength": 1 },
       "default": []
     },
     "exclude": {
-      "description": "Patterns of changed files that are named and not shown. Every other one must be shown whole, or nothing is asked.",
+      "description": "Patterns of changed files that the prompt lists but does not show. If any other changed file cannot be shown in full, no model is asked.",
       "type": "array",
       "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
       "default": []
     },
     "show_claim": {
-      "description": "Whether the executor's own words, report and tool calls are shown.",
+      "description": "Whether to show the executor's claim, report and tool calls.",
       "type": "boolean",
       "default": false
     },
     "max_bytes": {
-      "description": "The most bytes of material; beyond it nothing is asked.",
+      "description": "The size limit of the prompt's material. Beyond it, no model is asked.",
       "type": "integer",
       "minimum": 1000,
       "maximum": 2000000,
@@ -45,12 +45,12 @@ pub const START: &str = r#"{
 
 /// What stands between the reviewer's own settings and the default of the prompt.
 pub const PROMPT: &str = r#""prompt": {
-      "description": "The template of the prompt. {{task}}, {{criteria}}, {{changes}}, {{documents}}, {{evidence}}, {{prior_findings}}, {{claim}}, {{tool_calls}} and {{attempt}} stand for what is shown. What the work is reviewed against (task, criteria, documents) is added where it is left out, and so is how to answer.",
+      "description": "The template of the prompt. {{task}}, {{criteria}}, {{changes}}, {{documents}}, {{evidence}}, {{prior_findings}}, {{claim}}, {{tool_calls}} and {{attempt}} are replaced. The task, the criteria, the documents and the answer format are appended if the template omits them.",
       "type": "string",
       "minLength": 1,
       "default": ""#;
 
-/// What stands behind it.
+/// What stands after it.
 pub const END: &str = "\"\n    }\n  }\n}";
 
 /// The schema of a reviewer: its template, and its own settings as JSON members that end with a comma.

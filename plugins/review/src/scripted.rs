@@ -62,7 +62,7 @@ impl World for Scripted {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        self.files.get(path).cloned().ok_or_else(|| "there is nothing at that path".to_owned())
+        self.files.get(path).cloned().ok_or_else(|| "the path does not exist".to_owned())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a reviewer reaches: models and files, behind a trait, so that reviewing can be tested without a host.
+//! What a reviewer reaches: models and files, after a trait, so that reviewing can be tested without a host.
 
 use gatehost_sdk::models::{self, Answer, Request};
 use gatehost_sdk::workspace;
@@ -31,21 +31,23 @@ impl World for Host {
     fn ask(&self, model: &str, request: &Request) -> Result<Answer, String> {
         models::ask(model, request).map_err(|error| match error {
             models::Error::NotGranted => format!("the model `{model}` is not granted"),
-            models::Error::NotDistinct => "the model is the one that did the work".to_owned(),
-            models::Error::Budget(what) => format!("the budget of {what} is used up"),
+            models::Error::NotDistinct => {
+                "the model is the one that did the work; a reviewer must be another model".to_owned()
+            }
+            models::Error::Budget(what) => format!("the budget of {what} is exhausted"),
             models::Error::Timeout => "the model did not answer in time".to_owned(),
-            models::Error::Unreachable(why) => format!("the model could not be asked: {why}"),
+            models::Error::Unreachable(why) => format!("the model cannot be reached: {why}"),
             models::Error::Malformed(why) => format!("the model's answer cannot be read: {why}"),
         })
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         workspace::read(path).map_err(|error| match error {
-            workspace::Error::NotFound => "there is nothing at that path".to_owned(),
-            workspace::Error::BadPath => "it is not a path inside the work".to_owned(),
-            workspace::Error::WrongKind(_) => "it is not a regular file".to_owned(),
-            workspace::Error::TooLarge(size) => format!("it has {size} bytes"),
-            workspace::Error::Changed => "it changed while it was read".to_owned(),
+            workspace::Error::NotFound => "the path does not exist".to_owned(),
+            workspace::Error::BadPath => "the path is outside the workspace".to_owned(),
+            workspace::Error::WrongKind(_) => "the path is not a regular file".to_owned(),
+            workspace::Error::TooLarge(size) => format!("the file has {size} bytes, which is too large"),
+            workspace::Error::Changed => "the file changed while it was read".to_owned(),
             workspace::Error::Unreadable(why) => why,
         })
     }

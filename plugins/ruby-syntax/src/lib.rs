@@ -1,29 +1,15 @@
 //! `ruby-syntax`: every matching file is Ruby.
 //!
-//! The parser is lib-ruby-parser's: Ruby 3.1's own grammar, by tables, so that depth takes no stack. What later versions added
-//! is recognised at the first error, and not judged.
+//! The parser is lib-ruby-parser: the grammar of Ruby 3.1 as tables, so nesting needs no stack. If the first error is at syntax
+//! of a later version, the verifier abstains.
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::text::one_line;
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use lib_ruby_parser::{Parser, ParserOptions};
-use serde::Deserialize;
 
-/// Up to which size a file is read: the parser needs fifty times as much.
+/// The size limit of a file: the parser needs fifty times as much.
 const MOST_BYTES: usize = 2 << 20;
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
     name: "Ruby",
@@ -41,10 +27,8 @@ const RULES: &[Rule] = &[
     Rule::UTF_16,
 ];
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {}
 }
 
 struct RubySyntax;
@@ -53,14 +37,14 @@ impl FileVerifier for RubySyntax {
     type Settings = Settings;
     const ABOUT: About = About::new("ruby-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Ruby.")
         .files(&["**/*.rb", "**/*.rake", "**/*.gemspec", "**/*.ru", "**/Gemfile", "**/Rakefile"])
-        .settings_schema(SETTINGS_SCHEMA)
+        .settings::<Settings>()
         .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
         match file.utf8("Ruby") {
             Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text)),
             Err(_) if names_encoding(file.bytes()) => {
-                Verdict::abstain("the file declares another encoding than UTF-8, which this verifier does not read")
+                Verdict::abstain("the file declares an encoding other than UTF-8, which this verifier does not support")
             }
             Err(finding) => finding.into(),
         }
@@ -68,7 +52,7 @@ impl FileVerifier for RubySyntax {
 }
 
 gatehost_sdk::export_file_verifier!(RubySyntax);
-// Trees are built once and never taken down.
+// Trees are built once and never freed.
 gatehost_sdk::use_arena!();
 
 /// `# encoding: euc-jp`, in one of the first two lines.
@@ -82,10 +66,12 @@ fn names_encoding(bytes: &[u8]) -> bool {
 
 fn judge(file: &File, whole: &str) -> Verdict {
     if whole.len() > MOST_BYTES {
-        return Verdict::abstain("larger than 2 MiB, which is more than this verifier reads");
+        return Verdict::abstain("the file is larger than 2 MiB, the limit of this verifier");
     }
     if names_encoding(whole.as_bytes()) && !whole.is_ascii() {
-        return Verdict::abstain("the file declares another encoding than UTF-8, which this verifier does not read");
+        return Verdict::abstain(
+            "the file declares an encoding other than UTF-8, which this verifier does not support",
+        );
     }
     let text = whole.strip_prefix('\u{FEFF}').unwrap_or(whole);
     let skipped = whole.len() - text.len();
@@ -96,11 +82,11 @@ fn judge(file: &File, whole: &str) -> Verdict {
     let errors = parsed.diagnostics.iter().filter(|found| found.is_error());
     let errors: Vec<(usize, String)> =
         errors.map(|error| (error.loc.begin.min(text.len()), one_line(&error.render_message()))).collect();
-    // Taking a deep tree down recurses, and the memory goes with the instance.
+    // Dropping a deep tree recurses; the memory goes with the instance.
     std::mem::forget(parsed);
     let Some((first, _)) = errors.iter().min_by_key(|(at, _)| *at) else { return Verdict::pass() };
     if let Some(what) = newer(text, *first) {
-        return Verdict::abstain(format!("the parser knows Ruby 3.1, and the file may have {what}"));
+        return Verdict::abstain(format!("the parser supports Ruby 3.1, and the file may contain {what}"));
     }
     let finding = |(at, message): &(usize, String)| {
         let at = (0..=*at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -114,12 +100,11 @@ fn judge(file: &File, whole: &str) -> Verdict {
 fn newer(text: &str, at: usize) -> Option<&'static str> {
     let (before, behind) = (text.get(..at)?.trim_end(), text.get(at..)?);
     if before.ends_with('*') && behind.starts_with([')', ',', ']']) {
-        return Some("anonymous arguments of Ruby 3.2");
+        return Some("anonymous arguments (Ruby 3.2)");
     }
     let line = &text[text[..at].rfind('\n').map_or(0, |end| end + 1)..at];
     let joins = ["&&", "||", "and ", "or "].iter().any(|operator| behind.starts_with(operator));
-    (line.trim().is_empty() && joins && !before.is_empty())
-        .then_some("a line that starts with an operator, of Ruby 4.0")
+    (line.trim().is_empty() && joins && !before.is_empty()).then_some("a line that starts with an operator (Ruby 4.0)")
 }
 
 #[cfg(test)]

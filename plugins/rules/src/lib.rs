@@ -1,7 +1,7 @@
-//! Regular expressions that must, or must not, be found in texts.
+//! Rules for regular expressions that must or must not match in texts.
 //!
-//! The engine is linear in the text, and a pattern is bounded in length and in compiled size. A rule that cannot be used
-//! is never kept by accident: compiling it says why, and its verifier abstains.
+//! The engine is linear in the text, and patterns are bounded in length and compiled size. If a rule does not compile, its
+//! verifier abstains and gives the reason.
 
 mod schema;
 
@@ -34,19 +34,19 @@ pub struct Rule {
     /// The regular expression.
     pub pattern: String,
     /// Whether it must be found, or must not.
-    pub kind: Kind,
+    pub kind: RuleKind,
     /// What to say when the rule is broken.
     pub message: Option<String>,
-    /// What to do about it.
+    /// The hint when the rule is violated.
     pub hint: Option<String>,
-    /// How much a broken rule weighs.
+    /// The level of a violation.
     #[serde(default)]
     pub level: Weight,
     /// How often it must be found.
     pub min: Option<usize>,
-    /// How often it may be found.
+    /// How often the pattern may occur.
     pub max: Option<usize>,
-    /// Whether upper and lower case are the same.
+    /// Whether to ignore case.
     #[serde(default)]
     pub ignore_case: bool,
     /// The files that it is about; all, where none is named.
@@ -57,7 +57,7 @@ pub struct Rule {
 /// What a rule wants.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RuleKind {
     /// The pattern is found.
     Require,
     /// It is not.
@@ -107,7 +107,7 @@ impl Text<'_> {
 }
 
 /// Why a rule is not kept.
-pub enum Broken {
+pub enum Violation {
     /// What is wrong.
     Found(Vec<Finding>),
     /// Why it cannot be judged.
@@ -127,10 +127,10 @@ impl Rule {
         if self.pattern.chars().count() > PATTERN_LENGTH {
             return Err(format!("the pattern is longer than {PATTERN_LENGTH} characters"));
         }
-        if self.min.is_some() && self.kind == Kind::Forbid {
-            return Err("`min` is for rules of the kind `require`".to_owned());
+        if self.min.is_some() && self.kind == RuleKind::Forbid {
+            return Err("`min` is allowed only for rules of the kind `require`".to_owned());
         }
-        if self.max.is_some_and(|max| self.kind == Kind::Require && max < self.min.unwrap_or(1)) {
+        if self.max.is_some_and(|max| self.kind == RuleKind::Require && max < self.min.unwrap_or(1)) {
             return Err("`max` is less than `min`".to_owned());
         }
         let pattern = expression(&self.pattern, |builder| {
@@ -149,13 +149,13 @@ impl Compiled<'_> {
     }
 
     /// How the texts break it, if they do.
-    pub fn broken_by(&self, texts: &Texts<'_>) -> Option<Broken> {
+    pub fn broken_by(&self, texts: &Texts<'_>) -> Option<Violation> {
         if let Some(finding) = &texts.missing {
-            return Some(Broken::Found(vec![finding.clone()]));
+            return Some(Violation::Found(vec![finding.clone()]));
         }
         let (min, max) = match self.rule.kind {
-            Kind::Require => (self.rule.min.unwrap_or(1), self.rule.max.unwrap_or(usize::MAX)),
-            Kind::Forbid => (0, self.rule.max.unwrap_or(0)),
+            RuleKind::Require => (self.rule.min.unwrap_or(1), self.rule.max.unwrap_or(usize::MAX)),
+            RuleKind::Forbid => (0, self.rule.max.unwrap_or(0)),
         };
         let mut count = 0;
         let mut places = Vec::new();
@@ -170,24 +170,24 @@ impl Compiled<'_> {
         let (shown, subject) = (&self.rule.pattern, texts.name);
         if count > max {
             let message = match max {
-                0 => format!("`{shown}` is found in {subject}, and must not be"),
-                _ => format!("`{shown}` is found {count} times in {subject}, and may be at most {max} times"),
+                0 => format!("found `{shown}` in {subject}; it must not occur"),
+                _ => format!("found `{shown}` {count} times in {subject}; expected at most {max}"),
             };
             // More is never fewer: what is not known cannot repair this.
             let found = places.into_iter().map(|(text, at)| text.place(at, self.finding(message.clone())));
-            return Some(Broken::Found(found.collect()));
+            return Some(Violation::Found(found.collect()));
         }
         if let Some(why) = &texts.unknown
             && (count < min || max < usize::MAX)
         {
-            return Some(Broken::Unknown(why.clone()));
+            return Some(Violation::Unknown(why.clone()));
         }
         (count < min).then(|| {
             let message = match min {
-                1 => format!("`{shown}` is not found in {subject}, and must be"),
-                _ => format!("`{shown}` is found {count} times in {subject}, and must be at least {min} times"),
+                1 => format!("`{shown}` was not found in {subject}; it must occur"),
+                _ => format!("found `{shown}` {count} times in {subject}; expected at least {min}"),
             };
-            Broken::Found(vec![self.finding(message)])
+            Violation::Found(vec![self.finding(message)])
         })
     }
 
@@ -204,18 +204,18 @@ impl Compiled<'_> {
 }
 
 /// The verdict of all rules: broken ones fail, else what is not known abstains.
-pub fn verdict<'r>(judged: impl IntoIterator<Item = (&'r str, Option<Broken>)>) -> Verdict {
+pub fn verdict<'r>(judged: impl IntoIterator<Item = (&'r str, Option<Violation>)>) -> Verdict {
     let mut findings: Vec<Finding> = Vec::new();
     let mut unknown = None;
     for (id, broken) in judged {
         match broken {
-            Some(Broken::Found(found)) => findings.extend(found),
-            Some(Broken::Unknown(why)) => unknown = unknown.or_else(|| Some(format!("rule `{id}`: {why}"))),
+            Some(Violation::Found(found)) => findings.extend(found),
+            Some(Violation::Unknown(why)) => unknown = unknown.or_else(|| Some(format!("rule `{id}`: {why}"))),
             None => {}
         }
     }
     if findings.iter().any(|finding| finding.level == Level::Error) {
-        Verdict::fail("a pattern rule is broken", findings)
+        Verdict::fail("a pattern rule is violated", findings)
     } else if let Some(why) = unknown {
         Verdict { findings, ..Verdict::abstain(why) }
     } else {

@@ -11,7 +11,7 @@ macro_rules! settings_schema {
   "type": "object",
   "properties": {
     "rules": {
-      "description": "The rules, each judged by itself.",
+      "description": "The rules. Each is checked on its own.",
       "type": "array",
       "minItems": 1,
       "maxItems": 200,
@@ -25,34 +25,34 @@ macro_rules! settings_schema {
             "maxLength": 100
           },
           "pattern": {
-            "description": "A regular expression (Rust's `regex`, without look-around). `^` and `$` are those of a line, whichever way it ends.",
+            "description": "A regular expression (Rust's `regex`, without look-around). `^` and `$` match at line boundaries, with LF and CRLF.",
             "type": "string",
             "minLength": 1,
             "maxLength": 1000
           },
           "kind": {
-            "description": "Whether the pattern must be found or must not.",
+            "description": "Whether the pattern must occur or must not occur.",
             "enum": ["require", "forbid"]
           },
           "message": {
-            "description": "What to say when the rule is broken. Default: a sentence with the pattern.",
+            "description": "The message when the rule is violated. Default: a sentence with the pattern.",
             "type": "string",
             "minLength": 1,
             "maxLength": 1000
           },
           "hint": {
-            "description": "What to do about it.",
+            "description": "The hint when the rule is violated.",
             "type": "string",
             "minLength": 1,
             "maxLength": 1000
           },
           "level": {
-            "description": "How much a broken rule weighs.",
+            "description": "The level of a violation.",
             "enum": ["error", "warning", "note"],
             "default": "error"
           },
           "min": {
-            "description": "For `require`: how often it must be found"#,
+            "description": "For `require`: how often the pattern must occur"#,
             $each,
             r#".",
             "type": "integer",
@@ -61,15 +61,15 @@ macro_rules! settings_schema {
             "default": 1
           },
           "max": {
-            "description": "How often it may be found"#,
+            "description": "How often the pattern may occur"#,
             $one,
-            r#". For `forbid` 0, for `require` without bound, unless said.",
+            r#". Default: 0 for `forbid`, unlimited for `require`.",
             "type": "integer",
             "minimum": 0,
             "maximum": 1000000
           },
           "ignore_case": {
-            "description": "Whether upper and lower case are the same.",
+            "description": "Whether to ignore case.",
             "type": "boolean",
             "default": false
           },

@@ -5,7 +5,7 @@ use ra_ap_parser::{Edition, LexedStr, SyntaxKind, T};
 
 /// Why a text is not given to the parser.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Beyond {
+pub(crate) enum LimitExceeded {
     /// Deeper than the stack.
     Stack,
     /// More tokens than fit the memory, with their tree.
@@ -21,16 +21,16 @@ const PREFIX: u32 = 420;
 const LINK: u32 = 90;
 
 /// The first byte at which the text goes beyond something.
-pub(crate) fn first_beyond(text: &str) -> Option<(usize, Beyond)> {
+pub(crate) fn first_beyond(text: &str) -> Option<(usize, LimitExceeded)> {
     let lexed = LexedStr::new(Edition::Edition2024, text);
     if lexed.len() > MOST_TOKENS {
-        return Some((lexed.text_start(MOST_TOKENS), Beyond::Tokens));
+        return Some((lexed.text_start(MOST_TOKENS), LimitExceeded::Tokens));
     }
     let mut scan = Scan::default();
     for token in 0..lexed.len() {
         scan.take(lexed.kind(token));
         if scan.nesting.is_too_deep() {
-            return Some((lexed.text_start(token), Beyond::Stack));
+            return Some((lexed.text_start(token), LimitExceeded::Stack));
         }
     }
     None

@@ -1,7 +1,8 @@
-//! `rust-syntax`: every matching file is Rust that rustc's parser accepts, in some edition or in the one that is set.
+//! `rust-syntax`: every matching file is Rust that rustc's parser accepts, in any edition or in the configured one.
 //!
-//! The parser is rust-analyzer's, which recovers from every error; what it takes and rustc does not is `rules.rs`, and
-//! what it refuses and rustc takes, `soft.rs`. What is nested too deep for its recursion is found before it runs (`depth.rs`).
+//! The parser is rust-analyzer's, which recovers from every error. `rules.rs` finds errors that it accepts and rustc does not,
+//! and `soft.rs` rewrites syntax that it refuses and rustc accepts. Before the parser runs, `depth.rs` scans for nesting that is
+//! too deep for its recursion.
 
 mod codes;
 mod depth;
@@ -12,15 +13,14 @@ use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
 use ra_ap_parser::Edition;
 use ra_ap_syntax::SourceFile;
-use serde::Deserialize;
 
 struct RustSyntax;
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Settings {
-    edition: Option<String>,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// The edition of the files. Without it, a file passes if any edition accepts it.
+        edition: Option<String> => { enum: ["2015", "2018", "2021", "2024"] },
+    }
 }
 
 const FORMAT: Format = Format {
@@ -33,7 +33,7 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("expected", "something else stands where a token or a part of the grammar is expected"),
+    Rule::error("expected", "a token or an expression is missing or unexpected"),
     Rule::error("unterminated", "a string, a character or a comment is not closed"),
     Rule::error("literal", "a literal is malformed"),
     Rule::error("syntax", "the file is not Rust"),
@@ -48,22 +48,18 @@ impl FileVerifier for RustSyntax {
     const ABOUT: About =
         About::new("rust-syntax", env!("CARGO_PKG_VERSION"), "Every file is valid Rust (as rustc parses it).")
             .files(&["**/*.rs"])
-            .settings_schema(include_str!("settings.json"))
+            .settings::<Settings>()
             .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("Rust") {
-            Ok(text) => {
-                let editions = editions(settings.edition.as_deref());
-                // A carriage return before a line feed is not there for rustc. Every line and column stays.
-                let verdict = match soft::with_line_feeds(text) {
-                    Some(text) => judge(&File::new(&file.path, &*text), &text, editions),
-                    None => judge(file, text, editions),
-                };
-                file.unless_foreign(text, &FORMAT, settings.strict, verdict)
+        file.judged_as(&FORMAT, settings.strict, |text| {
+            let editions = editions(settings.edition.as_deref());
+            // rustc drops a carriage return before a line feed. Lines and columns stay the same.
+            match soft::with_line_feeds(text).or_else(|| soft::with_plain_attribute(text)) {
+                Some(text) => judge(&File::new(&file.path, &*text), &text, editions),
+                None => judge(file, text, editions),
             }
-            Err(finding) => finding.into(),
-        }
+        })
     }
 }
 
@@ -81,13 +77,13 @@ fn editions(set: Option<&str>) -> &'static [Edition] {
 }
 
 fn judge(file: &File, whole: &str, editions: &[Edition]) -> Verdict {
-    // rustc takes a byte order mark, and rust-analyzer's lexer does not.
+    // rustc accepts a byte order mark, and rust-analyzer's lexer does not.
     let text = whole.strip_prefix('\u{FEFF}').unwrap_or(whole);
     let mark = whole.len() - text.len();
     match depth::first_beyond(text) {
         None => {}
-        Some((at, depth::Beyond::Stack)) => return file.too_deep(mark + at),
-        Some((at, depth::Beyond::Tokens)) => return file.too_long(mark + at, depth::MOST_TOKENS),
+        Some((at, depth::LimitExceeded::Stack)) => return file.too_deep(mark + at),
+        Some((at, depth::LimitExceeded::Tokens)) => return file.too_long(mark + at, depth::MOST_TOKENS),
     }
     let mut found = Vec::new();
     for &edition in editions {
@@ -112,7 +108,7 @@ fn errors(text: &str, edition: Edition) -> Vec<(usize, Finding)> {
     } else {
         errors.iter().map(|error| (usize::from(error.range().start()), codes::of(&error.to_string()))).collect()
     };
-    // The memory goes with the instance; taking a tree down is only work, and recursion.
+    // The memory goes with the instance; dropping a tree would only cost time and stack.
     std::mem::forget(parsed);
     found
 }

@@ -1,5 +1,5 @@
-//! What rustc refuses and rust-analyzer's parser takes: its own parser's errors, and suffixes of literals, which it
-//! refuses right behind.
+//! What rustc refuses and rust-analyzer's parser accepts: its own parser's errors, and suffixes of literals, which it
+//! refuses right after.
 
 use gatehost_sdk::Finding;
 use ra_ap_syntax::ast::{AstNode, BinExpr, BinaryOp, Expr, RangeExpr, RangeItem};
@@ -9,7 +9,7 @@ use ra_ap_syntax::{NodeOrToken, SyntaxKind, SyntaxNode, SyntaxToken, T, TextSize
 pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
     let mut comments = Comments::default();
     let mut errors = Vec::new();
-    let mut report = |wrong: Option<Wrong>| {
+    let mut report = |wrong: Option<RuleError>| {
         errors.extend(wrong.map(|(at, code, message)| (at.into(), Finding::error(code, message))));
     };
     for element in root.descendants_with_tokens() {
@@ -17,6 +17,7 @@ pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
             NodeOrToken::Node(node) => {
                 report(chained(&node));
                 report(incomplete(&node));
+                report(misplaced(&node));
             }
             NodeOrToken::Token(token) => {
                 report(comments.see(&token));
@@ -29,10 +30,10 @@ pub(crate) fn errors(root: &SyntaxNode) -> Vec<(usize, Finding)> {
     errors
 }
 
-type Wrong = (TextSize, &'static str, &'static str);
+type RuleError = (TextSize, &'static str, &'static str);
 
 /// Comparisons and ranges are not associative. `Vec<u8>::new()` is a chain of comparisons, too.
-fn chained(node: &SyntaxNode) -> Option<Wrong> {
+fn chained(node: &SyntaxNode) -> Option<RuleError> {
     let at = node.text_range().start();
     match node.kind() {
         SyntaxKind::BIN_EXPR => {
@@ -40,7 +41,7 @@ fn chained(node: &SyntaxNode) -> Option<Wrong> {
             is_chain.then_some((
                 at,
                 "syntax",
-                "comparisons cannot be chained; type arguments of a value begin with `::<`",
+                "comparisons cannot be chained; type arguments in an expression start with `::<`",
             ))
         }
         SyntaxKind::RANGE_EXPR => {
@@ -63,7 +64,7 @@ fn compares(node: &SyntaxNode) -> bool {
 }
 
 /// Nodes that lack a part, or have one that must be the last.
-fn incomplete(node: &SyntaxNode) -> Option<Wrong> {
+fn incomplete(node: &SyntaxNode) -> Option<RuleError> {
     let has = |wanted: &[SyntaxKind]| node.children_with_tokens().any(|part| wanted.contains(&part.kind()));
     match node.kind() {
         SyntaxKind::RECORD_PAT_FIELD_LIST => comma_behind(node, SyntaxKind::REST_PAT),
@@ -72,22 +73,44 @@ fn incomplete(node: &SyntaxNode) -> Option<Wrong> {
             let mut parts = node.children_with_tokens().filter(|part| !part.kind().is_trivia());
             parts.find(|part| part.kind() == T![;])?;
             let next = parts.next().filter(|next| next.kind() == T![']'])?;
-            Some((next.text_range().start(), "expected", "expected an expression: how often the value is repeated"))
+            Some((next.text_range().start(), "expected", "expected an expression: the length of the array"))
         }
         SyntaxKind::REF_EXPR if has(&[T![raw]]) && !has(&[T![const], T![mut]]) => {
             let raw = node.children_with_tokens().find(|part| part.kind() == T![raw])?;
-            Some((raw.text_range().end(), "expected", "expected `const` or `mut` behind `&raw`"))
+            Some((raw.text_range().end(), "expected", "expected `const` or `mut` after `&raw`"))
+        }
+        _ => None,
+    }
+}
+
+/// Parts that rustc does not accept where they stand.
+fn misplaced(node: &SyntaxNode) -> Option<RuleError> {
+    let at = node.text_range().start();
+    let parent = node.parent()?.kind();
+    let has = |wanted: SyntaxKind| node.children_with_tokens().any(|part| part.kind() == wanted);
+    match node.kind() {
+        SyntaxKind::CONST if parent == SyntaxKind::EXTERN_ITEM_LIST => {
+            Some((at, "syntax", "an `extern` block cannot contain `const`; write `static`"))
+        }
+        SyntaxKind::REST_PAT if parent == SyntaxKind::RECORD_PAT_FIELD_LIST && has(SyntaxKind::ATTR) => {
+            Some((at, "syntax", "`..` in a pattern cannot have an attribute"))
+        }
+        SyntaxKind::MACRO_PAT if parent == SyntaxKind::RANGE_PAT => {
+            Some((at, "syntax", "a bound of a range pattern cannot be a macro call"))
+        }
+        SyntaxKind::IDENT_PAT if parent == SyntaxKind::RANGE_PAT && (has(T![ref]) || has(T![mut])) => {
+            Some((at, "syntax", "a bound of a range pattern cannot be a binding"))
         }
         _ => None,
     }
 }
 
 /// Nothing follows the `..` of a pattern, nor the base of a struct.
-fn comma_behind(node: &SyntaxNode, rest: SyntaxKind) -> Option<Wrong> {
+fn comma_behind(node: &SyntaxNode, rest: SyntaxKind) -> Option<RuleError> {
     let mut parts = node.children_with_tokens();
     parts.find(|part| part.kind() == rest)?;
     let comma = parts.find(|part| part.kind() == T![,])?;
-    Some((comma.text_range().start(), "expected", "expected `}` behind `..`, found `,`"))
+    Some((comma.text_range().start(), "expected", "expected `}` after `..`, found `,`"))
 }
 
 /// Doc comments document what follows them, or what they stand in.
@@ -99,10 +122,12 @@ struct Comments {
     is_inside: bool,
     /// How many brackets of an attribute are open; the first is its `#`.
     attribute: usize,
+    /// Whether the current token follows a keyword that a name must follow.
+    after_keyword: bool,
 }
 
 impl Comments {
-    fn see(&mut self, token: &SyntaxToken) -> Option<Wrong> {
+    fn see(&mut self, token: &SyntaxToken) -> Option<RuleError> {
         let at = token.text_range().start();
         let kind = token.kind();
         if kind == SyntaxKind::COMMENT {
@@ -111,12 +136,19 @@ impl Comments {
             if !(is_inner || is_outer(text)) || is_in_macro(token) {
                 return None;
             }
+            if let Some(cr) = text.find('\r') {
+                let cr = TextSize::try_from(cr).unwrap_or_default();
+                return Some((at + cr, "syntax", "a doc comment contains a carriage return without a line feed"));
+            }
+            if self.after_keyword || token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::TUPLE_TYPE) {
+                return Some((at, "syntax", "a doc comment is not allowed here"));
+            }
             if is_inner {
                 let is_late = self.is_inside || self.pending.is_some();
                 return is_late.then_some((
                     at,
                     "syntax",
-                    "a comment `//!` stands before everything else that it documents",
+                    "a `//!` comment must come before everything else in its module or block",
                 ));
             }
             self.pending.get_or_insert(at);
@@ -127,7 +159,12 @@ impl Comments {
         }
         let pending = self.pending.take();
         self.step(kind);
-        let closes = matches!(kind, T!['}'] | T![')'] | T![']']);
+        self.after_keyword = matches!(kind, T![fn] | T![struct] | T![enum] | T![trait] | T![mod] | T![static]);
+        let is_inner_attribute = kind == T![#] && beside(token, SyntaxToken::next_token) == Some(T![!]);
+        if let Some(at) = pending.filter(|_| is_inner_attribute && !is_in_macro(token)) {
+            return Some((at, "syntax", "a `///` comment cannot precede an attribute `#![…]`"));
+        }
+        let closes = matches!(kind, T!['}'] | T![')'] | T![']'] | T![;]);
         pending.filter(|_| closes && !is_in_macro(token)).map(undocumented)
     }
 
@@ -155,12 +192,12 @@ fn is_in_macro(token: &SyntaxToken) -> bool {
     token.parent().is_some_and(|parent| parent.kind() == SyntaxKind::TOKEN_TREE)
 }
 
-fn undocumented(at: TextSize) -> Wrong {
-    (at, "syntax", "a doc comment documents nothing: nothing follows it")
+fn undocumented(at: TextSize) -> RuleError {
+    (at, "syntax", "a doc comment documents nothing: no item follows it")
 }
 
 /// A number has no digit that its base has not, and none of another base has a point or an exponent.
-fn number(token: &SyntaxToken) -> Option<Wrong> {
+fn number(token: &SyntaxToken) -> Option<RuleError> {
     if !matches!(token.kind(), SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER) {
         return None;
     }
@@ -175,7 +212,7 @@ fn number(token: &SyntaxToken) -> Option<Wrong> {
     let is_decimal = digits.len() == text.len();
     if token.kind() == SyntaxKind::FLOAT_NUMBER {
         if !is_decimal {
-            return Some((at, "literal", "a number with a point or an exponent is decimal"));
+            return Some((at, "literal", "a number with a point or an exponent must be decimal"));
         }
         let suffix = text.trim_start_matches(|c: char| c.is_ascii_digit() || "._eE+-".contains(c));
         return of_suffix(token, suffix, &["f16", "f32", "f64", "f128"]);
@@ -185,7 +222,7 @@ fn number(token: &SyntaxToken) -> Option<Wrong> {
     let suffix = digits.trim_start_matches(is_digit);
     let mut digits = digits[..digits.len() - suffix.len()].chars();
     if digits.any(|digit| digit.is_ascii_digit() && digit >= first_beyond) {
-        return Some((at, "literal", "a digit is beyond the base of the number"));
+        return Some((at, "literal", "a digit is too large for the base of the number"));
     }
     of_suffix(token, suffix, SUFFIXES)
 }
@@ -195,9 +232,9 @@ const SUFFIXES: &[&str] = &[
 ];
 
 /// A macro may take any suffix.
-fn of_suffix(token: &SyntaxToken, suffix: &str, known: &[&str]) -> Option<Wrong> {
+fn of_suffix(token: &SyntaxToken, suffix: &str, known: &[&str]) -> Option<RuleError> {
     let is_wrong = !suffix.is_empty() && !known.contains(&suffix) && !is_in_macro(token);
-    is_wrong.then(|| (token.text_range().start(), "literal", "a number has no such suffix"))
+    is_wrong.then(|| (token.text_range().start(), "literal", "the suffix of a number is unknown"))
 }
 
 /// The next token on one side that is more than space.
@@ -207,24 +244,60 @@ fn beside(token: &SyntaxToken, next: fn(&SyntaxToken) -> Option<SyntaxToken>) ->
 }
 
 /// Tokens that are none, names that cannot be raw, strings with a suffix.
-fn misspelt(token: &SyntaxToken) -> Option<Wrong> {
+fn misspelt(token: &SyntaxToken) -> Option<RuleError> {
     let at = token.text_range().start();
     match token.kind() {
         T![?] => {
             let next = beside(token, SyntaxToken::next_token);
             let is_bare = matches!(beside(token, SyntaxToken::prev_token), Some(T![:] | T![+]))
                 && matches!(next, Some(T![>] | T![,] | T![+] | T![=] | T!['{'] | T![')'] | T![;]));
-            is_bare.then_some((token.text_range().end(), "expected", "expected a trait behind `?`"))
+            is_bare.then_some((token.text_range().end(), "expected", "expected a trait after `?`"))
         }
-        SyntaxKind::ERROR => Some((at, "syntax", "a character that no token starts with")),
+        // The parser makes no difference between a first parameter and a later one.
+        T![self] if beside(token, SyntaxToken::prev_token) == Some(T![,]) => {
+            let mut nodes = token.parent_ancestors().map(|node| node.kind());
+            let is_parameter = nodes.by_ref().find(|kind| !is_name(*kind)) == Some(SyntaxKind::PARAM)
+                && nodes.next() == Some(SyntaxKind::PARAM_LIST)
+                && nodes.next() == Some(SyntaxKind::FN);
+            is_parameter.then_some((at, "syntax", "`self` must be the first parameter"))
+        }
+        SyntaxKind::LIFETIME_IDENT if !is_in_macro(token) => {
+            let is_keyword = KEYWORDS.contains(&&token.text()[1..]);
+            is_keyword.then_some((at, "syntax", "a lifetime cannot have the name of a keyword"))
+        }
+        SyntaxKind::ERROR => Some((at, "syntax", "unknown start of a token")),
         SyntaxKind::IDENT if token.text().starts_with("r#") => {
             let is_reserved = matches!(&token.text()[2..], "self" | "Self" | "super" | "crate" | "_");
-            is_reserved.then_some((at, "syntax", "this word cannot be a raw identifier"))
+            is_reserved.then_some((at, "syntax", "this keyword cannot be a raw identifier"))
         }
         SyntaxKind::STRING | SyntaxKind::BYTE_STRING | SyntaxKind::C_STRING | SyntaxKind::CHAR | SyntaxKind::BYTE => {
             let is_plain = token.text().ends_with(['"', '\'', '#']);
-            (!is_plain && !is_in_macro(token)).then_some((at, "literal", "a string or a character has no suffix"))
+            (!is_plain && !is_in_macro(token)).then_some((
+                at,
+                "literal",
+                "a string or a character cannot have a suffix",
+            ))
         }
         _ => None,
     }
+}
+
+/// Keywords of every edition. The lifetime `'static` is none.
+const KEYWORDS: &[&str] = &[
+    "as", "break", "const", "continue", "crate", "else", "enum", "extern", "false", "fn", "for", "if", "impl", "in",
+    "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "self", "Self", "struct", "super", "trait",
+    "true", "type", "unsafe", "use", "where", "while",
+];
+
+/// Whether a node is a name in a pattern, or a part of one.
+fn is_name(kind: SyntaxKind) -> bool {
+    matches!(
+        kind,
+        SyntaxKind::NAME
+            | SyntaxKind::NAME_REF
+            | SyntaxKind::IDENT_PAT
+            | SyntaxKind::PATH_PAT
+            | SyntaxKind::PATH
+            | SyntaxKind::PATH_SEGMENT
+    )
 }

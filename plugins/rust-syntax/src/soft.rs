@@ -1,5 +1,5 @@
 //! What rust-analyzer's parser refuses and rustc's takes: line ends of Windows in strings, syntax that rustc parses and
-//! refuses later or behind a feature, and the nameless parameters of the edition 2015.
+//! refuses later or after a feature, and the nameless parameters of the edition 2015.
 
 use ra_ap_parser::{Edition, LexedStr, SyntaxKind, T};
 
@@ -8,7 +8,25 @@ pub(crate) fn with_line_feeds(text: &str) -> Option<String> {
     text.contains("\r\n").then(|| text.replace("\r\n", "\n"))
 }
 
-/// Whether a text with errors has none once what rustc's parser takes is written as rust-analyzer's does.
+/// The text with spaces for the comments between `#!` and `[` at its beginning. rustc reads that as an attribute, and
+/// the parser as the first line of a script.
+pub(crate) fn with_plain_attribute(text: &str) -> Option<String> {
+    let behind = text.strip_prefix("#!")?;
+    if !behind.starts_with('/') {
+        return None;
+    }
+    let lexed = LexedStr::new(Edition::Edition2024, behind);
+    let is_doc = |text: &str| (text.starts_with("///") && !text.starts_with("////")) || text.starts_with("//!");
+    let first = (0..lexed.len()).find(|&token| !lexed.kind(token).is_trivia() || is_doc(lexed.text(token)))?;
+    if lexed.kind(first) != T!['['] {
+        return None;
+    }
+    let (comments, rest) = behind.split_at(lexed.text_start(first));
+    let spaces: String = comments.chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+    Some(format!("#!{spaces}{rest}"))
+}
+
+/// Whether a text with errors has none once what rustc's parser accepts is written as rust-analyzer's does.
 pub(crate) fn is_right(text: &str, edition: Edition) -> bool {
     rewritten(text, edition).is_some_and(|rewritten| crate::errors(&rewritten, edition).is_empty())
 }
@@ -16,11 +34,14 @@ pub(crate) fn is_right(text: &str, edition: Edition) -> bool {
 /// The text without such syntax; `None` where there is none.
 fn rewritten(text: &str, edition: Edition) -> Option<String> {
     let lexed = LexedStr::new(edition, text);
-    let tokens: Vec<Token> = (0..lexed.len())
-        .filter(|&token| !lexed.kind(token).is_trivia())
-        .map(|token| Token { kind: lexed.kind(token), text: lexed.text(token), at: lexed.text_start(token) })
-        .collect();
-    let mut edits: Vec<Edit> = tokens.windows(3).filter_map(|window| superfluous(window)).collect();
+    let tokens = (0..lexed.len()).filter(|&token| !lexed.kind(token).is_trivia()).map(|token| Token {
+        kind: lexed.kind(token),
+        text: lexed.text(token),
+        at: lexed.text_start(token),
+    });
+    // The first item follows nothing; the others follow the end of one.
+    let tokens: Vec<Token> = std::iter::once(Token { kind: T![;], text: "", at: 0 }).chain(tokens).collect();
+    let mut edits: Vec<Edit> = tokens.windows(4).filter_map(|window| superfluous(window)).collect();
     if edition == Edition::Edition2015 {
         edits.extend(nameless_parameters(&tokens));
     }
@@ -52,9 +73,14 @@ struct Edit {
     inserted: &'static str,
 }
 
-/// `unsafe mod`, `final fn`, `const move ||`, and the `!` of `T: !Copy`.
+/// `unsafe mod`, `final fn`, `const move ||`, the `!` of `T: !Copy`, and `const { … }` as an item.
 fn superfluous(window: &[Token]) -> Option<Edit> {
-    let &[first, second, third] = window else { return None };
+    let &[first, second, third, fourth] = window else { return None };
+    let is_before_item = matches!(first.kind, T![;] | T!['{'] | T!['}'] | T![']'] | T![pub]);
+    // An inner attribute is allowed in a function, and not there.
+    if is_before_item && (second.kind, third.kind) == (T![const], T!['{']) && fourth.kind != T![#] {
+        return Some(Edit { at: second.at, removed: second.text.len(), inserted: "fn _f()" });
+    }
     let token = match (first.kind, second.kind, third.kind) {
         (T![unsafe], T![mod], _) => first,
         (T![const], T![move] | T![|] | T![static], _) => first,

@@ -161,6 +161,11 @@ fn what_rustc_takes_passes() {
         "fn f() { m!(1a, \"a\"b, 'a'b, 1.0f33); x?; y? + 1 }",
         "fn f() { 1u8 as u16; 0x1u8; 0b1_u8; 1usize; 1i128; 1.0f64; 1e3f32; 1f16; 1f128; 0o7i64; 0xf32; 1_ }",
         "fn r#fn(r#type: u8) { r#type; }",
+        "const { assert!(true) } mod a { #[b] const { 1; } pub const { 2; } } fn f() { let x = const { 3 }; }",
+        "#!//bin/run\n/* a */ [allow(b)]\nfn f() {}",
+        "struct A(u8, /// x\nu8); fn f(/// a\nb: u8) { [1, /// c\n2]; }",
+        "fn f<'r#ref>(a: &'r#ref u8) -> &'static u8 {} trait A { fn g(self, a: u8) { b(1, self) } }",
+        "fn f() { match a { 1..=B => 2, A::C.. => 3, ref d => 4 } }",
         &pattern,
     ] {
         assert_eq!(first(text), None, "{text}");
@@ -201,6 +206,20 @@ fn what_rustc_refuses_fails() {
         ("extern \"C\"x fn f() {}", "literal", 1, 8),
         ("fn f() {}\r\nfn g( {}\r\n", "expected", 2, 6),
         ("trait T { fn f(mut i32); }", "syntax", 1, 23),
+        ("fn /// a\nf() {}", "syntax", 1, 4),
+        ("fn f() { /// a\n; }", "syntax", 1, 10),
+        ("type A = (u8, /// a\nu8);", "syntax", 1, 15),
+        ("/// a\n#![b]", "syntax", 1, 1),
+        ("/// a\rb\nfn f() {}", "syntax", 1, 6),
+        ("extern \"C\" { const A: u8; }", "syntax", 1, 14),
+        ("fn f() -> &'ref u8 {}", "syntax", 1, 12),
+        ("fn f() { 'loop: loop {} }", "syntax", 1, 10),
+        ("fn f(a: u8, self: u8) {}", "syntax", 1, 13),
+        ("trait T { fn f(a: u8, self); }", "syntax", 1, 27),
+        ("fn f() { let A { #[b] .. } = a; }", "syntax", 1, 18),
+        ("fn f() { match a { [b, ref c..] => 1 } }", "syntax", 1, 24),
+        ("fn f() { let m!() ..= 1 = 2; }", "syntax", 1, 14),
+        ("#!///bin/run\n[allow(b)]\nfn f() {}", "expected", 2, 1),
     ] {
         assert_eq!(first(text), Some((code.to_owned(), line, column)), "{text}");
         assert_eq!(verdict(text, None).status, Status::Fail, "{text}");

@@ -1,14 +1,14 @@
-//! An allocator for verifiers that allocate little: it hands out memory in order, and takes back only what was last.
+//! An allocator for verifiers that allocate little. It hands out memory in order, and reclaims only the last allocation.
 //!
-//! An instance lives for one call, so nothing is gained by giving memory back; and what was there when the instance was
-//! made costs nothing, while growing the memory costs system calls. Rust's own allocator for this target never uses
-//! what is there and always grows. A verifier that allocates and frees without end should keep to that one.
+//! An instance lives for one call, so freeing memory gains nothing. The initial memory costs nothing, while growing it costs
+//! system calls; Rust's own allocator for this target always grows it. A verifier that allocates and frees a lot should use
+//! Rust's allocator.
 #![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
-/// Makes [`Arena`] the allocator of a verifier. Where there is no component, as in tests, it does nothing.
+/// Makes [`Arena`] the allocator of a verifier. Outside a component, as in tests, it does nothing.
 #[macro_export]
 macro_rules! use_arena {
     () => {
@@ -18,7 +18,7 @@ macro_rules! use_arena {
     };
 }
 
-/// All memory behind the program's own, from its end on.
+/// All memory after the program's own.
 #[derive(Debug)]
 pub struct Arena {
     /// Where the free memory begins; 0 before the first use.
@@ -31,7 +31,7 @@ unsafe impl Sync for Arena {}
 const PAGE: usize = 64 << 10;
 
 impl Arena {
-    /// An arena of which nothing is used yet.
+    /// Returns an empty arena.
     #[expect(clippy::new_without_default, reason = "only for `use_arena`, which needs a constant")]
     pub const fn new() -> Self {
         Self { free: Cell::new(0) }
@@ -44,7 +44,7 @@ impl Arena {
         self.free.get()
     }
 
-    /// Take everything up to `end`, and grow the memory if it is shorter.
+    /// Allocates everything up to `end`, and grows the memory if necessary.
     fn take(&self, end: usize) -> bool {
         let there = memory_pages() * PAGE;
         if end > there && !grow((end - there).div_ceil(PAGE)) {
@@ -55,7 +55,7 @@ impl Arena {
     }
 }
 
-// SAFETY: every block lies behind all that are in use, aligned, and within the memory.
+// SAFETY: every block lies after all that are in use, aligned, and within the memory.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let start = self.free().next_multiple_of(layout.align());

@@ -1,8 +1,7 @@
-//! What wit-bindgen makes of `wit/`: one module for the imports and the shared types, one for each export.
+//! The bindings that wit-bindgen generates from `wit/`: one module for the imports and shared types, one for each export.
 //!
-//! Each module carries a description of its world into the component that uses it, and the linker merges them. So a
-//! component is described by exactly the modules that it calls: a file verifier has no trace of the submission
-//! shape, and a capability that is never called is never imported.
+//! Each module adds the description of its world to the component that uses it, and the linker merges them. So a file
+//! verifier contains nothing of the submission interface, and a capability that is never called is never imported.
 #![allow(unsafe_code, missing_docs, unreachable_pub, reason = "generated from wit/")]
 
 pub mod imports {

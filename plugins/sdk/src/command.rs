@@ -1,10 +1,10 @@
-//! What verifiers that run a command have in common: choosing it, and saying how it ended.
+//! Shared code of verifiers that run a command: choosing the command, and reporting its exit code.
 
 use crate::commands::{self, Captured, Ending, Error, Output, Rewrite};
 use crate::{Class, Finding, Place, Status, Verdict};
 
-/// Run the command of this name, or the only one that is granted: one output, or several where it was handed more files
-/// than fit on one command line. An error is a verdict: nothing could be judged.
+/// Runs the command of this name, or the only granted command. Returns one output, or several if the files do not fit on one
+/// command line. The error is an abstention.
 pub fn run(name: Option<&str>) -> Result<Vec<Output>, Verdict> {
     let name = choose(&commands::granted(), name).map_err(Verdict::abstain)?;
     let outputs = commands::run(&name).map_err(|error| match error {
@@ -14,8 +14,8 @@ pub fn run(name: Option<&str>) -> Result<Vec<Output>, Verdict> {
     if outputs.is_empty() { Err(Verdict::abstain(format!("the command `{name}` was not run"))) } else { Ok(outputs) }
 }
 
-/// Run the command of this name, or the only one that is granted, and judge each of its outputs. The worst verdict
-/// decides, and the findings of all are kept.
+/// Runs the command of this name, or the only granted command, and judges each output. The worst verdict counts, and all
+/// findings are kept.
 pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict {
     let outputs = match run(name) {
         Ok(outputs) => outputs,
@@ -39,7 +39,7 @@ pub fn judge(name: Option<&str>, judge: impl Fn(&Output) -> Verdict) -> Verdict 
     verdict
 }
 
-/// A verdict with what the command would change: nothing passes that a repair would make otherwise.
+/// Adds the changes that a fixer would make to a verdict. A verdict with such a change is a failure.
 fn repaired(output: &Output, verdict: Verdict) -> Verdict {
     if output.rewrites.is_empty() {
         return verdict;
@@ -52,7 +52,7 @@ fn repaired(output: &Output, verdict: Verdict) -> Verdict {
             None => finding.at(place),
             Some(first) => finding
                 .at(Place { line: Some(first.start_line), ..place })
-                .fix(format!("what `{line}` makes of it"), rewrite.edits.clone()),
+                .fix(format!("apply the changes of `{line}`"), rewrite.edits.clone()),
         }
     };
     let mut findings = verdict.findings;
@@ -64,18 +64,18 @@ fn repaired(output: &Output, verdict: Verdict) -> Verdict {
     Verdict { status: Status::Fail, summary, findings, class, ..verdict }
 }
 
-/// Which of the granted commands is meant.
+/// Returns the name of the command to run.
 pub fn choose(granted: &[String], name: Option<&str>) -> Result<String, String> {
     let names = granted.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (name, granted) {
         (Some(name), _) if granted.iter().any(|granted| granted == name) => Ok(name.to_owned()),
-        (Some(name), _) => Err(format!("the setting `command` names `{name}`; granted: {names}")),
+        (Some(name), _) => Err(format!("the setting `command` names `{name}`, which is not granted; granted: {names}")),
         (None, [only]) => Ok(only.clone()),
-        (None, _) => Err(format!("several commands are granted, and the setting `command` names none of {names}")),
+        (None, _) => Err(format!("several commands are granted ({names}); name one in the setting `command`")),
     }
 }
 
-/// The command as one would type it.
+/// The command line, as typed in a shell.
 pub fn line(output: &Output) -> String {
     let quoted = |part: &String| {
         let special = |c: char| c.is_whitespace() || "'\"\\$`;&|<>*?(){}[]~#".contains(c);
@@ -85,26 +85,26 @@ pub fn line(output: &Output) -> String {
     output.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// How it ended, where that is no success.
+/// The finding for an unsuccessful command; `None` for exit code 0.
 pub fn failure(output: &Output) -> Option<Finding> {
     let line = line(output);
     Some(match output.ending {
         Ending::Exited(0) => return None,
         Ending::Exited(code) => {
-            let finding = Finding::error("exit-nonzero", format!("`{line}` ended with exit code {code}"));
+            let finding = Finding::error("exit-nonzero", format!("`{line}` exited with code {code}"));
             match code {
-                126 => finding.hint("126 is what a shell says of a program that it may not run"),
-                127 => finding.hint("127 is what a shell says of a program that it does not find"),
+                126 => finding.hint("code 126 means that the shell could not execute a program"),
+                127 => finding.hint("code 127 means that the shell did not find a program"),
                 _ => finding,
             }
         }
-        Ending::Signalled(signal) => Finding::error("signalled", format!("`{line}` was ended by signal {signal}")),
-        Ending::TimedOut => Finding::error("timed-out", format!("`{line}` was stopped at its time limit"))
-            .hint("make it faster, or raise `timeout` of the command"),
+        Ending::Signalled(signal) => Finding::error("signalled", format!("`{line}` was killed by signal {signal}")),
+        Ending::TimedOut => Finding::error("timed-out", format!("`{line}` timed out"))
+            .hint("make the command faster, or raise its `timeout`"),
     })
 }
 
-/// Which kind of failure an ending is, for whoever decides about a retry.
+/// The failure class of an exit, which decides about retries.
 pub fn class(output: &Output) -> Class {
     match output.ending {
         Ending::TimedOut => Class::Timeout,
@@ -112,12 +112,12 @@ pub fn class(output: &Output) -> Class {
     }
 }
 
-/// Whether nothing was left out of an output.
+/// Whether an output is complete.
 pub fn is_whole(captured: &Captured) -> bool {
     captured.length == captured.head.len() as u64
 }
 
-/// An output as text, without colours.
+/// An output as text, without escape sequences.
 pub fn text(captured: &Captured) -> String {
     let mut text = String::from_utf8_lossy(&captured.head).into_owned();
     if !is_whole(captured) {
@@ -127,7 +127,7 @@ pub fn text(captured: &Captured) -> String {
     without_colours(&text)
 }
 
-/// A place that a program printed, where it is one inside the work.
+/// A place that a program printed, if it is inside the workspace.
 pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let line = Some(line).filter(|line| *line > 0);
@@ -135,7 +135,7 @@ pub fn place(path: &str, line: u32, column: Option<u32>) -> Option<Place> {
     Some(Place { line, column, ..Place::inside(path)? })
 }
 
-/// Text without the sequences that colour it, link it or move the cursor.
+/// A text without ANSI escape sequences.
 fn without_colours(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
-//! Files that are not what their name says: templates, and scripts whose first line names another language.
+//! Files that are not in the format of their extension: templates, and scripts whose first line names another language.
 //!
-//! A syntax verifier parses first. Only a file that does not parse is looked at here, and only where the error stands at
-//! the foreign syntax (or, in YAML and XML, behind it) it is excused: a valid file passes, and a broken file fails
-//! whatever stands elsewhere in it.
+//! A syntax verifier parses first. This module looks only at files that do not parse, and a file is not applicable only if
+//! the error is at the foreign syntax (or, in YAML and XML, after it). So a valid file passes, and a broken file fails
+//! whatever else it contains.
 
 mod marks;
 mod modeline;
@@ -10,37 +10,46 @@ mod modeline;
 use crate::{File, Level, Status, Verdict};
 use marks::Mark;
 
-/// What a language looks like to someone who searches it for syntax that is not its own.
+/// The properties of a language that matter in the search for foreign syntax.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Its name in a reason: `Python`.
+    /// The name in messages: `Python`.
     pub name: &'static str,
-    /// What interpreters and editors call it, in lower case.
+    /// The names that interpreters and editors use, in lower case.
     pub known_as: &'static [&'static str],
-    /// What starts a comment that ends with its line.
+    /// The starts of line comments.
     pub comments: &'static [&'static str],
-    /// The quotes within which a mark of a template is text.
+    /// The quotes within which template syntax is text.
     pub quotes: &'static [char],
-    /// Whether `{{ name }}` can be its own syntax, so that only an unmistakable mark counts.
+    /// Whether `{{ name }}` can be valid syntax, so that only an unmistakable template mark counts.
     pub has_braces: bool,
-    /// How its reader meets a template's mark.
+    /// Where a template mark makes the parser fail.
     pub reading: Reading,
 }
 
-/// Where a template's mark makes a reader fail.
+/// Where a template mark makes a parser fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// At the mark.
     AtMark,
-    /// At the mark or anywhere behind it: a mark may be text to the reader, and the tags around it no longer match.
+    /// At the mark or anywhere after it: the parser may read the mark as text, and the tags around it no longer match.
     BehindMark,
-    /// As `BehindMark`, where the mark stands in place of a line, an item or a value, as in YAML.
+    /// Like `BehindMark`, if the mark replaces a line, an item or a value, as in YAML.
     BehindLine,
 }
 
 impl File {
-    /// The verdict of a syntax verifier, unless the file fails because it is something else: then it is not applicable,
-    /// with the reason. `text` is what was judged, and `strict` the setting of this name.
+    /// Returns the verdict of a syntax verifier for the text of the file. A file that is not UTF-8 fails, and a file that fails
+    /// because it is something else is not applicable, unless `strict` is set.
+    pub fn judged_as(&self, format: &Format, strict: bool, judge: impl FnOnce(&str) -> Verdict) -> Verdict {
+        match self.utf8(format.name) {
+            Ok(text) => self.unless_foreign(text, format, strict, judge(text)),
+            Err(finding) => finding.into(),
+        }
+    }
+
+    /// Returns the verdict of a syntax verifier, or not applicable with the reason if the file fails because it is something
+    /// else. `text` is the checked text, and `strict` the setting of this name.
     pub fn unless_foreign(&self, text: &str, format: &Format, strict: bool, verdict: Verdict) -> Verdict {
         if strict || verdict.status != Status::Fail {
             return verdict;
@@ -55,38 +64,26 @@ impl File {
     }
 }
 
-/// The schema of the setting `strict`, the same in every syntax verifier: a literal for `concat!`.
-#[macro_export]
-macro_rules! strict_schema {
-    () => {
-        r#""strict": {
-      "description": "Whether templates and files in another language are judged like all others. Otherwise a file that does not parse because it is one of them is not applicable.",
-      "type": "boolean",
-      "default": false
-    }"#
-    };
-}
-
-/// Why a text with its first error at this byte is not of the format at all.
+/// Returns the reason why a text with its first error at this byte is not in the format at all.
 pub fn reason(text: &str, format: &Format, error: usize) -> Option<String> {
     let Format { name, .. } = format;
     if let Some(interpreter) = modeline::interpreter(text).filter(|named| !is_known_as(format, named)) {
         return Some(format!("the first line names `{interpreter}`, so the file is not {name}"));
     }
     if let Some((line, language)) = modeline::language(text).filter(|(_, named)| !is_known_as(format, named)) {
-        return Some(format!("the modeline in line {line} names `{language}`, so the file is not {name}"));
+        return Some(format!("the modeline on line {line} names `{language}`, so the file is not {name}"));
     }
     let mark = marks::of(text).find(|mark| is_cause(text, format, mark, error))?;
     let line = text[..mark.start].matches('\n').count() + 1;
     let kind = mark.kind.shown();
-    Some(format!("line {line} has template syntax (`{kind}`), so the file is {name} only after rendering"))
+    Some(format!("line {line} contains template syntax (`{kind}`), so the file becomes {name} only after rendering"))
 }
 
 fn is_known_as(format: &Format, name: &str) -> bool {
     format.known_as.contains(&name)
 }
 
-/// How far from an error a mark in the same line can be: some lines are a whole file.
+/// The greatest distance between an error and a mark on the same line. Some files are one long line.
 const NEAR: usize = 400;
 
 fn is_cause(text: &str, format: &Format, mark: &Mark, error: usize) -> bool {
@@ -112,7 +109,7 @@ fn is_cause(text: &str, format: &Format, mark: &Mark, error: usize) -> bool {
     }
 }
 
-/// Whether what follows the beginning of a line is in a comment or a string.
+/// Whether the text after this beginning of a line is in a comment or a string.
 fn is_text(before: &str, format: &Format) -> bool {
     let mut open = None;
     let mut escaped = false;
@@ -130,7 +127,7 @@ fn is_text(before: &str, format: &Format) -> bool {
     open.is_some()
 }
 
-/// The byte of a line and a column, both from 1.
+/// The byte offset of a line and a column, both from 1.
 fn offset(text: &str, line: u32, column: u32) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1) as usize);
     let start: usize = lines.map(str::len).sum();

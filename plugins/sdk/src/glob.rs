@@ -1,4 +1,4 @@
-//! Patterns of paths, as gate.toml writes them, for verifiers that compare paths themselves.
+//! Glob patterns as in gate.toml, for verifiers that match paths themselves.
 //!
 //! The same language as the host's: `*` and `?` stay within a folder, `**` as a whole part does not, `[a-z]` and
 //! `[!a-z]` are classes, `{a,b}` is a choice, and `\` takes the next character literally; here `**` may also
@@ -8,10 +8,10 @@
 //! extensions above), but has no way to say that a pattern is malformed: of 57,763 malformed patterns this file refuses
 //! all, and a verifier must abstain from one.
 
-/// How many patterns the choices of one pattern may amount to.
+/// The limit of the alternatives that one pattern expands to.
 const MOST_CHOICES: usize = 256;
 
-/// A pattern of paths.
+/// A glob pattern.
 #[derive(Clone, Debug)]
 pub struct Glob {
     /// One for each combination of choices; the parts of each, between slashes.
@@ -39,27 +39,27 @@ enum Piece {
 }
 
 impl Glob {
-    /// Read a pattern, or say what is wrong with it.
+    /// Parses a pattern. The error says what is wrong with it.
     pub fn new(pattern: &str) -> Result<Self, String> {
         if pattern.is_empty() {
             return Err("the pattern is empty".to_owned());
         }
         if pattern.starts_with('/') || pattern.split('/').any(|part| part == "." || part == "..") {
-            return Err("paths are relative to the root of the work, without `.` and `..`".to_owned());
+            return Err("paths are relative to the root of the workspace, without `.` and `..`".to_owned());
         }
         let characters: Vec<char> = pattern.chars().collect();
         let choices = without_choices(&characters)?;
         Ok(Self { choices: choices.iter().map(|choice| parts(choice)).collect::<Result<_, _>>()? })
     }
 
-    /// Whether a path matches, whole.
+    /// Whether the pattern matches the whole path.
     pub fn matches(&self, path: &str) -> bool {
         let names: Vec<Vec<char>> = path.split('/').map(|name| name.chars().collect()).collect();
         self.choices.iter().any(|parts| path_matches(parts, &names))
     }
 }
 
-/// Write out `{a,b}`.
+/// Expands `{a,b}`.
 fn without_choices(pattern: &[char]) -> Result<Vec<Vec<char>>, String> {
     let mut open = None;
     let mut depth = 0;

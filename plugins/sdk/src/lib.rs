@@ -1,4 +1,4 @@
-//! Write a Gatehost verifier in Rust: one function and one macro line.
+//! The SDK for Gatehost verifiers in Rust: one function and one macro call.
 //!
 //! ```ignore
 //! use gatehost_sdk::{File, Finding, Verdict};
@@ -13,11 +13,14 @@
 //! gatehost_sdk::file_verifier!(no_tabs, summary: "No file contains a tab.", files: ["**/*.txt"]);
 //! ```
 //!
-//! [`settings!`] declares settings, from which the schema is made that the host checks them against. Where more is
-//! needed, implement [`FileVerifier`] or [`SubmissionVerifier`] and export it.
+//! [`settings!`] declares settings together with the schema that the host validates them against. For more control,
+//! implement [`FileVerifier`] or [`SubmissionVerifier`] and export it.
 //!
-//! The answer types are the contract's own (`wit/types.wit`) with constructors added here. What this crate leaves
-//! to others: everything about running verifiers; it knows nothing of the host.
+//! The result types are those of the contract (`wit/types.wit`); this crate adds constructors. It does not run verifiers and
+//! does not depend on the host.
+
+// The macros name the crate as the packages that use it do.
+extern crate self as gatehost_sdk;
 
 mod arena;
 mod bindings;
@@ -35,7 +38,7 @@ mod verdict;
 pub use arena::Arena;
 pub use bindings::file::exports::gatehost::verifier::file_verifier::{Content, File};
 pub use bindings::imports::gatehost::verifier::{commands, log, models, submission, types, workspace};
-pub use settings::{DefaultFor, Setting, Settings};
+pub use settings::{DefaultFor, Setting, Settings, Severity};
 pub use submission::Submission;
 pub use types::{Category, Edit, FailureClass as Class, Finding, Fix, Level, Metric, Place, Status, Verdict};
 pub use verdict::TextPosition;
@@ -45,11 +48,13 @@ pub use bindings::{about as __about, file as __file, submission as __submission}
 #[doc(hidden)]
 pub use serde as __serde;
 #[doc(hidden)]
-pub use settings::{member as __member, object as __object, property as __property, quoted as __quoted};
+pub use settings::{
+    defaults as __defaults, member as __member, object as __object, property as __property, quoted as __quoted,
+};
 
 use serde::de::DeserializeOwned;
 
-/// What a verifier says of itself; see `wit/about.wit`.
+/// The description of a verifier; see `wit/about.wit`.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     name: &'static str,
@@ -63,13 +68,13 @@ pub struct About {
 /// A kind of finding that a verifier can report; see `wit/about.wit`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The code of its findings; `*` for all that come from the settings.
+    /// The code of its findings; `*` for codes that come from the settings.
     pub code: &'static str,
-    /// The level that its findings usually have.
+    /// The usual level of its findings.
     pub level: Level,
-    /// What it means, in one line.
+    /// Its meaning, in one line.
     pub summary: &'static str,
-    /// How to repair it, and why it matters; may be empty.
+    /// How to fix it, and why it matters; may be empty.
     pub help: &'static str,
 }
 
@@ -79,7 +84,7 @@ impl Rule {
         Self { code, level: Level::Error, summary, help: "" }
     }
 
-    /// A rule whose findings are worth repairing.
+    /// A rule whose findings are worth fixing.
     pub const fn warning(code: &'static str, summary: &'static str) -> Self {
         Self { code, level: Level::Warning, summary, help: "" }
     }
@@ -89,7 +94,7 @@ impl Rule {
         Self { code, level: Level::Note, summary, help: "" }
     }
 
-    /// How to repair it, and why it matters.
+    /// Adds how to fix it, and why it matters.
     pub const fn help(self, help: &'static str) -> Self {
         Self { help, ..self }
     }
@@ -108,27 +113,27 @@ impl About {
         Self { name, version, summary, files: &[], settings_schema: Schema::Written(""), rules: &[] }
     }
 
-    /// The globs of the files that a file verifier wants by default.
+    /// Sets the default file patterns of a file verifier.
     pub const fn files(self, files: &'static [&'static str]) -> Self {
         Self { files, ..self }
     }
 
-    /// The settings, as [`settings!`] declared them.
+    /// Sets the settings, declared with [`settings!`].
     pub const fn settings<S: Settings>(self) -> Self {
         Self { settings_schema: Schema::Declared(S::schema), ..self }
     }
 
-    /// A JSON Schema of the settings, where it is written by hand.
+    /// Sets a handwritten JSON Schema of the settings.
     pub const fn settings_schema(self, settings_schema: &'static str) -> Self {
         Self { settings_schema: Schema::Written(settings_schema), ..self }
     }
 
-    /// Every kind of finding that the verifier can report.
+    /// Sets the rules: every kind of finding that the verifier can report.
     pub const fn rules(self, rules: &'static [Rule]) -> Self {
         Self { rules, ..self }
     }
 
-    /// The codes of a verdict that [`rules`](Self::rules) does not list: none, as the tests of a verifier demand.
+    /// Returns the codes of a verdict that [`rules`](Self::rules) does not list. For tests of a verifier.
     pub fn undeclared<'v>(&self, verdict: &'v Verdict) -> Vec<&'v str> {
         let codes = verdict.findings.iter().map(|finding| finding.code.as_str());
         codes.filter(|code| !self.rules.iter().any(|rule| rule.code == *code || rule.code == "*")).collect()
@@ -154,11 +159,11 @@ impl About {
 pub trait FileVerifier {
     /// The settings, read from JSON; `()` for none.
     type Settings: DeserializeOwned;
-    /// What the verifier says of itself.
+    /// The description of the verifier.
     const ABOUT: About;
-    /// Whether it judges links that lead nowhere too. Otherwise it abstains from them.
+    /// Whether the verifier checks broken symlinks too. By default it abstains on them.
     const JUDGES_BROKEN_LINKS: bool = false;
-    /// Judge one file.
+    /// Checks one file.
     fn check(file: &File, settings: Self::Settings) -> Verdict;
 }
 
@@ -166,29 +171,28 @@ pub trait FileVerifier {
 pub trait SubmissionVerifier {
     /// The settings, read from JSON; `()` for none.
     type Settings: DeserializeOwned;
-    /// What the verifier says of itself.
+    /// The description of the verifier.
     const ABOUT: About;
-    /// Judge one submission.
+    /// Checks one submission.
     fn check(submission: &Submission, settings: Self::Settings) -> Verdict;
 }
 
-/// What a file verifier says before it looks at a file.
+/// The verdict of a file verifier that does not depend on the content of the file.
 #[doc(hidden)]
 pub fn file_verifier<V: FileVerifier>(file: &File) -> Option<Verdict> {
     let is_missing = matches!(file.content, Content::Missing) && !V::JUDGES_BROKEN_LINKS;
-    is_missing.then(|| Verdict::abstain("the path is a link that leads nowhere"))
+    is_missing.then(|| Verdict::abstain("the path is a broken symlink"))
 }
 
-/// What a submission verifier says before it looks at a submission.
+/// The verdict of a submission verifier that does not depend on the submission.
 #[doc(hidden)]
 pub fn submission_verifier<V: SubmissionVerifier>(_: &Submission) -> Option<Verdict> {
     None
 }
 
-/// Read settings that the host has already validated against the schema.
+/// Parses settings that the host has already validated against the schema.
 ///
-/// Where schema and type still disagree, the verifier abstains: a verifier must not judge by settings that it did
-/// not understand.
+/// If schema and type disagree, the verifier abstains.
 #[doc(hidden)]
 pub fn with_settings<S: DeserializeOwned>(json: &str, check: impl FnOnce(S) -> Verdict) -> Verdict {
     // `{}` stands for "no settings", which for `()` is written `null`.
@@ -202,10 +206,10 @@ pub fn with_settings<S: DeserializeOwned>(json: &str, check: impl FnOnce(S) -> V
     }
 }
 
-/// Make a function the file verifier that this component exports, under the package's name and version.
+/// Exports a function as the file verifier of this component, with the package's name and version.
 ///
 /// `file_verifier!(check, summary: "…", files: ["**/*.txt"], settings: Settings, rules: [Rule::error(…)])`, where `check`
-/// is `fn(&File, Settings) -> Verdict`; without settings, they are `()`.
+/// is `fn(&File, Settings) -> Verdict`. Without `settings:`, the type is `()`.
 #[macro_export]
 macro_rules! file_verifier {
     (
@@ -219,10 +223,10 @@ macro_rules! file_verifier {
     };
 }
 
-/// Make a function the submission verifier that this component exports, under the package's name and version.
+/// Exports a function as the submission verifier of this component, with the package's name and version.
 ///
 /// `submission_verifier!(check, summary: "…", settings: Settings, rules: [Rule::error(…)])`, where `check` is
-/// `fn(&Submission, Settings) -> Verdict`; without settings, they are `()`.
+/// `fn(&Submission, Settings) -> Verdict`. Without `settings:`, the type is `()`.
 #[macro_export]
 macro_rules! submission_verifier {
     ($check:path, summary: $summary:expr $(, settings: $settings:ty)? $(, rules: $rules:expr)? $(,)?) => {
@@ -265,7 +269,7 @@ macro_rules! __verifier {
     };
 }
 
-/// Make a [`FileVerifier`] the verifier that this component exports.
+/// Exports a [`FileVerifier`] as the verifier of this component.
 #[macro_export]
 macro_rules! export_file_verifier {
     ($verifier:ty) => {
@@ -273,7 +277,7 @@ macro_rules! export_file_verifier {
     };
 }
 
-/// Make a [`SubmissionVerifier`] the verifier that this component exports.
+/// Exports a [`SubmissionVerifier`] as the verifier of this component.
 #[macro_export]
 macro_rules! export_submission_verifier {
     ($verifier:ty) => {

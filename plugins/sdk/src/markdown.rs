@@ -1,41 +1,41 @@
-//! Lines of Markdown: which of them the author says, and which are only shown.
+//! The lines of a Markdown text, and whether each is the author's own, quoted or hidden.
 //!
 //! This reads line by line, for verifiers that look for a report or a checkbox on a line. Verifiers that read prose use
 //! `gatehost-page`, which renders with pulldown-cmark.
 
 use std::ops::RangeInclusive;
 
-/// How a line stands in a text.
+/// Whether a line is the author's own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Visibility {
     /// In the author's own words.
-    Plainly,
-    /// Shown: in a fenced code block that is closed, or on a line of a blockquote.
+    Plain,
+    /// In a closed fenced code block, or on a line of a blockquote.
     Quoted,
-    /// In an HTML comment that is closed: no reader of the page sees it.
+    /// In a closed HTML comment, which a renderer does not show.
     Hidden,
-    /// One way or the other: below a fence or a comment that nothing closes, or indented like code. Who looks for what
-    /// speaks against the author reads it; who looks for what speaks for him does not.
+    /// Plain or quoted: below a fence or a comment that is not closed, or indented like code. Evidence against the author
+    /// counts here; evidence for the author does not.
     Unclear,
 }
 
-/// A line; what follows a comment on its last line comes as a line of its own with the same number.
+/// A line. The text after a comment on its last line is a line of its own with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Its number, from 1.
     pub number: usize,
     /// Its characters, without the end of the line.
     pub text: &'a str,
-    /// How it stands there.
-    pub said: Said,
+    /// Whether it is the author's own words.
+    pub visibility: Visibility,
 }
 
 /// A fenced code block that is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fenced<'a> {
-    /// The first word after the opening fence, such as `json`; empty where there is none.
+    /// The first word after the opening fence, such as `json`; may be empty.
     pub language: &'a str,
-    /// What stands between the fences.
+    /// The text between the fences.
     pub body: &'a str,
     /// Its lines from 1, with both fences.
     pub lines: RangeInclusive<usize>,
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
     fn line(&mut self, row: Row<'a>) {
         match self.open {
             Open::Fence { first, mark, row: opening } => {
-                self.push(row.number, row.text, Said::Unclear);
+                self.push(row.number, row.text, Visibility::Unclear);
                 if closes(mark, opening.text, row.text) {
                     let after = opening.text.trim()[mark.len()..].trim();
                     self.blocks.push(Fenced {
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
                         body: &self.text[opening.next..row.start],
                         lines: opening.number..=row.number,
                     });
-                    self.close(first, Said::Quoted);
+                    self.close(first, Visibility::Quoted);
                 }
             }
             Open::Comment(first) => self.comment(first, row, row.text.find("-->")),
@@ -122,47 +122,48 @@ impl<'a> Reader<'a> {
         let mark = opening_fence(start);
         let first = self.lines.len();
         if start.starts_with('>') {
-            self.push(row.number, row.text, Said::Quoted);
+            self.push(row.number, row.text, Visibility::Quoted);
         } else if !mark.is_empty() {
-            self.push(row.number, row.text, Said::Unclear);
+            self.push(row.number, row.text, Visibility::Unclear);
             self.open = Open::Fence { first, mark, row };
         } else if start.starts_with("<!--") {
             // `<!-->` is a comment already.
             let from = row.text.len() - start.len() + 2;
             self.comment(first, row, row.text[from..].find("-->").map(|at| from + at));
         } else {
-            let said = if self.is_code(row.text) { Said::Unclear } else { Said::Plainly };
-            self.push(row.number, row.text, said);
+            let visibility = if self.is_code(row.text) { Visibility::Unclear } else { Visibility::Plain };
+            self.push(row.number, row.text, visibility);
         }
     }
 
     /// A line of a comment, and the rest of the line where the comment ends on it.
     fn comment(&mut self, first: usize, row: Row<'a>, end: Option<usize>) {
         let Some(end) = end.map(|at| at + "-->".len()) else {
-            self.push(row.number, row.text, Said::Unclear);
+            self.push(row.number, row.text, Visibility::Unclear);
             self.open = Open::Comment(first);
             return;
         };
-        self.push(row.number, &row.text[..end], Said::Unclear);
-        self.close(first, Said::Hidden);
+        self.push(row.number, &row.text[..end], Visibility::Unclear);
+        self.close(first, Visibility::Hidden);
         if !row.text[end..].trim().is_empty() {
-            self.push(row.number, &row.text[end..], Said::Plainly);
+            self.push(row.number, &row.text[end..], Visibility::Plain);
         }
     }
 
     /// Indented like code, and not in the middle of a paragraph.
     fn is_code(&self, text: &str) -> bool {
         let indent = &text[..text.len() - text.trim_start().len()];
-        let in_paragraph = self.lines.last().is_some_and(|last| last.said == Said::Plainly && !is_blank(last.text));
+        let in_paragraph =
+            self.lines.last().is_some_and(|last| last.visibility == Visibility::Plain && !is_blank(last.text));
         (indent.len() >= 4 || indent.contains('\t')) && !in_paragraph && !is_blank(text)
     }
 
-    fn push(&mut self, number: usize, text: &'a str, said: Said) {
-        self.lines.push(Line { number, text, said });
+    fn push(&mut self, number: usize, text: &'a str, visibility: Visibility) {
+        self.lines.push(Line { number, text, visibility });
     }
 
-    fn close(&mut self, first: usize, said: Said) {
-        self.lines[first..].iter_mut().for_each(|line| line.said = said);
+    fn close(&mut self, first: usize, visibility: Visibility) {
+        self.lines[first..].iter_mut().for_each(|line| line.visibility = visibility);
         self.open = Open::Nothing;
     }
 }
@@ -218,23 +219,23 @@ mod tests {
 
     #[test]
     fn a_line_is_said_or_shown() {
-        use Said::{Hidden, Plainly, Quoted, Unclear};
+        use Visibility::{Hidden, Plain, Quoted, Unclear};
         for (text, expected) in [
             ("", &[][..]),
-            ("a\r\nb\rc\u{2028}d", &[(1, "a", Plainly), (2, "b", Plainly), (3, "c", Plainly), (4, "d", Plainly)]),
-            ("\u{FEFF}a\n\n", &[(1, "a", Plainly), (2, "", Plainly)]),
-            ("> a\nb", &[(1, "> a", Quoted), (2, "b", Plainly)]),
-            ("```\na\n```\nb", &[(1, "```", Quoted), (2, "a", Quoted), (3, "```", Quoted), (4, "b", Plainly)]),
+            ("a\r\nb\rc\u{2028}d", &[(1, "a", Plain), (2, "b", Plain), (3, "c", Plain), (4, "d", Plain)]),
+            ("\u{FEFF}a\n\n", &[(1, "a", Plain), (2, "", Plain)]),
+            ("> a\nb", &[(1, "> a", Quoted), (2, "b", Plain)]),
+            ("```\na\n```\nb", &[(1, "```", Quoted), (2, "a", Quoted), (3, "```", Quoted), (4, "b", Plain)]),
             ("```\n> a", &[(1, "```", Unclear), (2, "> a", Unclear)]),
-            ("```a``` b", &[(1, "```a``` b", Plainly)]),
-            ("<!--\n```\n-->\na", &[(1, "<!--", Hidden), (2, "```", Hidden), (3, "-->", Hidden), (4, "a", Plainly)]),
-            ("<!-- a --> b", &[(1, "<!-- a -->", Hidden), (1, " b", Plainly)]),
-            ("<!-->a", &[(1, "<!-->", Hidden), (1, "a", Plainly)]),
+            ("```a``` b", &[(1, "```a``` b", Plain)]),
+            ("<!--\n```\n-->\na", &[(1, "<!--", Hidden), (2, "```", Hidden), (3, "-->", Hidden), (4, "a", Plain)]),
+            ("<!-- a --> b", &[(1, "<!-- a -->", Hidden), (1, " b", Plain)]),
+            ("<!-->a", &[(1, "<!-->", Hidden), (1, "a", Plain)]),
             ("<!-- a\nb", &[(1, "<!-- a", Unclear), (2, "b", Unclear)]),
-            ("    a\n   b", &[(1, "    a", Unclear), (2, "   b", Plainly)]),
-            ("a\n    b\n\n\tc", &[(1, "a", Plainly), (2, "    b", Plainly), (3, "", Plainly), (4, "\tc", Unclear)]),
+            ("    a\n   b", &[(1, "    a", Unclear), (2, "   b", Plain)]),
+            ("a\n    b\n\n\tc", &[(1, "a", Plain), (2, "    b", Plain), (3, "", Plain), (4, "\tc", Unclear)]),
         ] {
-            let found: Vec<_> = lines(text).into_iter().map(|line| (line.number, line.text, line.said)).collect();
+            let found: Vec<_> = lines(text).into_iter().map(|line| (line.number, line.text, line.visibility)).collect();
             assert_eq!(found, expected, "{text:?}");
         }
     }

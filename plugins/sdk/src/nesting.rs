@@ -1,8 +1,8 @@
-//! How deep a text is nested, told before a parser that calls itself goes there.
+//! Estimates the stack that a recursive parser needs, before it runs.
 //!
-//! A guest's stack is small and its end is a trap, which nothing in the guest can catch. So a verifier whose parser
-//! recurses walks over the tokens first, tells this meter what each would cost the parser in bytes of stack, and
-//! abstains where it would not come back. The costs are measured in the sandbox, not guessed.
+//! A guest's stack is small, and a guest cannot recover from its overflow. So a verifier with a recursive parser scans the
+//! tokens first, adds up what each costs the parser in bytes of stack, and abstains if the sum is too large. The costs are
+//! measured in the sandbox.
 
 /// The stack that a parser may use, by these estimates: three quarters of what the host gives a guest (512 KiB).
 pub const STACK: u32 = 384 << 10;
@@ -61,7 +61,7 @@ impl Nesting {
         self.now.chain = self.now.statement;
     }
 
-    /// A statement begins within another and without a bracket, as behind `else`.
+    /// A statement begins within another and without a bracket, as after `else`.
     pub fn link_statement(&mut self, cost: u32) {
         self.end_of_chain();
         self.link(cost);

@@ -1,11 +1,12 @@
-//! Settings: one declaration makes the type, reads it from JSON, and says its JSON Schema.
+//! Settings: one declaration defines the type, its deserialization and its JSON Schema.
 //!
-//! The schema is written as text when the verifier describes itself. A library for schemas would make every component
-//! larger than most verifiers are.
+//! The schema is generated as text when the verifier describes itself. A schema library would be larger than most
+//! verifiers.
 
+use crate::Level;
 use serde::Deserialize;
 
-/// A type that settings can be made of. Use [`settings!`](crate::settings) to make one.
+/// A type of a setting. Use [`settings!`](crate::settings) to define one.
 pub trait Setting: Sized {
     /// The members of its JSON Schema without braces; `own` and `each` are further members, for itself and for its
     /// elements, each starting with a comma where there is one.
@@ -14,13 +15,13 @@ pub trait Setting: Sized {
     /// The value as JSON.
     fn json(&self) -> String;
 
-    /// The value where nothing is said: `None` where something must be said.
-    fn unsaid() -> Option<Self> {
+    /// The value if the setting is absent; `None` if it is required.
+    fn default() -> Option<Self> {
         None
     }
 }
 
-/// Settings as a whole, with the schema that the host checks them against.
+/// The settings of a verifier, with the schema that the host validates them against.
 pub trait Settings: for<'de> Deserialize<'de> {
     /// The JSON Schema; empty for none.
     fn schema() -> String;
@@ -80,7 +81,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 }
 
-/// What need not be said, and has no default.
+/// An optional setting without a default.
 impl<T: Setting> Setting for Option<T> {
     fn members(own: &str, each: &str) -> String {
         T::members(own, each)
@@ -90,12 +91,12 @@ impl<T: Setting> Setting for Option<T> {
         self.as_ref().map_or_else(|| "null".to_owned(), Setting::json)
     }
 
-    fn unsaid() -> Option<Self> {
+    fn default() -> Option<Self> {
         Some(None)
     }
 }
 
-/// How a default is written in [`settings!`](crate::settings).
+/// A value that can be written as a default in [`settings!`](crate::settings).
 pub trait DefaultFor<T> {
     /// The value.
     fn value(self) -> T;
@@ -159,29 +160,31 @@ pub fn object(properties: &[String], required: &[&str]) -> String {
     )
 }
 
-/// Declare the settings of a verifier, or a choice among words for one of them.
+/// Declares the settings of a verifier, or an enumeration for one of them.
 ///
 /// ```ignore
 /// gatehost_sdk::settings! {
 ///     struct Settings {
 ///         /// The word that no file may contain.
 ///         word: String = "TODO" => { minLength: 1 },
-///         /// Files that may.
+///         /// Files that may contain it.
 ///         except: Vec<String> = [] => {} each { minLength: 1 },
-///         /// What a finding weighs.
-///         level: Weight = Weight::Error,
-///         /// Who wants it so. Need not be said.
+///         /// The level of a finding.
+///         level: Severity = Severity::Error,
+///         /// The owner of the rule.
 ///         owner: Option<String>,
+///         /// Which files to search.
+///         scope: Scope = Scope::All,
 ///     }
 /// }
 ///
 /// gatehost_sdk::settings! {
-///     enum Weight { Error = "error", Note = "note" }
+///     enum Scope { All = "all", Tests = "tests" }
 /// }
 /// ```
 ///
-/// A field has documentation, which is its description in the schema; a type; a default, without which it must be
-/// said unless it is an `Option`; and what else its schema demands of it, or of each of its elements.
+/// A field has a doc comment, which is its description in the schema; a type; a default, without which it is required unless
+/// it is an `Option`; and further members of its schema, or of the schema of its elements.
 #[macro_export]
 macro_rules! settings {
     (
@@ -201,12 +204,12 @@ macro_rules! settings {
             fn deserialize<D: $crate::__serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 #[derive($crate::__serde::Deserialize)]
                 #[serde(crate = "gatehost_sdk::__serde", deny_unknown_fields)]
-                struct Said {
+                struct Given {
                     $( #[serde(default)] $field: Option<$type>, )*
                 }
-                let said = <Said as $crate::__serde::Deserialize>::deserialize(from)?;
+                let given = <Given as $crate::__serde::Deserialize>::deserialize(from)?;
                 Ok(Self {$(
-                    $field: match said.$field.or_else(|| $crate::__unsaid!($type $(, $default)?)) {
+                    $field: match given.$field.or_else(|| $crate::__default!($type $(, $default)?)) {
                         Some(value) => value,
                         None => return Err($crate::__serde::de::Error::missing_field(stringify!($field))),
                     },
@@ -219,13 +222,13 @@ macro_rules! settings {
                 let mut required = Vec::new();
                 let mut properties = Vec::new();
                 $({
-                    let unsaid: Option<$type> = $crate::__unsaid!($type $(, $default)?);
-                    if unsaid.is_none() {
+                    let default: Option<$type> = $crate::__default!($type $(, $default)?);
+                    if default.is_none() {
                         required.push(stringify!($field));
                     }
                     let own = String::new() $( $(+ &$crate::__member(stringify!($key), &$value))* )?;
                     let each = String::new() $( $( $(+ &$crate::__member(stringify!($each_key), &$each_value))* )? )?;
-                    let default = unsaid.map(|value| $crate::Setting::json(&value)).filter(|json| json != "null");
+                    let default = default.map(|value| $crate::Setting::json(&value)).filter(|json| json != "null");
                     let members = <$type as $crate::Setting>::members(&own, &each);
                     properties.push($crate::__property(stringify!($field), &[$($doc),*], &members, default));
                 })*
@@ -254,11 +257,68 @@ macro_rules! settings {
     };
 }
 
+/// Declares the settings of a syntax verifier: the given fields and `strict`, the same in every syntax verifier.
+///
+/// `gatehost_sdk::syntax_settings! { struct Settings {} }`, with fields as in [`settings!`].
+#[macro_export]
+macro_rules! syntax_settings {
+    ($(#[$meta:meta])* struct $name:ident { $($fields:tt)* }) => {
+        $crate::settings! {
+            $(#[$meta])*
+            struct $name {
+                $($fields)*
+                /// Whether templates and files in another language are judged like all other files. By default, a file
+                /// that does not parse for that reason is not applicable.
+                strict: bool = false,
+            }
+        }
+
+        #[cfg(test)]
+        impl Default for $name {
+            fn default() -> Self {
+                $crate::__defaults()
+            }
+        }
+    };
+}
+
+/// The settings of a verifier when none are set.
+#[doc(hidden)]
+pub fn defaults<S: for<'de> Deserialize<'de>>() -> S {
+    serde_json::from_str("{}").expect("every setting has a default")
+}
+
+crate::settings! {
+    /// The level of a finding whose weight is a setting.
+    pub enum Severity {
+        /// The verdict is a failure.
+        Error = "error",
+        /// Shown as a warning.
+        Warning = "warning",
+        /// Shown as a note.
+        Note = "note",
+        /// Not reported.
+        Ignore = "ignore",
+    }
+}
+
+impl Severity {
+    /// Returns the level of the findings; `None` if they are not reported.
+    pub fn level(self) -> Option<Level> {
+        match self {
+            Self::Error => Some(Level::Error),
+            Self::Warning => Some(Level::Warning),
+            Self::Note => Some(Level::Note),
+            Self::Ignore => None,
+        }
+    }
+}
+
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __unsaid {
+macro_rules! __default {
     ($type:ty) => {
-        <$type as $crate::Setting>::unsaid()
+        <$type as $crate::Setting>::default()
     };
     ($type:ty, $default:expr) => {
         Some($crate::DefaultFor::<$type>::value($default))
@@ -284,6 +344,18 @@ impl Member for &str {
     }
 }
 
+impl<const N: usize> Member for [&str; N] {
+    fn json(&self) -> String {
+        format!("[{}]", self.map(quoted).join(", "))
+    }
+}
+
+impl Member for bool {
+    fn json(&self) -> String {
+        self.to_string()
+    }
+}
+
 impl Member for i32 {
     fn json(&self) -> String {
         self.to_string()
@@ -293,8 +365,6 @@ impl Member for i32 {
 #[cfg(test)]
 mod tests {
     use crate::Settings as _;
-    // The macro names the crate as those who use it do.
-    use crate as gatehost_sdk;
 
     crate::settings! {
         struct Settings {

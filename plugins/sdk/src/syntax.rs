@@ -1,9 +1,8 @@
-//! What every syntax verifier does alike: order and bound what was found, and say that a file is deeper or longer than
-//! the verifier can judge.
+//! Shared code of the syntax verifiers: order and limit findings, and abstain on files that are nested too deep or too long.
 
 use crate::{File, Finding, Rule, Status, Verdict};
 
-/// The most findings that are worth reading; behind the first, most are its consequences.
+/// The limit of findings. Most findings after the first are its consequences.
 const MOST: usize = 50;
 
 /// The rules that several syntax verifiers share.
@@ -12,14 +11,16 @@ impl Rule {
     pub const NOT_UTF_8: Self = Self::error("not-utf-8", "the file is not UTF-8").help("save the file as UTF-8");
     /// The file is UTF-16; see [`File::utf8`].
     pub const UTF_16: Self = Self::error("utf-16", "the file is UTF-16, not UTF-8").help("save the file as UTF-8");
-    /// The file was not judged; see [`File::too_deep`].
-    pub const TOO_DEEP: Self = Self::note("too-deep", "the file is nested deeper than the verifier can follow");
-    /// The file was not judged; see [`File::too_long`].
-    pub const TOO_LONG: Self = Self::note("too-long", "the file has more tokens than the verifier can judge");
+    /// The file was not checked; see [`File::too_deep`].
+    pub const TOO_DEEP: Self =
+        Self::note("too-deep", "the nesting is deeper than the verifier supports; the file was not checked");
+    /// The file was not checked; see [`File::too_long`].
+    pub const TOO_LONG: Self =
+        Self::note("too-long", "the file has more tokens than the verifier supports; it was not checked");
 }
 
 impl File {
-    /// The verdict over a file with these errors, each beside its byte: a pass where there is none.
+    /// Returns the verdict for a file with these errors, each with its byte offset; a pass if there are none.
     pub fn verdict(&self, mut errors: Vec<(usize, Finding)>) -> Verdict {
         errors.sort_by_key(|(at, _)| *at);
         // One mistake is often reported from several sides.
@@ -28,19 +29,21 @@ impl File {
             return Verdict::pass();
         }
         let found = errors.len();
-        let summary = if found > MOST { format!("{found} errors, of which the first {MOST}") } else { String::new() };
+        let summary = if found > MOST { format!("{found} errors; the first {MOST} are shown") } else { String::new() };
         let findings = errors.into_iter().take(MOST).map(|(at, finding)| finding.at(self.place_of(at))).collect();
         Verdict::fail(summary, findings)
     }
 
-    /// The abstention over a file that is nested deeper than the verifier's parser can go, at this byte.
+    /// Returns the abstention for a file whose nesting at this byte is too deep for the parser.
     pub fn too_deep(&self, at: usize) -> Verdict {
-        self.beyond(Finding::note("too-deep", "nested deeper than this verifier can follow").at(self.place_of(at)))
+        self.beyond(
+            Finding::note("too-deep", "the nesting is deeper than this verifier supports").at(self.place_of(at)),
+        )
     }
 
-    /// The abstention over a file of more tokens than the verifier's parser has memory for, at this byte.
+    /// Returns the abstention for a file with too many tokens for the parser, from this byte on.
     pub fn too_long(&self, at: usize, most: usize) -> Verdict {
-        let message = format!("longer than the {most} tokens that this verifier can judge");
+        let message = format!("the file has more than the {most} tokens that this verifier supports");
         self.beyond(Finding::note("too-long", message).at(self.place_of(at)))
     }
 

@@ -1,10 +1,10 @@
-//! For verifiers of text: what to say of bytes that are none, how to read UTF-16, and how to quote a piece of it.
+//! Text of files: findings for bytes that are not UTF-8, decoding of UTF-16, and quoting in messages.
 
 use crate::{Content, File, Finding, Place};
 use std::borrow::Cow;
 
 impl File {
-    /// The text of a file whose format must be UTF-8; otherwise the finding to report. `format` names it: `JSON`.
+    /// Returns the text of a file whose format must be UTF-8, or the finding to report. `format` is its name: `JSON`.
     #[expect(clippy::result_large_err, reason = "a verifier takes this way once, and then it is done")]
     pub fn utf8(&self, format: &str) -> Result<&str, Finding> {
         if let Some(text) = self.text() {
@@ -15,13 +15,13 @@ impl File {
             _ => ("not-utf-8", "not UTF-8"),
         };
         let valid = self.bytes().utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
-        Err(Finding::error(code, format!("the file is {what}; {format} is UTF-8"))
+        Err(Finding::error(code, format!("the file is {what}; {format} must be UTF-8"))
             .at(place_in_bytes(self, valid))
             .hint("save the file as UTF-8"))
     }
 
-    /// The text for a search, which a few foreign bytes must not end: UTF-16 by its byte order mark, and of anything
-    /// else what is UTF-8 in it, with U+FFFD in place of the rest. `None` where a NUL says that it is no text at all.
+    /// Returns the text for a search, even if some bytes are not UTF-8: UTF-16 is decoded by its byte order mark, and in other
+    /// files U+FFFD replaces what is not UTF-8. `None` for a binary file, which contains a NUL.
     pub fn readable(&self) -> Option<Cow<'_, str>> {
         match &self.content {
             Content::Text(text) => Some(Cow::Borrowed(text)),
@@ -59,7 +59,7 @@ fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
     Some(bytes[2..].as_chunks().0.iter().map(|&pair| unit(pair)).collect())
 }
 
-/// A text without what takes no room on a page, and so parts no word: soft hyphens, joiners, marks of direction.
+/// Removes invisible characters, which could split a word: soft hyphens, joiners, direction marks.
 pub fn visible(text: &str) -> String {
     let is_invisible = |character: &char| {
         matches!(character, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
@@ -70,7 +70,7 @@ pub fn visible(text: &str) -> String {
     text.chars().filter(|character| !is_invisible(character)).collect()
 }
 
-/// A text on one line, cut to what a person reads: what a message may quote.
+/// Returns a text on one line and shortened, for a message.
 pub fn one_line(text: &str) -> String {
     const MOST: usize = 400;
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,6 +1,6 @@
-//! Commands that prove nothing, and whether a command is the one that a task names.
+//! Detects commands that always succeed, and compares a command with the one that a task names.
 
-/// Whether a command is the one that a task writes, perhaps through a shell.
+/// Whether a command is the one that a task names, possibly through a shell.
 pub fn runs(argv: &[String], verify: &str) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     argv == words(verify) || script(argv).is_some_and(|script| words(script) == words(verify))
@@ -26,7 +26,7 @@ pub fn is_vacuous(argv: &[String]) -> bool {
     }
 }
 
-/// The same of a script, or of a command as it is typed.
+/// Like [`is_vacuous`], for a script or a command line.
 pub fn is_vacuous_script(script: &str) -> bool {
     let script = script.trim().trim_end_matches([';', ' ', '\n']);
     // With `set -e`, each step must succeed.

@@ -23,34 +23,34 @@ impl Verdict {
         Self { status: Status::Fail, summary: summary.into(), findings, ..Self::pass() }
     }
 
-    /// The verdict that rests on these findings: a failure if one of them is an error.
+    /// Returns the verdict for these findings: a failure if one of them is an error.
     pub fn of(findings: impl IntoIterator<Item = Finding>) -> Self {
         let findings: Vec<Finding> = findings.into_iter().collect();
         let wrong = findings.iter().any(|finding| finding.level == Level::Error);
         Self { status: if wrong { Status::Fail } else { Status::Pass }, findings, ..Self::pass() }
     }
 
-    /// This verifier should judge and cannot, for this reason.
+    /// The verifier should check the input but cannot, for this reason.
     pub fn abstain(summary: impl Into<String>) -> Self {
         Self { status: Status::Abstain, summary: summary.into(), ..Self::pass() }
     }
 
-    /// The input is none of this verifier's business, for this reason.
+    /// The input does not concern this verifier, for this reason.
     pub fn not_applicable(summary: impl Into<String>) -> Self {
         Self { status: Status::NotApplicable, summary: summary.into(), ..Self::pass() }
     }
 
-    /// Which kind of failure it is.
+    /// Sets the failure class.
     pub fn class(self, class: Class) -> Self {
         Self { class: Some(class), ..self }
     }
 
-    /// A person must decide, whatever the status says.
+    /// Requests a decision by a person, whatever the status is.
     pub fn needs_person(self) -> Self {
         Self { needs_person: true, ..self }
     }
 
-    /// Add a number that was measured.
+    /// Adds a measured number.
     pub fn metric(mut self, name: &str, value: f64) -> Self {
         self.metrics.push(Metric { name: name.into(), value });
         self
@@ -58,14 +58,14 @@ impl Verdict {
 }
 
 impl From<Finding> for Verdict {
-    /// The verdict that rests on one finding: a failure if it is an error.
+    /// Returns the verdict for one finding: a failure if it is an error.
     fn from(finding: Finding) -> Self {
         Self::of([finding])
     }
 }
 
 impl From<Vec<Finding>> for Verdict {
-    /// The verdict that rests on what was found: a failure if there is an error among it.
+    /// Returns the verdict for these findings: a failure if one of them is an error.
     fn from(findings: Vec<Finding>) -> Self {
         Self::of(findings)
     }
@@ -91,7 +91,7 @@ impl Finding {
         Self::new(Level::Error, code, message)
     }
 
-    /// Something worth repairing.
+    /// Something worth fixing.
     pub fn warning(code: &str, message: impl Into<String>) -> Self {
         Self::new(Level::Warning, code, message)
     }
@@ -101,32 +101,32 @@ impl Finding {
         Self::new(Level::Note, code, message)
     }
 
-    /// Where it is.
+    /// Sets the place.
     pub fn at(self, place: Place) -> Self {
         Self { place: Some(place), ..self }
     }
 
-    /// What to do about it.
+    /// Sets the hint: what to do about it.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// What it is about, where that is not the work.
+    /// Sets the category, if the finding is not about the work.
     pub fn category(self, category: Category) -> Self {
         Self { category, ..self }
     }
 
-    /// What identifies it besides its code and its file, such as the name of a test.
+    /// Sets the key, which identifies the finding besides its code and file, such as the name of a test.
     pub fn key(self, key: impl Into<String>) -> Self {
         Self { key: Some(key.into()), ..self }
     }
 
-    /// A repair: edits of the file of its place, in the order of the file.
+    /// Adds a fix: edits of the file, in the order of the file.
     pub fn fix(self, description: impl Into<String>, edits: Vec<Edit>) -> Self {
         Self { fix: Some(Fix { description: description.into(), edits }), ..self }
     }
 
-    /// Its code, line and column, where it has all three: what a test of a verifier compares.
+    /// Returns the code, line and column, if it has all three. For tests of a verifier.
     pub fn spot(&self) -> Option<(String, u32, u32)> {
         let place = self.place.as_ref()?;
         Some((self.code.clone(), place.line?, place.column?))
@@ -139,7 +139,7 @@ impl Place {
         Self { path: path.into(), line: None, column: None, end_line: None, end_column: None }
     }
 
-    /// A whole file, where the host would take the path for one inside the work: relative, and without `.` and `..`.
+    /// Returns the place of a whole file, if the path is inside the workspace: relative, and without `.` and `..`.
     pub fn inside(path: &str) -> Option<Self> {
         let good = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
         let inside = path.len() < 1_000 && !path.contains(['\\', '\0']) && path.split('/').all(good);
@@ -153,7 +153,7 @@ impl Place {
 }
 
 impl Edit {
-    /// Replace the bytes from `start` to `end` of a text.
+    /// Returns the edit that replaces the bytes from `start` to `end` of a text.
     pub fn replace(text: &str, start: usize, end: usize, replacement: impl Into<String>) -> Self {
         let (from, to) = (TextPosition::of(text, start), TextPosition::of(text, end));
         Self {
@@ -176,7 +176,7 @@ pub struct TextPosition {
 }
 
 impl TextPosition {
-    /// The position of the byte at `offset`, or of the end where the text is shorter.
+    /// Returns the position of the byte at `offset`, or of the end if the text is shorter.
     pub fn of(text: &str, offset: usize) -> Self {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
@@ -193,7 +193,7 @@ impl TextPosition {
 }
 
 impl File {
-    /// A file as the host hands it over: as text where it is UTF-8.
+    /// Returns a file as the host passes it: as text if it is UTF-8.
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let content = match String::from_utf8(bytes.into()) {
             Ok(text) => Content::Text(text),
@@ -202,7 +202,7 @@ impl File {
         Self { path: path.into(), content, executable: false, link_target: None }
     }
 
-    /// The text, or `None` where the file is not UTF-8.
+    /// Returns the text, or `None` if the file is not UTF-8.
     pub fn text(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
@@ -210,7 +210,7 @@ impl File {
         }
     }
 
-    /// The bytes; none where the path is a link that leads nowhere.
+    /// Returns the bytes; empty for a broken symlink.
     pub fn bytes(&self) -> &[u8] {
         match &self.content {
             Content::Text(text) => text.as_bytes(),

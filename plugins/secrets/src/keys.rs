@@ -1,13 +1,13 @@
-//! Private keys, however they are spelled: a line that begins one, and behind it some of the key.
+//! Private keys, however they are spelled: a line that begins one, and after it some of the key.
 //!
 //! Programs write a key as one string with escapes, as strings that are joined or stand side by side, as a list of lines,
-//! behind the marks of comments, in JSON within JSON, with `%0A`, `&#10;` or `<br>` for the ends of lines. All of it comes
+//! after the marks of comments, in JSON within JSON, with `%0A`, `&#10;` or `<br>` for the ends of lines. All of it comes
 //! down to words of base64 between marks and short words. A program that only looks for such a line has no such words
-//! behind it.
+//! after it.
 
 use std::ops::Range;
 
-/// How far behind its first line a key is looked for.
+/// How far after its first line a key is searched.
 const REACH: usize = 2_000;
 /// How long a word must be to be a piece of a key, and how much there must be of it.
 const PIECE: usize = 16;
@@ -48,7 +48,7 @@ fn header_end(text: &str, at: usize) -> Option<usize> {
     whole.then(|| text.len() - after.trim_start_matches('-').len())
 }
 
-/// The end of the first pieces of a key behind `start`, if there are enough of them before another line of dashes.
+/// The end of the first pieces of a key after `start`, if there are enough of them before another line of dashes.
 fn key_end(text: &str, start: usize) -> Option<usize> {
     let mut limit = text.len().min(start + REACH);
     while !text.is_char_boundary(limit) {

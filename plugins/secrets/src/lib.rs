@@ -1,15 +1,15 @@
-//! `secrets`: no file contains a credential of a well-known shape.
+//! `secrets`: no file contains a credential of a well-known format.
 //!
-//! Only shapes that their issuers made recognisable are looked for (`shapes.rs`): a prefix, a length, an alphabet. A word
-//! such as `password` beside any value is not, because most of those are no secrets. Private keys are found however a
-//! program spells them (`keys.rs`). What is plainly a placeholder or a published example does not count, and a private key
-//! or a JSON Web Token among tests is a warning (`examples.rs`).
+//! The verifier looks only for formats that their issuers made recognisable (`shapes.rs`): a prefix, a length, an alphabet. It
+//! does not report a word such as `password` next to a value, because most of those values are not secrets. It finds private
+//! keys in many spellings (`keys.rs`). Placeholders and published examples do not count, and a private key or a JSON Web Token in
+//! tests is a warning (`examples.rs`).
 //!
-//! There are two ways to say that something is no secret: a comment `gate:allow-secret` on its line or on the line above,
-//! and the key of the finding in the setting `baseline`. A finding names the kind, the place and the length, and never the
-//! secret itself: reports travel further than files.
+//! To allow a finding, write a comment `gate:allow-secret` on its line or the line above, or add its key to the setting
+//! `baseline`. A finding contains the kind, the place and the length, but never the secret, because reports are shared more
+//! widely than files.
 //!
-//! Files that are not UTF-8 are searched too: UTF-16 as the text that it is, and of others what is legible.
+//! Files that are not UTF-8 are searched too: UTF-16 is decoded, and in others the legible parts are searched.
 
 mod digest;
 mod examples;
@@ -17,44 +17,24 @@ mod keys;
 mod marks;
 mod shapes;
 
-use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, TextPosition, Verdict};
+use gatehost_sdk::{About, File, FileVerifier, Finding, Place, Severity, TextPosition, Verdict};
 use regex::Regex;
-use serde::Deserialize;
 use shapes::{RULES, SHAPES, Shape};
 use std::ops::Range;
 
-const SETTINGS_SCHEMA: &str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "allow": {
-      "description": "Regular expressions; what matches one of them, whole or in part, is known not to be a secret.",
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 1000 },
-      "maxItems": 200,
-      "default": []
-    },
-    "baseline": {
-      "description": "Keys of findings that are known and let be, such as `sha256:9f86d081884c7d65`. A finding's hint says its key.",
-      "type": "array",
-      "items": { "type": "string", "pattern": "^sha256:[0-9a-f]{16}$" },
-      "maxItems": 10000,
-      "default": []
-    },
-    "skip": {
-      "description": "Kinds that are not looked for, by the code of their findings, such as `jwt`.",
-      "type": "array",
-      "items": { "type": "string", "minLength": 1, "maxLength": 100 },
-      "default": []
-    },
-    "in_tests": {
-      "description": "What a private key or a JSON Web Token weighs among tests, examples and documentation, which often make their own.",
-      "enum": ["error", "warning", "note", "ignore"],
-      "default": "warning"
+gatehost_sdk::settings! {
+    struct Settings {
+        /// Regular expressions. A match, whole or in part, is not a secret.
+        allow: Vec<String> = [] => { maxItems: 200 } each { minLength: 1, maxLength: 1000 },
+        /// Keys of findings to accept, such as `sha256:9f86d081884c7d65`. The hint of a finding contains its key.
+        baseline: Vec<String> = [] => { maxItems: 10000 } each { pattern: "^sha256:[0-9a-f]{16}$" },
+        /// Kinds of secrets to ignore, by the code of their findings, such as `jwt`.
+        skip: Vec<String> = [] => {} each { minLength: 1, maxLength: 100 },
+        /// The level of a private key or a JSON Web Token in tests, examples and documentation, which often contain
+        /// generated ones.
+        in_tests: Severity = Severity::Warning,
     }
-  },
-  "additionalProperties": false
-}"#;
+}
 
 /// How many findings of one kind a file is reported with.
 const MOST_FINDINGS: usize = 50;
@@ -62,38 +42,14 @@ const MOST_FINDINGS: usize = 50;
 /// What allows a secret on its line, or on the line below.
 const ALLOWED: &str = "gate:allow-secret";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    allow: Vec<String>,
-    baseline: Vec<String>,
-    skip: Vec<String>,
-    in_tests: Weight,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { allow: Vec::new(), baseline: Vec::new(), skip: Vec::new(), in_tests: Weight::Warning }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Weight {
-    Error,
-    Warning,
-    Note,
-    Ignore,
-}
-
 struct Secrets;
 
 impl FileVerifier for Secrets {
     type Settings = Settings;
     const ABOUT: About =
-        About::new("secrets", env!("CARGO_PKG_VERSION"), "No file contains a credential of a well-known shape.")
+        About::new("secrets", env!("CARGO_PKG_VERSION"), "No file contains a credential of a well-known format.")
             .files(&["**/*"])
-            .settings_schema(SETTINGS_SCHEMA)
+            .settings::<Settings>()
             .rules(&RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
@@ -105,7 +61,7 @@ gatehost_sdk::export_file_verifier!(Secrets);
 
 fn judge(file: &File, settings: &Settings) -> Verdict {
     if let Some(unknown) = settings.skip.iter().find(|code| !SHAPES.iter().any(|shape| shape.code == code.as_str())) {
-        return Verdict::abstain(format!("`skip` names `{unknown}`, which is not a kind of secret"));
+        return Verdict::abstain(format!("the setting `skip` names `{unknown}`, which is not a kind of secret"));
     }
     let mut allow = Vec::new();
     for pattern in &settings.allow {
@@ -176,21 +132,16 @@ impl Search<'_> {
             || self.allow.iter().any(|allow| allow.is_match(secret))
             || self.settings.baseline.contains(&key)
             || self.is_allowed(at);
-        let weight = if self.in_tests && examples::TESTS_MAKE.contains(&shape.code) {
+        let severity = if self.in_tests && examples::TESTS_MAKE.contains(&shape.code) {
             self.settings.in_tests
         } else {
-            Weight::Error
+            Severity::Error
         };
-        let level = match weight {
-            Weight::Error => Level::Error,
-            Weight::Warning => Level::Warning,
-            Weight::Note => Level::Note,
-            Weight::Ignore => return None,
-        };
+        let level = severity.level()?;
         let start = if shape.shown.is_empty() { String::new() } else { format!(" that start with `{}`", shape.shown) };
-        let message = format!("found what looks like {}: {} characters{start}", shape.name, secret.len());
+        let message = format!("possible secret: {}, {} characters{start}", shape.name, secret.len());
         let hint = format!(
-            "remove it, and revoke it where it was ever shared; where it is no secret, write `{ALLOWED}` in a comment on its \
+            "remove it, and revoke it if it was ever shared; if it is not a secret, write `{ALLOWED}` in a comment on its \
              line, or add `{key}` to `baseline`"
         );
         (!known).then(|| (at, Finding { level, ..Finding::error(shape.code, message).key(key).hint(hint) }))

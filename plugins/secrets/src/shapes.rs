@@ -18,7 +18,7 @@ pub(crate) struct Shape {
 }
 
 /// A token by itself. Before it stands no letter or digit, unless that is the end of an escape: `\n`, `%3D`, `\u003d`;
-/// what must stand behind it may be given.
+/// what must stand after it may be given.
 macro_rules! token {
     ($secret:literal) => {
         token!($secret, "")
@@ -45,7 +45,7 @@ const fn shape(
 
 /// What the verifier declares: a rule for each shape.
 pub(crate) const RULES: [Rule; SHAPES.len()] = {
-    const HELP: &str = "Remove it, and revoke it where it was ever shared. Where it is no secret, say so with a comment \
+    const HELP: &str = "Remove it, and revoke it if it was ever shared. If it is not a secret, write a comment \
                         `gate:allow-secret` on its line, or add the key of the finding to `baseline`.";
     let mut rules = [Rule::error("", "").help(HELP); SHAPES.len()];
     let mut at = 0;

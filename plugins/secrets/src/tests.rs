@@ -2,6 +2,12 @@ use super::*;
 use gatehost_sdk::Status;
 
 /// Characters without any meaning, the same each time, so that no secret stands in this file.
+impl Default for Settings {
+    fn default() -> Self {
+        gatehost_sdk::__defaults()
+    }
+}
+
 fn noise(alphabet: &str, length: usize) -> String {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let mut state: u32 = 12_345;

@@ -1,7 +1,7 @@
 //! The grammar of commands: lists, pipelines, compound commands, functions and redirections.
 
 use crate::Stop;
-use crate::words::{Manner, Read, Reader, is_name};
+use crate::words::{Read, Reader, WordRules, is_name};
 
 /// What a command can start or go on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ const DECLARING: &[&str] = &["alias", "declare", "eval", "export", "let", "local
 
 impl Reader<'_> {
     /// The token from here on, which is not taken.
-    pub(crate) fn token(&mut self, manner: Manner) -> Read<Token> {
+    pub(crate) fn token(&mut self, manner: WordRules) -> Read<Token> {
         self.blanks();
         if self.is_end() {
             return Ok(Token::End);
@@ -44,7 +44,7 @@ impl Reader<'_> {
         Ok(Token::Word { start, end })
     }
 
-    fn operator(&self, manner: Manner) -> Option<&'static str> {
+    fn operator(&self, manner: WordRules) -> Option<&'static str> {
         let is_process = matches!(self.peek(0), b'<' | b'>') && self.peek(1) == b'(' && !self.is_posix();
         if is_process || manner.regex && matches!(self.peek(0), b'(' | b'|') {
             return None;
@@ -88,11 +88,11 @@ impl Reader<'_> {
 
     /// The token where a command may start.
     fn start(&mut self) -> Read<Token> {
-        self.token(Manner { assigns: true, ..self.manner() })
+        self.token(WordRules { assigns: true, ..self.manner() })
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { extended: self.extended, ..Manner::default() }
+    pub(crate) fn manner(&self) -> WordRules {
+        WordRules { extended: self.extended, ..WordRules::default() }
     }
 
     fn newlines(&mut self) -> Read {
@@ -258,7 +258,7 @@ impl Reader<'_> {
         self.at += 1;
         let name = &self.text[start..end];
         if self.is_posix() && !is_name(name) {
-            return Err(Stop::wrong(start, "bad-name", "a function needs a plain name"));
+            return Err(Stop::wrong(start, "bad-name", "a function name must be a plain word"));
         }
         self.newlines()?;
         if self.is_posix() {
@@ -423,7 +423,7 @@ impl Reader<'_> {
         let name = self.token(self.manner())?;
         let Token::Word { start, end } = name else { return Err(self.unexpected(name)) };
         if self.is_posix() && !is_name(&self.text[start..end]) {
-            return Err(Stop::wrong(start, "bad-name", "`for` needs a plain name"));
+            return Err(Stop::wrong(start, "bad-name", "the variable of `for` must be a plain name"));
         }
         self.take(name);
         if self.token(self.manner())? == Token::Operator(";") {
@@ -495,7 +495,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Redirections behind a compound command.
+    /// Redirections after a compound command.
     fn redirections(&mut self) -> Read {
         while self.redirection()? {}
         Ok(())
@@ -540,7 +540,7 @@ impl Reader<'_> {
                 any = true;
                 continue;
             }
-            let token = self.token(Manner { assigns: assigns || declares, ..self.manner() })?;
+            let token = self.token(WordRules { assigns: assigns || declares, ..self.manner() })?;
             let Token::Word { start, end } = token else {
                 return match token {
                     Token::Operator("(") => Err(self.unexpected(token)),
@@ -567,7 +567,7 @@ impl Reader<'_> {
         let start = self.at;
         self.at += 1;
         loop {
-            match self.token(Manner { in_array: true, ..self.manner() })? {
+            match self.token(WordRules { in_array: true, ..self.manner() })? {
                 word @ (Token::Word { .. } | Token::Newline) => self.take(word),
                 Token::Operator(")") => {
                     self.at += 1;

@@ -2,16 +2,16 @@
 
 use crate::Stop;
 use crate::commands::Token;
-use crate::words::{Manner, Read, Reader};
+use crate::words::{Read, Reader, WordRules};
 
 const BINARY: &[&str] = &["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
 impl Reader<'_> {
-    /// From behind `[[` to behind `]]`.
+    /// From after `[[` to after `]]`.
     pub(crate) fn condition(&mut self) -> Read {
         self.either()?;
         self.skip_newlines()?;
-        match self.token(Manner::default())? {
+        match self.token(WordRules::default())? {
             Token::Word { start, end } if &self.text[start..end] == b"]]" => {
                 self.at = end;
                 Ok(())
@@ -21,7 +21,7 @@ impl Reader<'_> {
     }
 
     fn skip_newlines(&mut self) -> Read {
-        while self.token(Manner::default())? == Token::Newline {
+        while self.token(WordRules::default())? == Token::Newline {
             self.newline();
         }
         Ok(())
@@ -32,7 +32,7 @@ impl Reader<'_> {
             self.term()?;
             let before = self.at;
             self.skip_newlines()?;
-            match self.token(Manner::default())? {
+            match self.token(WordRules::default())? {
                 Token::Operator("&&" | "||") => self.at += 2,
                 _ => {
                     self.at = before;
@@ -44,13 +44,13 @@ impl Reader<'_> {
 
     fn term(&mut self) -> Read {
         self.skip_newlines()?;
-        let token = self.token(Manner::default())?;
+        let token = self.token(WordRules::default())?;
         let (start, end) = match token {
             Token::Operator("(") => {
                 self.at += 1;
                 self.nested(Self::either)?;
                 self.skip_newlines()?;
-                return match self.token(Manner::default())? {
+                return match self.token(WordRules::default())? {
                     Token::Operator(")") => {
                         self.at += 1;
                         Ok(())
@@ -70,18 +70,18 @@ impl Reader<'_> {
             return self.nested(Self::term);
         }
         if is_unary(word) {
-            return self.operand(Manner::default());
+            return self.operand(WordRules::default());
         }
         self.binary(start)
     }
 
     /// What follows a first operand.
     fn binary(&mut self, start: usize) -> Read {
-        let token = self.token(Manner::default())?;
+        let token = self.token(WordRules::default())?;
         match token {
             Token::Operator("<" | ">") => {
                 self.at += 1;
-                self.operand(Manner::default())
+                self.operand(WordRules::default())
             }
             Token::Operator("&&" | "||" | ")") => Ok(()),
             Token::Word { start, end } => {
@@ -93,9 +93,9 @@ impl Reader<'_> {
                     return Err(Stop::wrong(start, "syntax", "expected an operator of `[[ … ]]`"));
                 }
                 let manner = match word {
-                    b"=~" => Manner { regex: true, ..Manner::default() },
-                    b"=" | b"==" | b"!=" => Manner { extended: true, ..Manner::default() },
-                    _ => Manner::default(),
+                    b"=~" => WordRules { regex: true, ..WordRules::default() },
+                    b"=" | b"==" | b"!=" => WordRules { extended: true, ..WordRules::default() },
+                    _ => WordRules::default(),
                 };
                 self.at = end;
                 self.operand(manner)
@@ -105,7 +105,7 @@ impl Reader<'_> {
         }
     }
 
-    fn operand(&mut self, manner: Manner) -> Read {
+    fn operand(&mut self, manner: WordRules) -> Read {
         match self.token(manner)? {
             Token::Word { start, end } if &self.text[start..end] != b"]]" => {
                 self.at = end;

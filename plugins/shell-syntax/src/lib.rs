@@ -1,9 +1,8 @@
-//! `shell-syntax`: every matching file is a script that bash, or a POSIX shell, can read.
+//! `shell-syntax`: every matching file is a script that bash or a POSIX shell can read.
 //!
-//! A checker of our own: the parser of shells that there is for Rust builds trees and brings sixty packages with it. It
-//! reads what `bash -n` reads: quotes, expansions, commands inside `$(…)`, here-documents, compound commands, `[[ … ]]`. What
-//! bash looks at only when it runs a script (arithmetic, `${…}`, backticks, the text of here-documents) is only read up
-//! to its end.
+//! The checker is our own, because the shell parser for Rust builds trees and has sixty dependencies. It reads what `bash -n`
+//! reads: quotes, expansions, commands inside `$(…)`, here-documents, compound commands, `[[ … ]]`. It only skips to the end of
+//! what bash parses at run time: arithmetic, `${…}`, backticks, the text of here-documents.
 
 mod commands;
 mod condition;
@@ -11,26 +10,7 @@ mod words;
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
-use serde::Deserialize;
 use words::Reader;
-
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "dialect": {
-      "description": "Which shell reads the files. `bash` takes nearly all that a POSIX shell takes; `posix` takes what dash takes, without arrays, `[[ … ]]` and `function`.",
-      "enum": ["bash", "posix"],
-      "default": "bash"
-    },
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
 
 const FORMAT: Format = Format {
     name: "a shell script",
@@ -42,33 +22,33 @@ const FORMAT: Format = Format {
 };
 
 const RULES: &[Rule] = &[
-    Rule::error("unexpected-token", "something else stands where a command, a word or a keyword is expected"),
+    Rule::error("unexpected-token", "a command, a word or a keyword is missing or unexpected"),
     Rule::error("unexpected-end", "the file ends within a command"),
     Rule::error("unclosed-string", "a quote or a backtick is not closed"),
     Rule::error("unclosed-expansion", "a bracket of an expansion is not closed"),
-    Rule::error("bad-name", "a variable or a function has a name that a POSIX shell does not take"),
-    Rule::error("syntax", "a conditional or a loop is not complete"),
+    Rule::error("bad-name", "a variable or a function has a name that POSIX does not allow"),
+    Rule::error("syntax", "a conditional or a loop is incomplete"),
     Rule::TOO_DEEP,
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    dialect: Dialect,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// The shell that reads the files. `bash` accepts nearly everything that a POSIX shell accepts. `posix` accepts what
+        /// dash accepts: no arrays, no `[[ … ]]`, no `function`.
+        dialect: Dialect = Dialect::Bash,
+    }
 }
 
-/// A kind of shell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Dialect {
-    /// bash, version 5.2.
-    #[default]
-    Bash,
-    /// A shell with what POSIX asks for, such as dash.
-    Posix,
+gatehost_sdk::settings! {
+    /// A kind of shell.
+    pub(crate) enum Dialect {
+        /// bash, version 5.2.
+        Bash = "bash",
+        /// A shell with what POSIX requires, such as dash.
+        Posix = "posix",
+    }
 }
 
 /// Why reading ended.
@@ -91,9 +71,9 @@ struct ShellSyntax;
 impl FileVerifier for ShellSyntax {
     type Settings = Settings;
     const ABOUT: About =
-        About::new("shell-syntax", env!("CARGO_PKG_VERSION"), "Every file is a valid script of bash or a POSIX shell.")
+        About::new("shell-syntax", env!("CARGO_PKG_VERSION"), "Every file is a valid bash or POSIX shell script.")
             .files(&["**/*.sh", "**/*.bash"])
-            .settings_schema(SETTINGS_SCHEMA)
+            .settings::<Settings>()
             .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
@@ -123,9 +103,7 @@ fn judge(file: &File, dialect: Dialect) -> Verdict {
     // `then` is no keyword where a carriage return is its last letter.
     if body.windows(2).any(|pair| pair == b"\r\n") {
         return finding
-            .hint(
-                "the lines end with CRLF, and a shell takes the CR for a part of the last word: save the file with LF",
-            )
+            .hint("the lines end with CRLF, and a shell reads the CR as part of the last word; save the file with LF")
             .into();
     }
     finding.into()

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 /// How a word is read.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Manner {
+pub(crate) struct WordRules {
     /// It may be an assignment, so that `a[1 + 2]=3` is one word.
     pub(crate) assigns: bool,
     /// It is an element of `a=(…)`, so that `[1 + 2]=3` is one word.
     pub(crate) in_array: bool,
     /// `@(a|b)` is a pattern.
     pub(crate) extended: bool,
-    /// It is a regular expression behind `=~`.
+    /// It is a regular expression after `=~`.
     pub(crate) regex: bool,
 }
 
@@ -97,7 +97,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A newline, and the here-documents that start behind it.
+    /// A newline, and the here-documents that start after it.
     pub(crate) fn newline(&mut self) {
         self.at += 1;
         for document in std::mem::take(&mut self.documents) {
@@ -144,7 +144,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A word from here on. Its length may be 0.
-    pub(crate) fn word(&mut self, manner: Manner) -> Read {
+    pub(crate) fn word(&mut self, manner: WordRules) -> Read {
         let start = self.at;
         while !self.is_end() {
             match self.peek(0) {
@@ -171,7 +171,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn is_subscript(&self, start: usize, manner: Manner) -> bool {
+    fn is_subscript(&self, start: usize, manner: WordRules) -> bool {
         let name = &self.text[start..self.at];
         manner.in_array && name.is_empty() || manner.assigns && is_name(name)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Statement<'a> {
     pub(crate) depth: usize,
     /// The first mark that PostgreSQL does not know.
     pub(crate) stray: Option<usize>,
-    /// A letter beyond ASCII stands right behind a string.
+    /// A letter beyond ASCII stands right after a string.
     pub(crate) glued: bool,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         self.line();
         let line = &self.text[start + 1..self.at];
-        // A command of one mark needs no space behind it.
+        // A command of one mark needs no space after it.
         let name = match line.strip_prefix('!') {
             Some(_) => "!",
             None => line.split([' ', '\t', '\r', ';']).next().unwrap_or_default(),
@@ -273,7 +273,7 @@ impl<'a> Lexer<'a> {
         if self.open.last().is_some_and(|&(open, _)| open == opening) {
             self.open.pop();
         } else {
-            let message = format!("`{}` closes nothing", char::from(byte));
+            let message = format!("`{}` has no opening bracket", char::from(byte));
             self.faults.push(Fault { code: "unbalanced-bracket", message, at: self.at });
             // What is open stays so no longer: one mistake is reported once.
             self.open.clear();

@@ -28,7 +28,8 @@ type Edit = (std::ops::Range<usize>, &'static str);
 /// The statement as 17 writes it, if it has anything of 18.
 pub(crate) fn as_17(statement: &str) -> Option<Rewritten> {
     let words = words(statement);
-    let mut edits: Vec<Edit> = (0..words.len()).filter_map(|at| At { words: &words, at }.edits()).flatten().collect();
+    let mut edits: Vec<Edit> =
+        (0..words.len()).filter_map(|at| WordCursor { words: &words, at }.edits()).flatten().collect();
     edits.sort_by_key(|(range, _)| range.start);
     edits.dedup_by(|one, before| one.0.start < before.0.end);
     if edits.is_empty() {
@@ -47,12 +48,12 @@ pub(crate) fn as_17(statement: &str) -> Option<Rewritten> {
 }
 
 /// A place among the words of a statement.
-struct At<'w, 's> {
+struct WordCursor<'w, 's> {
     words: &'w [Word<'s>],
     at: usize,
 }
 
-impl At<'_, '_> {
+impl WordCursor<'_, '_> {
     fn word(&self, ahead: usize) -> Option<&Word<'_>> {
         self.words.get(self.at + ahead)
     }
@@ -70,7 +71,7 @@ impl At<'_, '_> {
     }
 
     fn starts(&self, wanted: &[&str]) -> bool {
-        At { words: self.words, at: 0 }.has(wanted)
+        WordCursor { words: self.words, at: 0 }.has(wanted)
     }
 
     fn range(&self, first: usize, last: usize) -> std::ops::Range<usize> {
@@ -131,7 +132,7 @@ impl At<'_, '_> {
                 let end = self.closing(2)?;
                 let mut next = 3;
                 loop {
-                    let option = At { words: self.words, at: self.at + next };
+                    let option = WordCursor { words: self.words, at: self.at + next };
                     if !option.has(&["old", "as", "_"]) && !option.has(&["new", "as", "_"]) {
                         return None;
                     }

@@ -1,7 +1,8 @@
 //! PostgreSQL, statement by statement.
 
 use crate::lexed::{Fault, Lexed, Statement, lexed};
-use crate::{Answer, FORMAT, MOST_FINDINGS, MOST_NESTING, Version, actions, newer};
+use crate::words::{Word, words};
+use crate::{FORMAT, MOST_NESTING, Outcome, Version, actions, newer};
 use gatehost_sdk::foreign;
 use gatehost_sdk::text::one_line;
 use postgresql_cst_parser::ParserError;
@@ -18,37 +19,38 @@ const MOST_BYTES: usize = 2 << 20;
 /// How many words and marks are parsed in one go. Starting the parser costs more than a short statement.
 const BATCH: usize = 1_000;
 
-pub(crate) fn answer(text: &str, version: Version) -> Answer {
+/// The outcome as PostgreSQL, with at least this many faults if there are so many.
+pub(crate) fn answer(text: &str, version: Version, most: usize) -> Outcome {
     if text.len() > MOST_BYTES {
-        return Answer::Unsure("larger than 2 MiB".to_owned());
+        return Outcome::Unknown("larger than 2 MiB".to_owned());
     }
     let Lexed { statements, faults, unknown_command } = lexed(text);
     if let Some(at) = unknown_command {
         let line = text[..at].matches('\n').count() + 1;
-        return Answer::Unsure(format!("line {line} is no command of psql that this verifier knows"));
+        return Outcome::Unknown(format!("line {line} starts with `\\\\` and is not a known psql command"));
     }
     if !faults.is_empty() {
-        return Answer::Wrong(faults);
+        return Outcome::Invalid(faults);
     }
     let mut wrong = Vec::new();
     for batch in batches(&statements) {
-        if batch.len() > 1 && are_right(batch) {
+        if wrong.len() >= most || batch.len() > 1 && are_right(batch) {
             continue;
         }
         for statement in batch {
+            if wrong.len() >= most {
+                break;
+            }
             match judge(text, statement, version) {
-                Answer::Right => {}
-                Answer::Wrong(faults) => wrong.extend(faults),
+                Outcome::Valid => {}
+                Outcome::Invalid(faults) => wrong.extend(faults),
                 // One error is enough to know; otherwise not all of the file is judged.
-                Answer::Unsure(_) | Answer::Template(_) if !wrong.is_empty() => {}
+                Outcome::Unknown(_) | Outcome::Template(_) if !wrong.is_empty() => {}
                 unsure => return unsure,
             }
         }
-        if wrong.len() >= MOST_FINDINGS {
-            break;
-        }
     }
-    if wrong.is_empty() { Answer::Right } else { Answer::Wrong(wrong) }
+    if wrong.is_empty() { Outcome::Valid } else { Outcome::Invalid(wrong) }
 }
 
 /// The statements in groups of up to [`BATCH`] words and marks; a longer one is alone.
@@ -80,28 +82,28 @@ fn are_right(batch: &[Statement]) -> bool {
     !batch.iter().any(odd) && problem(&texts.join("\n;\n")).is_none()
 }
 
-fn judge(text: &str, statement: &Statement, version: Version) -> Answer {
+fn judge(text: &str, statement: &Statement, version: Version) -> Outcome {
     if statement.tokens > MOST_TOKENS {
-        return Answer::Unsure(format!("a statement has more than {MOST_TOKENS} words and marks"));
+        return Outcome::Unknown(format!("a statement has more than {MOST_TOKENS} tokens"));
     }
     if statement.depth > MOST_NESTING {
-        return Answer::Unsure(format!("brackets are nested deeper than {MOST_NESTING} levels"));
+        return Outcome::Unknown(format!("brackets are nested deeper than {MOST_NESTING} levels"));
     }
     if let Some(what) = beyond_the_lexer(statement) {
-        return Answer::Unsure(format!("the parser does not know {what}"));
+        return Outcome::Unknown(format!("the parser does not support {what}"));
     }
     // On such a mark the parser would panic.
     let stray = statement.stray.map(|at| (at, near(&statement.text[at..at + 1])));
     let refused = || actions::refused(statement.text).map(|(at, word)| (at, near(word)));
     let found = stray.or_else(|| problem_in(statement.text, version)).or_else(refused);
-    let Some((at, message)) = found else { return Answer::Right };
+    let Some((at, message)) = found else { return Outcome::Valid };
     if let Some(reason) = foreign::reason(text, &FORMAT, statement.at + at) {
-        return Answer::Template(reason);
+        return Outcome::Template(reason);
     }
-    if let Some(what) = not_sql(statement.text) {
-        return Answer::Unsure(format!("a statement contains {what}"));
+    if let Some(what) = not_sql(statement.text, at) {
+        return Outcome::Unknown(format!("a statement contains {what}"));
     }
-    Answer::Wrong(vec![Fault { code: "syntax", message, at: statement.at + at }])
+    Outcome::Invalid(vec![Fault { code: "syntax", message, at: statement.at + at }])
 }
 
 /// What is wrong with a statement by the grammar of a version.
@@ -143,25 +145,36 @@ fn beyond_the_lexer(statement: &Statement) -> Option<&'static str> {
     } else if has(|bytes| matches!(bytes, [b'\\', b'u' | b'U', next] if next.is_ascii_hexdigit())) {
         Some("escapes of the form `\\u0061`")
     } else if statement.glued {
-        Some("a letter beyond ASCII right behind a string")
+        Some("a non-ASCII letter right after a string")
     } else {
         None
     }
 }
 
-/// What is replaced before PostgreSQL sees the statement.
-fn not_sql(statement: &str) -> Option<&'static str> {
+/// What a client or a template engine replaces before PostgreSQL reads the statement, which has its error at this byte.
+fn not_sql(statement: &str, error: usize) -> Option<&'static str> {
+    let has_mark = |text: &str| ["{{", "{%", "${"].iter().any(|mark| text.contains(mark));
+    let is_string = |word: &Word| word.text.starts_with(['\'', '"']);
+    let words = words(statement);
+    let mut bare = vec![b' '; statement.len()];
+    for word in words.iter().filter(|word| !is_string(word)) {
+        bare[word.at..word.at + word.text.len()].copy_from_slice(word.text.as_bytes());
+    }
+    // A string right before the error may have ended at a quote of the template in it: `'{{ a('b') }}'`.
+    let cut = words.iter().rfind(|word| word.at < error).filter(|word| is_string(word));
     let bytes = statement.as_bytes();
     let is_variable = |at: usize| {
-        bytes[at] == b':'
-            && (at == 0 || bytes[at - 1] != b':')
+        // Behind an operand it is a cast with one colon.
+        let is_cast = at > 0 && matches!(bytes[at - 1], b':' | b')' | b']' | b'\'');
+        bare[at] == b':'
+            && !is_cast
             && bytes.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'_' | b'\'' | b'"'))
     };
-    if ["{{", "{%", "${"].iter().any(|mark| statement.contains(mark)) {
-        Some("a mark of a template")
+    if has_mark(&String::from_utf8_lossy(&bare)) || cut.is_some_and(|word| has_mark(word.text)) {
+        Some("template syntax")
     } else if (0..bytes.len()).any(is_variable) {
-        Some("a variable of psql or a named parameter")
-    } else if statement.contains('?') {
+        Some("a psql variable or a named parameter")
+    } else if bare.contains(&b'?') {
         Some("a parameter `?`")
     } else {
         None

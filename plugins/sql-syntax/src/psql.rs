@@ -11,7 +11,7 @@ const COMMANDS: &str = "! ? a bind bind_named c C cd close close_prepared connec
 const DESCRIBED: &str = "a A Ac Af Ao Ap b c config C d D dp es et eu ew f fa fn fp ft fw F Fd Fp Ft g l L n o O p P Pi Pn \
     Pt rds rg Rp Rs T u x X y";
 
-/// Whether psql has a command of this name: the word behind the `\`.
+/// Whether psql has a command of this name: the word after the `\`.
 pub(crate) fn is_known(name: &str) -> bool {
     // More of it (`+`), of the system too (`S`), and one line for each column (`x`).
     let plain = name.trim_end_matches(['+', 'S', 'x']);

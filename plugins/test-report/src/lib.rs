@@ -1,9 +1,9 @@
-//! `test-report`: the tests that a command runs have passed, by its exit code and by its own report.
+//! `test-report`: the tests that a command runs pass, by its exit code and by its report.
 //!
-//! Both must say so: an exit code of 0 beside a failed test, and a failure beside nothing but passes, are failures. The
-//! report is what the command prints, so that it is of this very run. Where it prints several, they are read together: a
-//! failure in any of them counts, and so do a report that is broken, an output that was cut, and a line that says that
-//! something failed of which no report knows (`unaccounted.rs`).
+//! Both must agree: exit code 0 with a failed test is a failure, and so is another exit code with a report of passes. The report
+//! is the command's output, so it is always of this run. If the output contains several reports, a failure in any of them
+//! counts, and so do a broken report, a truncated output, and a line about a failure that no report accounts for
+//! (`unaccounted.rs`).
 
 mod formats;
 mod report;
@@ -12,7 +12,7 @@ mod unaccounted;
 use formats::Format;
 use gatehost_sdk::commands::Output;
 use gatehost_sdk::{About, Finding, Rule, Submission, SubmissionVerifier, Verdict, command};
-use report::{Failed, Report};
+use report::{FailedTest, Report};
 use serde::Deserialize;
 
 const SETTINGS_SCHEMA: &str = r#"{
@@ -20,17 +20,17 @@ const SETTINGS_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
     "command": {
-      "description": "The command, where several are granted.",
+      "description": "The command to run. Required if several are granted.",
       "type": "string",
       "minLength": 1
     },
     "format": {
-      "description": "What the command prints.",
+      "description": "The format of the command's output.",
       "enum": ["auto", "junit", "tap", "cargo", "nextest", "pytest", "unittest", "jest", "mocha", "vitest", "go", "ctest", "phpunit", "rspec", "dotnet"],
       "default": "auto"
     },
     "min_tests": {
-      "description": "How many tests must have run at least; those that were skipped do not count.",
+      "description": "The least number of tests that must run. Skipped tests do not count.",
       "type": "integer",
       "minimum": 1,
       "maximum": 1000000,
@@ -61,7 +61,7 @@ impl SubmissionVerifier for TestReport {
     const ABOUT: About = About::new(
         "test-report",
         env!("CARGO_PKG_VERSION"),
-        "The tests that a command runs have passed, by its exit code and by its report.",
+        "The tests that a command runs pass, by its exit code and by its report.",
     )
     .settings_schema(SETTINGS_SCHEMA)
     .rules(RULES);
@@ -74,18 +74,17 @@ impl SubmissionVerifier for TestReport {
 gatehost_sdk::export_submission_verifier!(TestReport);
 
 const RULES: &[Rule] = &[
-    Rule::error("test-failed", "A test failed.").help("Repair what it tests; the message is the test's own."),
-    Rule::error("exit-nonzero", "The command ended with another exit code than 0."),
-    Rule::error("signalled", "The command was ended by a signal."),
-    Rule::error("timed-out", "The command was stopped at its time limit.")
-        .help("Make it faster, or raise `timeout` of the command."),
-    Rule::error("would-change", "The command, which repairs files, would change this one."),
-    Rule::error("contradiction", "The command ended with exit code 0 although tests failed.")
-        .help("Have the command end with another code when a test fails."),
+    Rule::error("test-failed", "A test failed.").help("Fix what the test reports."),
+    Rule::error("exit-nonzero", "The command exited with a code other than 0."),
+    Rule::error("signalled", "The command was killed by a signal."),
+    Rule::error("timed-out", "The command timed out.").help("Make the command faster, or raise its `timeout`."),
+    Rule::error("would-change", "The command is a fixer and would change this file."),
+    Rule::error("contradiction", "The command exited with code 0 although tests failed.")
+        .help("Make the command exit with another code when a test fails."),
     Rule::error("too-few-tests", "Fewer tests ran than `min_tests`."),
-    Rule::error("broken-report", "The report cannot be relied on: tests are missing, or it contradicts itself."),
-    Rule::error("report-cut", "The command printed more than is kept, so that a failure may be among the rest.")
-        .help("Have the command print less."),
+    Rule::error("broken-report", "The report is unreliable: tests are missing, or it contradicts itself."),
+    Rule::error("report-cut", "The command printed more than `gate` keeps. The rest may contain a failure.")
+        .help("Make the command print less."),
 ];
 
 fn judge(output: &Output, settings: &Settings) -> Verdict {
@@ -97,15 +96,15 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     let Some(report) = Report::together(formats::read(settings.format, &text)) else {
         return match ending {
             Some(ending) => without_report(output, ending),
-            None => Verdict::abstain(format!("`{}` printed no report of a known format", command::line(output))),
+            None => Verdict::abstain(format!("`{}` printed no report in a known format", command::line(output))),
         };
     };
     let mut findings: Vec<Finding> = report.failed.iter().map(failed).collect();
     findings.extend(report.problem.as_ref().map(|problem| Finding::error("broken-report", problem.clone())));
     for stream in [&output.stdout, &output.stderr].into_iter().filter(|stream| !command::is_whole(stream)) {
         let message =
-            format!("the output has {} bytes, more than is kept; a failure may be among the rest", stream.length);
-        findings.push(Finding::error("report-cut", message).hint("have the command print less"));
+            format!("the output has {} bytes, more than `gate` keeps; the rest may contain a failure", stream.length);
+        findings.push(Finding::error("report-cut", message).hint("make the command print less"));
     }
     if findings.is_empty() && ending.is_none() {
         findings.extend(unaccounted(&text));
@@ -117,8 +116,11 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
     }
     match ending {
         None if !report.failed.is_empty() => {
-            let message = format!("`{}` ended with exit code 0 although tests failed", command::line(output));
-            findings.push(Finding::error("contradiction", message).hint("have it end with another code then"));
+            let message = format!("`{}` exited with code 0 although tests failed", command::line(output));
+            findings.push(
+                Finding::error("contradiction", message)
+                    .hint("make the command exit with another code when a test fails"),
+            );
         }
         None => {}
         Some(ending) => findings.push(ending),
@@ -138,15 +140,15 @@ fn judge(output: &Output, settings: &Settings) -> Verdict {
 /// A line that says that something failed, in an output whose reports say that nothing did.
 fn unaccounted(text: &str) -> Option<Finding> {
     let shown: String = unaccounted::line(text)?.trim().chars().take(80).collect();
-    let message = format!("the output says `{shown}`, and no report accounts for it");
+    let message = format!("the output contains `{shown}`, which no report accounts for");
     Some(
         Finding::error("broken-report", message)
-            .hint("have the command end with another code when something fails, or print less"),
+            .hint("make the command exit with another code when something fails, or print less"),
     )
 }
 
 fn without_report(output: &Output, ending: Finding) -> Verdict {
-    let summary = format!("{}, without a report of a known format", ending.message);
+    let summary = format!("{}, without a report in a known format", ending.message);
     Verdict::fail(summary, vec![ending]).class(command::class(output))
 }
 
@@ -160,7 +162,7 @@ fn counted(report: &Report) -> String {
     if parts.is_empty() { "no tests".to_owned() } else { parts.join(", ") }
 }
 
-fn failed(test: &Failed) -> Finding {
+fn failed(test: &FailedTest) -> Finding {
     let message = match &test.message {
         Some(why) => format!("{}: {why}", test.name),
         None => test.name.clone(),

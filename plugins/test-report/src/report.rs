@@ -10,14 +10,14 @@ const MESSAGE: usize = 600;
 pub(crate) struct Report {
     pub(crate) passed: usize,
     pub(crate) skipped: usize,
-    pub(crate) failed: Vec<Failed>,
+    pub(crate) failed: Vec<FailedTest>,
     /// Why it cannot be relied on.
     pub(crate) problem: Option<String>,
 }
 
 /// A failed test.
 #[derive(Clone, Debug)]
-pub(crate) struct Failed {
+pub(crate) struct FailedTest {
     pub(crate) name: String,
     pub(crate) message: Option<String>,
     pub(crate) place: Option<Place>,
@@ -25,7 +25,7 @@ pub(crate) struct Failed {
     named: bool,
 }
 
-impl Failed {
+impl FailedTest {
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), message: None, place: None, named: true }
     }
@@ -53,7 +53,7 @@ impl Report {
     pub(crate) fn expect_failures(&mut self, counted: usize) {
         for number in self.failed.len()..counted.min(self.failed.len() + 100) {
             let name = format!("a test that the report does not name (number {})", number + 1);
-            self.failed.push(Failed { named: false, ..Failed::new(name) });
+            self.failed.push(FailedTest { named: false, ..FailedTest::new(name) });
         }
     }
 
@@ -98,7 +98,7 @@ pub(crate) fn count(text: &str, word: &str) -> usize {
     pairs.filter_map(|pair| pair[0].parse::<usize>().ok()).next_back().unwrap_or(0)
 }
 
-/// The number behind a word, in a text such as `Failures: 1, Errors: 2` or `failures=1`.
+/// The number after a word, in a text such as `Failures: 1, Errors: 2` or `failures=1`.
 pub(crate) fn labelled(text: &str, word: &str) -> usize {
     let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let pairs = words.windows(2).filter(|pair| pair[0].eq_ignore_ascii_case(word));

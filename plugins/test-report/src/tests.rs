@@ -63,7 +63,7 @@ fn good_reports_pass() {
         ),
         (
             Format::Dotnet,
-            "Passed!  - Failed:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 12 ms - Sums.dll (net8.0)\n",
+            "Passed!  - FailedTest:     0, Passed:     3, Skipped:     1, Total:     4, Duration: 12 ms - Sums.dll (net8.0)\n",
             "3 passed, 1 skipped",
         ),
         (Format::Dotnet, "Test summary: total: 3, failed: 0, succeeded: 3, skipped: 0, duration: 1.2s\n", "3 passed"),
@@ -168,14 +168,14 @@ fn each_failed_test_is_named() {
             &["example.com/broken"],
         ),
         (
-            "50% tests passed, 1 tests failed out of 2\n\nThe following tests FAILED:\n\t  2 - sums (Failed)\nErrors while running CTest\n",
+            "50% tests passed, 1 tests failed out of 2\n\nThe following tests FAILED:\n\t  2 - sums (FailedTest)\nErrors while running CTest\n",
             "1 failed, 1 passed",
             &["sums"],
         ),
         (
             "There was 1 failure:\n\n1) SumsTest::testAdds\nFailed asserting that 1 matches expected 2.\n\n/a/SumsTest.php:9\n\nFAILURES!\nTests: 2, Assertions: 2, Failures: 1.\n",
             "1 failed, 1 passed",
-            &["SumsTest::testAdds: Failed asserting that 1 matches expected 2."],
+            &["SumsTest::testAdds: FailedTest asserting that 1 matches expected 2."],
         ),
         (
             "2 examples, 1 failure\n\nFailed examples:\n\nrspec ./spec/sums_spec.rb:5 # Sums adds\n",
@@ -183,7 +183,7 @@ fn each_failed_test_is_named() {
             &["spec/sums_spec.rb:5 Sums adds"],
         ),
         (
-            "  Failed Sums.Tests.Adds [12 ms]\n\nFailed!  - Failed:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 1 s - Sums.dll (net8.0)\n",
+            "  FailedTest Sums.Tests.Adds [12 ms]\n\nFailed!  - FailedTest:     1, Passed:     2, Skipped:     0, Total:     3, Duration: 1 s - Sums.dll (net8.0)\n",
             "1 failed, 2 passed",
             &["Sums.Tests.Adds"],
         ),
@@ -340,7 +340,7 @@ fn no_spelling_of_a_failure_passes_with_exit_code_0() {
         "1 example, 0 failures, 1 error occurred outside of examples\n".to_owned(),
         // A document without a declaration before one that has it.
         format!("{}\n<?xml version=\"1.0\"?>{}", suite("<failure/>"), suite("")),
-        // Written over by a progress bar, behind an escape that is no colour, in the words of an older version.
+        // Written over by a progress bar, after an escape that is no colour, in the words of an older version.
         format!("{}running\rFAILED (errors=1)\n", recorded!("good.tap")),
         format!("{}\u{1b}(B\u{1b}[mFAILED (errors=1)\n", recorded!("good.tap")),
         format!("{}\u{1b}]8;;http://a\u{7}FAILED\u{1b}]8;;\u{7}\n", recorded!("good.tap")),

@@ -75,7 +75,7 @@ impl EventReceiver for Values<'_> {
         if let ScalarKind::Integer(radix) = kind {
             let digits = decoded.trim_start_matches(['+', '-']);
             if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix.value())) {
-                errors.report_error(ParseError::new("a number must be made of digits").with_unexpected(span));
+                errors.report_error(ParseError::new("a number must consist of digits").with_unexpected(span));
             }
         }
         if let Some(older) = &mut self.older {

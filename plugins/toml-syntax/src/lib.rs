@@ -1,45 +1,26 @@
 //! `toml-syntax`: every matching file is a TOML document.
 //!
-//! The parser is that of the `toml` crate (TOML 1.1). It goes over a text twice: `events.rs` reads the grammar and every
-//! value, goes on after an error, and knows what TOML 1.0 did not have; then the document is put together, which finds
-//! keys that are there twice.
+//! The parser is that of the `toml` crate (TOML 1.1). It reads a text twice: `events.rs` checks the grammar and every value,
+//! continues after an error, and knows what TOML 1.1 added; then the document is built, which finds duplicate keys.
 
 mod events;
 mod older;
 
 use gatehost_sdk::foreign::{Format, Reading};
 use gatehost_sdk::{About, File, FileVerifier, Finding, Rule, Verdict};
-use serde::Deserialize;
 use toml::de::DeTable;
 
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "version": {
-      "description": "The version of TOML. `1.0` refuses what readers of 1.0 do not know: line breaks and a last comma in inline tables, `\\e` and `\\x`, times without seconds.",
-      "enum": ["1.0", "1.1"],
-      "default": "1.1"
-    },
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
-
-/// How many findings are reported.
+/// The limit of findings.
 const MOST_FINDINGS: usize = 50;
 /// How deep arrays and inline tables may be nested: what the parser's own document takes.
 const MOST_NESTING: u32 = 80;
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    version: Version,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// The version of TOML. `1.0` refuses what TOML 1.1 added: line breaks and a last comma in inline tables, `\e` and
+        /// `\x`, times without seconds.
+        version: Version = Version::V1_1,
+    }
 }
 
 const FORMAT: Format = Format {
@@ -53,22 +34,21 @@ const FORMAT: Format = Format {
 
 const RULES: &[Rule] = &[
     Rule::error("syntax", "the file is not TOML"),
-    Rule::error("duplicate-key", "a key or a table is there twice"),
-    Rule::error("toml-1-0", "TOML 1.0 does not have this; TOML 1.1 does"),
+    Rule::error("duplicate-key", "a key or a table is defined twice"),
+    Rule::error("toml-1-0", "the syntax was added in TOML 1.1"),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-enum Version {
-    #[serde(rename = "1.0")]
-    V1_0,
-    #[default]
-    #[serde(rename = "1.1")]
-    V1_1,
+gatehost_sdk::settings! {
+    /// A version of TOML.
+    enum Version {
+        V1_0 = "1.0",
+        V1_1 = "1.1",
+    }
 }
 
-/// Up to which size a file is read: in the worst case the parser needs forty times as much.
+/// The size limit of a file: in the worst case the parser needs forty times as much.
 const MOST_BYTES: usize = 4 << 20;
 
 struct TomlSyntax;
@@ -86,14 +66,11 @@ impl FileVerifier for TomlSyntax {
                 "**/Pipfile",
                 "**/Gopkg.lock",
             ])
-            .settings_schema(SETTINGS_SCHEMA)
+            .settings::<Settings>()
             .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
-        match file.utf8("TOML") {
-            Ok(text) => file.unless_foreign(text, &FORMAT, settings.strict, judge(file, text, settings.version)),
-            Err(finding) => finding.into(),
-        }
+        file.judged_as(&FORMAT, settings.strict, |text| judge(file, text, settings.version))
     }
 }
 
@@ -101,7 +78,7 @@ gatehost_sdk::export_file_verifier!(TomlSyntax);
 
 fn judge(file: &File, text: &str, version: Version) -> Verdict {
     if text.len() > MOST_BYTES {
-        return Verdict::abstain("larger than 4 MiB, which is more than this verifier reads");
+        return Verdict::abstain("the file is larger than 4 MiB, the limit of this verifier");
     }
     let mut problems = events::problems(text, version);
     if problems.iter().all(|problem| problem.code != "syntax") {
@@ -113,7 +90,7 @@ fn judge(file: &File, text: &str, version: Version) -> Verdict {
     if let Some(first) = problems.first()
         && first.code == "too-deep"
     {
-        return Verdict::abstain(format!("{}; this verifier reads {MOST_NESTING} levels", first.message));
+        return Verdict::abstain(format!("{}; this verifier supports {MOST_NESTING} levels", first.message));
     }
     let findings = problems.into_iter().take(MOST_FINDINGS);
     findings

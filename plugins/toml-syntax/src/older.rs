@@ -24,14 +24,14 @@ impl Older {
 
     pub(crate) fn close_table(&mut self, errors: &mut dyn ErrorSink) {
         if let Some(comma) = self.comma {
-            refuse("TOML 1.0 allows no comma after the last key of an inline table", comma, errors);
+            refuse("TOML 1.0 does not allow a comma after the last key of an inline table", comma, errors);
         }
         self.close();
     }
 
     pub(crate) fn newline(&mut self, span: Span, errors: &mut dyn ErrorSink) {
         if self.open.last() == Some(&true) {
-            refuse("TOML 1.0 allows no line break in an inline table", span, errors);
+            refuse("TOML 1.0 does not allow a line break in an inline table", span, errors);
         }
     }
 
@@ -51,7 +51,7 @@ impl Older {
         self.comma = None;
         escapes(raw, encoding, span, errors);
         if kind == ScalarKind::DateTime && lacks_seconds(raw) {
-            refuse("TOML 1.0 has no time without seconds", span, errors);
+            refuse("TOML 1.0 does not allow a time without seconds", span, errors);
         }
     }
 }
@@ -68,7 +68,7 @@ fn escapes(raw: &str, encoding: Option<Encoding>, span: Span, errors: &mut dyn E
     while let Some(at) = rest.find('\\') {
         let mut after = rest[at + 1..].chars();
         if let Some('e' | 'x') = after.next() {
-            return refuse("TOML 1.0 has no escape `\\e` and no `\\x`", span, errors);
+            return refuse("TOML 1.0 does not have the escapes `\\e` and `\\x`", span, errors);
         }
         rest = after.as_str();
     }

@@ -1,7 +1,7 @@
-//! `tool-calls`: the tools that the executor called succeeded.
+//! `tool-calls`: every tool that the executor called succeeded.
 //!
-//! Where no call is known there is nothing to judge, and the verifier abstains: that an executor called no tool, and
-//! that nobody wrote down what it called, look the same from here.
+//! If no call is known, the verifier abstains, because it cannot tell whether the executor called no tool or nobody recorded the
+//! calls.
 
 use gatehost_sdk::submission::ToolCall;
 use gatehost_sdk::text::one_line;
@@ -31,7 +31,7 @@ const SETTINGS_SCHEMA: &str = r#"{
       "default": []
     },
     "repaired": {
-      "description": "What a failed call is when the same tool was later called with the same input and succeeded.",
+      "description": "The level of a failed call if a later call of the same tool with the same input succeeded.",
       "enum": ["error", "warning", "note"],
       "default": "error"
     }
@@ -68,7 +68,7 @@ impl SubmissionVerifier for ToolCalls {
                 const {
                     &[
                         Rule::error("failed-call", "A tool call failed.")
-                            .help("Repair what the tool reports, and call it again."),
+                            .help("Fix what the tool reports, and call it again."),
                         Rule::warning("repaired-call", "A tool call failed, and the same call succeeded later."),
                         Rule::error("missing-call", "No call of a required tool succeeded."),
                     ]
@@ -84,7 +84,7 @@ gatehost_sdk::export_submission_verifier!(ToolCalls);
 
 fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
     if calls.is_empty() {
-        return Verdict::abstain("the submission names no tool call");
+        return Verdict::abstain("the submission has no tool calls");
     }
     let named = |names: &[String], call: &ToolCall| names.contains(&call.tool);
     let judged: Vec<(usize, &ToolCall)> = (1..)
@@ -94,14 +94,14 @@ fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
         })
         .collect();
     if judged.is_empty() && settings.required.is_empty() {
-        return Verdict::abstain(format!("none of the {} tool calls is of a tool to be judged", calls.len()));
+        return Verdict::abstain(format!("none of the {} tool calls is a call of a checked tool", calls.len()));
     }
     let mut failed = 0;
     let mut findings = Vec::new();
     for &(number, call) in judged.iter().filter(|(_, call)| !call.success) {
         let why = match call.error.as_deref().map(str::trim) {
             Some(error) if !error.is_empty() => format!(": {}", one_line(error)),
-            _ => " and gave no reason".to_owned(),
+            _ => " without a reason".to_owned(),
         };
         let message = format!("call {number} of {}, `{}`, failed{why}", calls.len(), call.tool);
         let later = calls
@@ -113,7 +113,7 @@ fn judge(calls: &[ToolCall], settings: &Settings) -> Verdict {
             Repaired::Note if later => Finding::note("repaired-call", message),
             _ => {
                 failed += 1;
-                Finding::error("failed-call", message).hint("repair what the tool reports, and call it again")
+                Finding::error("failed-call", message).hint("fix what the tool reports, and call it again")
             }
         });
     }

@@ -6,7 +6,7 @@ use crate::{MOST_FINDINGS, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Document<'a> {
-    /// Behind an element's name, up to behind its `>`. Returns whether it is closed already.
+    /// Behind an element's name, up to after its `>`. Returns whether it is closed already.
     pub(crate) fn attributes(&mut self, element: &'a str, start: usize) -> Read<bool> {
         let mut names: BTreeSet<&'a str> = BTreeSet::new();
         let mut used = vec![(element, start + 1)];
@@ -27,7 +27,7 @@ impl<'a> Document<'a> {
             if !names.insert(name) {
                 self.add(Problem {
                     code: "duplicate-attribute",
-                    message: format!("the attribute `{name}` is there twice"),
+                    message: format!("the attribute `{name}` occurs twice"),
                     at,
                 });
             }
@@ -53,7 +53,7 @@ impl<'a> Document<'a> {
 
     fn value(&mut self, value: &'a str, at: usize) -> Read {
         if let Some(before) = value.find('<') {
-            let message = "`<` in a value must be written `&lt;`; is a quote missing before?".to_owned();
+            let message = "`<` in a value must be written `&lt;`; check for a missing quote before it".to_owned();
             return Err(Problem { code: "bare-less-than", message, at: at + before });
         }
         let behind = self.cursor.at;

@@ -87,7 +87,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// `(a, (b | c)?, d*)+`, behind the first bracket. Within one bracket there is one kind of separator.
+    /// `(a, (b | c)?, d*)+`, after the first bracket. Within one bracket there is one kind of separator.
     fn children(&mut self) -> Read {
         let mut open: Vec<Option<char>> = vec![None];
         loop {
@@ -212,7 +212,7 @@ impl<'a> Document<'a> {
             let at = self.cursor.at + 1;
             let value = self.cursor.quoted()?;
             if let Some(before) = value.find('%') {
-                let message = "a parameter entity may not stand within a declaration here".to_owned();
+                let message = "a parameter entity is not allowed within a declaration here".to_owned();
                 return Err(Problem { code: "syntax", message, at: at + before });
             }
             self.references_in(value, at, false)?;
@@ -275,7 +275,7 @@ impl<'a> Document<'a> {
         let id = self.cursor.quoted()?;
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || " \r\n-'()+,./:=?;!*#@$_%".contains(c);
         if let Some(before) = id.find(|character| !is_allowed(character)) {
-            let message = "a character that no public identifier has".to_owned();
+            let message = "a character is not allowed in a public identifier".to_owned();
             return Err(Problem { code: "syntax", message, at: at + before });
         }
         let space = self.cursor.space();

@@ -29,7 +29,7 @@ pub(crate) struct Document<'a> {
     /// The elements that are open: their names, and where they start.
     open: Vec<(&'a str, usize)>,
     has_root: bool,
-    /// Errors behind which reading went on.
+    /// Errors after which reading went on.
     found: Vec<Problem>,
     /// Prefixes that nothing declares. Apart, so that what may be a warning never takes the place of an error.
     pub(crate) unbound: Vec<Problem>,
@@ -121,19 +121,19 @@ impl<'a> Document<'a> {
                 }
             };
             if !is_right {
-                let message = format!("`{}` is no {name} of XML", value.escape_debug());
+                let message = format!("`{}` is not a valid {name}", value.escape_debug());
                 return Err(Problem { at: here, ..cursor.problem("syntax", message) });
             }
             self.entities.standalone |= name == "standalone" && value == "yes";
         }
     }
 
-    /// Before and behind the element there may be spaces only.
+    /// Before and after the element there may be spaces only.
     fn outside(&mut self) -> Read {
         if self.cursor.space() {
             return Ok(());
         }
-        let what = if self.has_root { "the end of the file: there is one element" } else { "an element" };
+        let what = if self.has_root { "the end of the file: XML has one root element" } else { "an element" };
         Err(self.cursor.expected(what))
     }
 
@@ -166,11 +166,11 @@ impl<'a> Document<'a> {
     fn start_tag(&mut self) -> Read {
         let start = self.cursor.at;
         if self.open.is_empty() && self.has_root {
-            return Err(self.cursor.problem("second-root", "expected the end of the file: there is one element"));
+            return Err(self.cursor.problem("second-root", "expected the end of the file: XML has one root element"));
         }
         self.cursor.at += 1;
         if !self.cursor.rest().starts_with(crate::text::starts_name) {
-            let message = "`<` starts an element; a plain one is written `&lt;`";
+            let message = "`<` does not start a tag here; write `&lt;` for a plain `<`";
             return Err(Problem { at: start, ..self.cursor.problem("bare-less-than", message) });
         }
         let name = self.cursor.name()?;
@@ -192,7 +192,7 @@ impl<'a> Document<'a> {
         self.cursor.expect(">")?;
         let problem = |message| Problem { code: "mismatched-tag", message, at };
         let Some(&(expected, start)) = self.open.last() else {
-            return Err(problem(format!("`</{name}>` closes no element")));
+            return Err(problem(format!("`</{name}>` has no start tag")));
         };
         if expected == name {
             self.open.pop();
@@ -215,7 +215,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Note an error behind which reading goes on.
+    /// Note an error after which reading goes on.
     pub(crate) fn add(&mut self, problem: Problem) {
         if self.found.len() < MOST_FINDINGS {
             self.found.push(problem);

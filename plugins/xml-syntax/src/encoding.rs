@@ -22,7 +22,7 @@ pub(crate) fn decode(file: &File) -> Encoded<'_> {
         if is_right {
             return Encoded::Text(text.into());
         }
-        let message = format!("the declaration says {declared}, and the file is UTF-16");
+        let message = format!("the file declares {declared}, but is UTF-16");
         let finding = Finding::error("wrong-encoding", message).at(Place::file(&file.path).position(1, 1));
         return Encoded::Wrong(Box::new(finding.hint("declare `encoding=\"UTF-16\"`, or save the file as UTF-8")));
     }
@@ -30,9 +30,9 @@ pub(crate) fn decode(file: &File) -> Encoded<'_> {
     let name = declared.to_ascii_lowercase();
     match (file.text(), &*name) {
         (Some(_), "utf-16" | "utf-16le" | "utf-16be" | "ucs-2" | "utf-32") => Encoded::Wrong(Box::new(
-            Finding::error("wrong-encoding", format!("the declaration says {declared}, and the file is UTF-8"))
+            Finding::error("wrong-encoding", format!("the file declares {declared}, but is UTF-8"))
                 .at(file.place_of(0))
-                .hint("declare `encoding=\"UTF-8\"`, or nothing"),
+                .hint("declare `encoding=\"UTF-8\"`, or remove the declaration"),
         )),
         (Some(text), "us-ascii" | "ascii") => as_ascii(file, text, &declared),
         (Some(text), "" | "utf-8" | "utf8") => Encoded::Text(text.into()),
@@ -55,9 +55,12 @@ fn as_ascii<'a>(file: &File, text: &'a str, declared: &str) -> Encoded<'a> {
     match beyond {
         None => Encoded::Text(text.into()),
         Some((at, _)) => Encoded::Wrong(Box::new(
-            Finding::error("wrong-encoding", format!("the declaration says {declared}, and this is beyond ASCII"))
-                .at(file.place_of(at))
-                .hint("declare `encoding=\"UTF-8\"`, or nothing"),
+            Finding::error(
+                "wrong-encoding",
+                format!("the file declares {declared}, but contains a byte outside ASCII"),
+            )
+            .at(file.place_of(at))
+            .hint("declare `encoding=\"UTF-8\"`, or remove the declaration"),
         )),
     }
 }

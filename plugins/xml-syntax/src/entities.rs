@@ -47,17 +47,17 @@ impl<'a> Entities<'a> {
         match self.declared.get(name).copied() {
             None if self.elsewhere && !self.standalone => None,
             None => {
-                let html = "XML itself knows `lt`, `gt`, `amp`, `apos` and `quot`";
+                let html = "only `lt`, `gt`, `amp`, `apos` and `quot` are predefined";
                 problem("unknown-entity", format!("the entity `{name}` is not declared; {html}"))
             }
             Some(Entity::Unparsed) => problem("syntax", format!("the entity `{name}` is not text")),
             Some(Entity::External) if in_attribute => {
-                problem("syntax", format!("the external entity `{name}` may not stand in an attribute"))
+                problem("syntax", format!("the external entity `{name}` is not allowed in an attribute"))
             }
             Some(_) => match self.fault_within(name).or_else(|| self.fault_in_attribute(name, in_attribute))? {
                 Fault::Loop => problem("entity-loop", format!("the entity `{name}` refers to itself")),
                 Fault::NotForAttributes(inner) => {
-                    let message = format!("the entity `{inner}` brings a `<` or a file into an attribute");
+                    let message = format!("the entity `{inner}` inserts a `<` or a file into an attribute");
                     problem("bare-less-than", message)
                 }
                 Fault::Unknown(inner) => {

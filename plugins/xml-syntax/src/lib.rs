@@ -1,10 +1,10 @@
 //! `xml-syntax`: every matching file is a well-formed XML 1.0 document.
 //!
-//! A checker of our own: it keeps open elements in a list and builds nothing, so neither depth nor size is a matter, and
-//! it never expands an entity. Other parsers build trees, expand entities, or refuse too much: of 580 valid files, labelled by
-//! expat, the crate `xml` 1.4 accepts 462 and this checker 577; of 420 invalid ones they reject 416 and 409.
-//! `document.rs` reads elements, `doctype.rs` the declarations of an internal subset, `text.rs` what both are made of.
-//! Nothing is fetched: of an external subset it is only known that it may declare what is not declared here.
+//! The checker is our own. It keeps a list of open elements and builds no tree, so depth and size do not matter, and it never
+//! expands an entity. Other parsers build trees, expand entities, or refuse too much: of 580 valid files, labelled by expat, the
+//! crate `xml` 1.4 accepts 462 and this checker 577; of 420 invalid files they reject 416 and 409. `document.rs` reads elements,
+//! `doctype.rs` the declarations of an internal subset, and `text.rs` what both consist of. Nothing is fetched: an external
+//! subset may declare any entity.
 
 mod attributes;
 mod doctype;
@@ -15,35 +15,16 @@ mod text;
 
 use encoding::Encoded;
 use gatehost_sdk::foreign::{Format, Reading};
-use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, Rule, TextPosition, Verdict};
-use serde::Deserialize;
+use gatehost_sdk::{About, File, FileVerifier, Finding, Level, Place, Rule, Severity, TextPosition, Verdict};
 
-const SETTINGS_SCHEMA: &str = concat!(
-    r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "unbound_prefixes": {
-      "description": "What a prefix weighs that no `xmlns:` declares. XML allows it; readers that know namespaces do not.",
-      "enum": ["error", "warning", "note", "ignore"],
-      "default": "warning"
-    },
-    "#,
-    gatehost_sdk::strict_schema!(),
-    r#"
-  },
-  "additionalProperties": false
-}"#
-);
-
-/// How many findings are reported.
+/// The limit of findings.
 const MOST_FINDINGS: usize = 50;
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Settings {
-    unbound_prefixes: Weight,
-    strict: bool,
+gatehost_sdk::syntax_settings! {
+    struct Settings {
+        /// The level of a prefix that no `xmlns:` declares. XML allows it; readers that know namespaces do not.
+        unbound_prefixes: Severity = Severity::Warning,
+    }
 }
 
 const FORMAT: Format = Format {
@@ -58,36 +39,26 @@ const FORMAT: Format = Format {
 const RULES: &[Rule] = &[
     Rule::error("syntax", "the file is not well-formed XML"),
     Rule::error("empty", "the file has no element"),
-    Rule::error("mismatched-tag", "an end tag closes another element than the one that is open"),
+    Rule::error("mismatched-tag", "an end tag does not match the open element"),
     Rule::error("unclosed-element", "an element is not closed"),
     Rule::error("second-root", "an element follows the root element"),
-    Rule::error("duplicate-attribute", "an attribute is there twice"),
+    Rule::error("duplicate-attribute", "an attribute occurs twice"),
     Rule::error("unclosed-value", "a value in quotes is not closed"),
-    Rule::error("bare-ampersand", "`&` starts no reference").help("write `&amp;`"),
-    Rule::error("bare-less-than", "`<` starts no tag").help("write `&lt;`"),
+    Rule::error("bare-ampersand", "`&` does not start a reference").help("write `&amp;`"),
+    Rule::error("bare-less-than", "`<` does not start a tag").help("write `&lt;`"),
     Rule::error("unknown-entity", "a reference names an entity that is not declared"),
     Rule::error("entity-loop", "an entity refers to itself"),
-    Rule::error("bad-character", "a character that XML does not allow"),
+    Rule::error("bad-character", "a character is not allowed in XML"),
     Rule::error("unclosed-comment", "a comment is not closed"),
     Rule::error("unclosed-cdata", "a CDATA section is not closed"),
     Rule::error("unclosed-instruction", "a processing instruction is not closed"),
-    Rule::error("misplaced-declaration", "an XML declaration stands behind the start of the file"),
-    Rule::error("wrong-encoding", "the file is in another encoding than it declares"),
+    Rule::error("misplaced-declaration", "an XML declaration is not at the start of the file"),
+    Rule::error("wrong-encoding", "the file is not in the encoding that it declares"),
     Rule::warning("unbound-prefix", "no `xmlns:` declares a prefix").help("declare the prefix"),
     Rule::error("unexpected-end", "the file ends within a tag or a declaration"),
     Rule::NOT_UTF_8,
     Rule::UTF_16,
 ];
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Weight {
-    Error,
-    #[default]
-    Warning,
-    Note,
-    Ignore,
-}
 
 struct XmlSyntax;
 
@@ -106,7 +77,7 @@ impl FileVerifier for XmlSyntax {
             "**/*.{props,targets,nuspec,resx,xaml,axaml}",
             "**/*.{rss,atom,kml,gpx,xliff,xlf,xhtml,rdf,opml,rng,xul,storyboard,xib,pom}",
         ])
-        .settings_schema(SETTINGS_SCHEMA)
+        .settings::<Settings>()
         .rules(RULES);
 
     fn check(file: &File, settings: Settings) -> Verdict {
@@ -117,7 +88,7 @@ impl FileVerifier for XmlSyntax {
             }
             Encoded::Wrong(finding) => (*finding).into(),
             Encoded::Unknown(name) => Verdict::abstain(format!(
-                "the encoding is `{name}`, which this verifier cannot read; UTF-8 would be sure"
+                "the file declares the encoding `{name}`, which this verifier does not support"
             )),
         }
     }
@@ -133,12 +104,11 @@ struct Problem {
     at: usize,
 }
 
-fn judge(path: &str, text: &str, prefixes: Weight) -> Verdict {
-    let mut problems = document::problems(text, prefixes != Weight::Ignore);
+fn judge(path: &str, text: &str, prefixes: Severity) -> Verdict {
+    let mut problems = document::problems(text, prefixes != Severity::Ignore);
     problems.sort_by_key(|problem| problem.at);
-    let level = |code| match (code, prefixes) {
-        ("unbound-prefix", Weight::Warning) => Level::Warning,
-        ("unbound-prefix", Weight::Note) => Level::Note,
+    let level = |code| match code {
+        "unbound-prefix" => prefixes.level().unwrap_or(Level::Error),
         _ => Level::Error,
     };
     let findings = problems.into_iter().map(|problem| {

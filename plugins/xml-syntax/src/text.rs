@@ -2,7 +2,7 @@
 
 use crate::Problem;
 
-/// An error behind which nothing can be read.
+/// An error after which nothing can be read.
 pub(crate) type Read<T = ()> = Result<T, Problem>;
 
 /// A place in a text.
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
         Problem { code, message: message.into(), at: self.at }
     }
 
-    /// Go behind the next `mark`, and return what is before it.
+    /// Go after the next `mark`, and return what is before it.
     pub(crate) fn until(&mut self, mark: &str, code: &'static str, what: &str) -> Read<&'a str> {
         match self.rest().find(mark) {
             Some(length) => {
@@ -118,14 +118,14 @@ impl<'a> Cursor<'a> {
             self.at += number.len();
             let character = u32::from_str_radix(number, radix).ok().and_then(char::from_u32);
             if !character.is_some_and(is_allowed) {
-                let message = "a reference to a character that XML does not allow";
+                let message = "a reference to a character is not allowed in XML";
                 return Err(Problem { at: start, ..self.problem("bad-character", message) });
             }
             self.expect(";")?;
             return Ok(None);
         }
         if !self.rest().starts_with(starts_name) {
-            let message = "`&` starts a reference; a plain one is written `&amp;`";
+            let message = "`&` does not start a reference here; write `&amp;` for a plain `&`";
             return Err(Problem { at: start, ..self.problem("bare-ampersand", message) });
         }
         let name = self.name()?;
@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
         self.at += 2;
         let target = self.name()?;
         if target.eq_ignore_ascii_case("xml") {
-            let message = "an XML declaration must be the very start of the file";
+            let message = "an XML declaration must be at the start of the file";
             return Err(Problem { at: start, ..self.problem("misplaced-declaration", message) });
         }
         if !self.take("?>") {

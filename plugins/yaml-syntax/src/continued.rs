@@ -1,4 +1,4 @@
-//! Strings in quotes whose further lines are not indented, which YAML 1.2 refuses and libyaml takes:
+//! Strings in quotes whose further lines are not indented, which YAML 1.2 refuses and libyaml accepts:
 //!
 //! ```yaml
 //! message: "one line
@@ -8,7 +8,7 @@
 //! Spaces at the start of such a line are no part of the value. So where the parser stops at one, the line is indented
 //! and the text is read again.
 
-use crate::Found;
+use crate::Problem;
 
 /// More than any block is indented that a person writes.
 const INDENTATION: usize = 100;
@@ -37,7 +37,7 @@ impl Indented {
 }
 
 /// Read a text until no such line is in the way.
-pub(crate) fn read(text: &str, read: impl Fn(&str) -> Vec<Found>) -> (Indented, Vec<Found>) {
+pub(crate) fn read(text: &str, read: impl Fn(&str) -> Vec<Problem>) -> (Indented, Vec<Problem>) {
     let mut indented = Indented::default();
     let mut found = read(text);
     let mut changed: Option<String> = None;

@@ -2,10 +2,10 @@
 
 use granit_parser::ErrorKind;
 
-const TAB: &str = "indent with spaces; YAML allows no tabs there";
+const TAB: &str = "indent with spaces; YAML does not allow tabs there";
 /// The code and the hint of a tab that the parser lets through.
 pub(crate) const TAB_AS_INDENTATION: (&str, &str) = ("tab", TAB);
-const QUOTE: &str = "put the value in quotes if it contains `: ` or ` #`, or starts with a mark that YAML knows";
+const QUOTE: &str = "put the value in quotes if it contains `: ` or ` #`, or starts with a special character";
 
 /// Whether an error is that a string in quotes goes on in a line that is not indented, which libyaml does not mind.
 pub(crate) fn is_continued(kind: &ErrorKind) -> bool {
@@ -49,7 +49,7 @@ pub(crate) fn code(kind: &ErrorKind) -> (&'static str, Option<&'static str>) {
         | K::InvalidLowSurrogate
         | K::MissingLowSurrogate
         | K::UnpairedLowSurrogate
-        | K::InvalidUnicodeEscape => ("bad-escape", Some("in single quotes a backslash stands for itself")),
+        | K::InvalidUnicodeEscape => ("bad-escape", Some("use single quotes if the backslash is meant literally")),
         _ => ("syntax", None),
     }
 }

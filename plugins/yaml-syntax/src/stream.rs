@@ -1,7 +1,7 @@
 //! Reads a stream of documents, and looks at what the parser lets through: keys that are missing or there twice, tabs
 //! before a block, and entries of flow collections that are not indented.
 
-use crate::{Found, Settings, kind};
+use crate::{Problem, Settings, kind};
 use gatehost_sdk::Level;
 use gatehost_sdk::text::one_line;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StructureStyle};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const MOST_NESTING: usize = 1_000;
 
 /// Read the stream from `start` on. Returns where it could not be read any further.
-pub(crate) fn read(text: &str, start: usize, settings: &Settings, found: &mut Vec<Found>) -> Option<usize> {
+pub(crate) fn read(text: &str, start: usize, settings: &Settings, found: &mut Vec<Problem>) -> Option<usize> {
     let mut options = Options::default();
     options.flow_nesting_limit = MOST_NESTING;
     options.block_nesting_limit = MOST_NESTING;
@@ -37,15 +37,15 @@ pub(crate) fn read(text: &str, start: usize, settings: &Settings, found: &mut Ve
     None
 }
 
-fn problem(error: &ScanError, text: &str, start: usize) -> Found {
+fn problem(error: &ScanError, text: &str, start: usize) -> Problem {
     let (code, hint) = kind::code(error.kind());
     let at = start + error.marker().byte_offset().unwrap_or_default();
     let message = match code {
-        "too-deep" => format!("nested deeper than {MOST_NESTING} levels; libyaml reads no deeper"),
+        "too-deep" => format!("the nesting is deeper than {MOST_NESTING} levels, the limit of libyaml"),
         _ => error.info(),
     };
     let at = at.min(text.len());
-    Found { level: Level::Error, code, message, hint, at, is_continued: kind::is_continued(error.kind()) }
+    Problem { level: Level::Error, code, message, hint, at, is_continued: kind::is_continued(error.kind()) }
 }
 
 /// The collections that are open, and the keys of those that are mappings.
@@ -69,7 +69,7 @@ enum Open<'a> {
 }
 
 impl<'a> Keys<'a> {
-    fn see(&mut self, event: Event<'a>, span: &Span) -> Option<Found> {
+    fn see(&mut self, event: Event<'a>, span: &Span) -> Option<Problem> {
         match event {
             Event::Scalar(value, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
@@ -77,14 +77,14 @@ impl<'a> Keys<'a> {
                 let seen = self.keys_for_node()?;
                 if is_missing {
                     let level = self.settings.empty_keys.level()?;
-                    let hint = Some("write the key; an empty one is written `\"\"`");
+                    let hint = Some("write the key; an empty key is `\"\"`");
                     return self.odd(level, "empty-key", "expected a key before `:`".to_owned(), hint, span);
                 }
                 // `<<` merges, and may do so twice.
                 if value == "<<" || seen.insert((value.clone(), plain)) {
                     return None;
                 }
-                let message = format!("the key `{}` is there twice in one mapping", one_line(&value));
+                let message = format!("the key `{}` occurs twice in one mapping", one_line(&value));
                 self.odd(self.settings.duplicate_keys.level()?, "duplicate-key", message, None, span)
             }
             Event::Alias(_) => {
@@ -126,7 +126,7 @@ impl<'a> Keys<'a> {
 
     /// An entry of a flow collection that starts a line, no further to the right than the block around it. A bracket that
     /// closes one may stand there: everybody writes that.
-    fn unindented(&self, event: &Event<'a>, span: &Span) -> Option<Found> {
+    fn unindented(&self, event: &Event<'a>, span: &Span) -> Option<Problem> {
         let is_node =
             matches!(event, Event::Scalar(..) | Event::Alias(_) | Event::SequenceStart(..) | Event::MappingStart(..));
         let Some((Some(column), true)) = self.blocks.last().filter(|_| is_node) else { return None };
@@ -152,14 +152,14 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Whether a node that is a key is not written: `: value`, and not `?` followed by nothing, which libyaml takes.
+    /// Whether a node that is a key is not written: `: value`, and not `?` followed by nothing, which libyaml accepts.
     fn is_missing(&self, span: &Span) -> bool {
         let Some(at) = span.start.byte_offset().map(|offset| self.start + offset) else { return false };
         self.text[at..].starts_with(':') && span.is_empty() && !self.text[..at].trim_end().ends_with('?')
     }
 
     /// A block's indentation is spaces. The parser counts a tab as one before the first line of a block.
-    fn tab_before(&self, style: StructureStyle, span: &Span) -> Option<Found> {
+    fn tab_before(&self, style: StructureStyle, span: &Span) -> Option<Problem> {
         if style != StructureStyle::Block {
             return None;
         }
@@ -169,8 +169,8 @@ impl<'a> Keys<'a> {
         let indent = self.text[line..at].split(|char| !"\u{FEFF} \t-?:".contains(char)).next()?;
         let at = line + indent.find('\t')?;
         let (code, hint) = kind::TAB_AS_INDENTATION;
-        let message = "a tab indents a block; YAML allows spaces only".to_owned();
-        Some(Found { level: Level::Error, code, message, hint: Some(hint), at, is_continued: false })
+        let message = "a tab indents a block; YAML allows only spaces".to_owned();
+        Some(Problem { level: Level::Error, code, message, hint: Some(hint), at, is_continued: false })
     }
 
     fn odd(
@@ -180,7 +180,7 @@ impl<'a> Keys<'a> {
         message: String,
         hint: Option<&'static str>,
         span: &Span,
-    ) -> Option<Found> {
-        Some(Found { level, code, message, hint, at: self.start + span.start.byte_offset()?, is_continued: false })
+    ) -> Option<Problem> {
+        Some(Problem { level, code, message, hint, at: self.start + span.start.byte_offset()?, is_continued: false })
     }
 }

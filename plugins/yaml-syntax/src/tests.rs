@@ -106,7 +106,7 @@ fn a_template_is_not_applicable() {
 
 #[test]
 fn the_settings_weigh_odd_keys() {
-    let settings = || Settings { duplicate_keys: Weight::Error, empty_keys: Weight::Ignore, ..Settings::default() };
+    let settings = || Settings { duplicate_keys: Severity::Error, empty_keys: Severity::Ignore, ..Settings::default() };
     assert_eq!(verdict(b"{a: 1, a: 2}", settings()).status, Status::Fail);
     assert_eq!(verdict(b": 1\n", settings()).status, Status::Pass);
     assert_eq!(verdict(b"{a: 1, a: 2}", Settings::default()).status, Status::Pass);
@@ -151,7 +151,7 @@ fn entries_of_a_flow_collection_are_indented() {
             )),
             "{text:?}"
         );
-        let settings = Settings { flow_indentation: Weight::Ignore, ..Settings::default() };
+        let settings = Settings { flow_indentation: Severity::Ignore, ..Settings::default() };
         assert_eq!(verdict(text.as_bytes(), settings).status, Status::Pass, "{text:?}");
     }
     for text in [

@@ -1,6 +1,6 @@
 //! The marks of templates: `{{ … }}` (Jinja, Go, Mustache, cookiecutter), `{% … %}` (Jinja, Liquid), `<% … %>` (ERB, EJS).
 
-/// One mark, from its first byte to the one behind its last.
+/// One mark, from its first byte to the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) kind: Kind,
@@ -73,7 +73,7 @@ fn at(text: &str, start: usize) -> Option<Mark> {
     is_right.then_some(Mark { kind, start, end: start + 2 + length + 2 })
 }
 
-/// The first word behind what may trim spaces.
+/// The first word after what may trim spaces.
 fn word(inside: &str) -> Option<&str> {
     let inside = inside.trim_start_matches(['-', '+', '~', '=']).trim_start();
     let length = inside.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inside.len());

@@ -110,7 +110,7 @@ pub(super) fn interpreter(text: &str) -> Option<String> {
 /// The language that a modeline names, in lower case, and its line; `None` for one that is not known.
 pub(super) fn language(text: &str) -> Option<(usize, String)> {
     let count = text.lines().count();
-    // Vim reads the first and the last five lines, Emacs the first, or the second behind an interpreter.
+    // Vim reads the first and the last five lines, Emacs the first, or the second after an interpreter.
     let lines = text.lines().enumerate().filter(|(at, _)| *at < 5 || at + 5 >= count);
     let mut named = lines.filter_map(|(at, line)| {
         let name = of_vim(line).or_else(|| of_emacs(line).filter(|_| at < 2))?;

@@ -122,7 +122,10 @@ fn a_verdict_is_replaced_only_where_it_fails_and_may_be() {
         assert_eq!(file.unless_foreign(text, &PYTHON, strict, verdict).status, expected);
     }
     let verdict = file.unless_foreign(text, &PYTHON, false, failed(3));
-    assert_eq!(verdict.summary, "line 2 has template syntax (`{% … %}`), so the file is Python only after rendering");
+    assert_eq!(
+        verdict.summary,
+        "line 2 contains template syntax (`{% … %}`), so the file becomes Python only after rendering"
+    );
 }
 
 #[test]

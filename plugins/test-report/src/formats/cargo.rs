@@ -1,7 +1,7 @@
 //! `cargo test`, with and without `--quiet`: lines `test NAME ... FAILED`, lists below `failures:`, and a sum for each
 //! binary.
 
-use crate::report::{Failed, Report, count};
+use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let said = parts(text);
     let failed = names(text).into_iter().map(|name| {
         let (place, message) = said.get(name).cloned().unwrap_or_default();
-        Failed::new(name).saying(&message).at(place)
+        FailedTest::new(name).saying(&message).at(place)
     });
     let mut report =
         Report { passed: total("passed"), skipped: total("ignored"), failed: failed.collect(), problem: None };
     report.expect_failures(total("failed"));
     if report.failed.is_empty() && sums.iter().any(|sum| !sum.starts_with("ok.")) {
-        report.problem = Some("a test binary says that it failed, and counts no failure".to_owned());
+        report.problem = Some("a test binary reports `FAILED` but counts no failed test".to_owned());
     }
     // A binary that announces its tests and never sums up has crashed.
     let announced = text.lines().filter(|line| is_announcement(line)).count();
     if announced > sums.len() {
-        report.problem = Some(format!("{announced} test binaries began and {} came to an end", sums.len()));
+        report.problem = Some(format!("{announced} test binaries started, but {} finished", sums.len()));
     }
     Some(report)
 }

@@ -1,6 +1,6 @@
 //! `ctest`: `67% tests passed, 1 tests failed out of 3`, and a list below `The following tests FAILED:`.
 
-use crate::report::{Failed, Report};
+use crate::report::{FailedTest, Report};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let mut report: Option<Report> = None;
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
         .skip(1)
         .map_while(|line| line.trim().split_once(" - ").map(|(_, name)| name));
     for (unnamed, name) in report.failed.iter_mut().zip(names) {
-        *unnamed = Failed::new(name.rsplit_once(" (").map_or(name, |(name, _)| name));
+        *unnamed = FailedTest::new(name.rsplit_once(" (").map_or(name, |(name, _)| name));
     }
     // What did not run is among those that passed in no sense.
     let skipped =

@@ -1,6 +1,6 @@
 //! `go test -json`: one event on each line.
 
-use crate::report::{Failed, Report};
+use crate::report::{FailedTest, Report};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ struct Event {
 
 /// What is known of a test, or of a package where the test has no name.
 #[derive(Default)]
-struct Known {
+struct TestEvents {
     end: Option<String>,
     output: String,
 }
 
 pub(super) fn read(text: &str) -> Option<Report> {
-    let mut all: BTreeMap<(String, String), Known> = BTreeMap::new();
-    // An event that other output stands before or behind cannot be read, and may not be missed.
+    let mut all: BTreeMap<(String, String), TestEvents> = BTreeMap::new();
+    // An event that other output stands before or after cannot be read, and may not be missed.
     let mut glued = false;
     for line in text.lines() {
         let Some(event) = event(line) else {
@@ -40,16 +40,16 @@ pub(super) fn read(text: &str) -> Option<Report> {
             _ => {}
         }
     }
-    // Something else may be printed in lines of JSON; a package comes to an end only here.
-    let ended = |((package, test), known): (&(String, String), &Known)| {
+    // Something else may be printed in lines of JSON; a package finishes only here.
+    let ended = |((package, test), known): (&(String, String), &TestEvents)| {
         !package.is_empty() && test.is_empty() && known.end.is_some()
     };
     if !glued && !all.iter().any(ended) {
         return None;
     }
-    let problem = "an event of `go test -json` says `fail`, and other output stands on its line";
+    let problem = "a `go test -json` event says `fail`, but other output is on the same line";
     let mut report = Report { problem: glued.then(|| problem.to_owned()), ..Report::default() };
-    let failed = |known: &Known| !matches!(known.end.as_deref(), Some("pass" | "skip"));
+    let failed = |known: &TestEvents| !matches!(known.end.as_deref(), Some("pass" | "skip"));
     for ((package, test), known) in &all {
         let below = |other: &(String, String)| {
             other.0 == *package
@@ -63,7 +63,9 @@ pub(super) fn read(text: &str) -> Option<Report> {
             // What failed because of its parts is told by them.
             _ if all.iter().any(|(other, known)| below(other) && failed(known)) => {}
             _ if package.is_empty() => {}
-            _ => report.failed.push(Failed::new(format!("{package} {test}").trim()).saying(&message(&known.output))),
+            _ => {
+                report.failed.push(FailedTest::new(format!("{package} {test}").trim()).saying(&message(&known.output)))
+            }
         }
     }
     Some(report)

@@ -1,6 +1,6 @@
 //! `go test` without `-json`: a line for each package, and lines `--- FAIL:` for tests.
 
-use crate::report::{Failed, Report};
+use crate::report::{FailedTest, Report};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let package = |line: &str, word: &str| -> Option<String> {
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let mut failed_packages = Vec::new();
     for line in text.lines() {
         if let Some(name) = test(line, "FAIL:") {
-            report.failed.push(Failed::new(name));
+            report.failed.push(FailedTest::new(name));
         } else if test(line, "PASS:").is_some() {
             report.passed += 1;
         } else if test(line, "SKIP:").is_some() {
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     // Without `-v`, a package says that its tests passed and not how many they are.
     report.passed = report.passed.max(packages);
     if report.failed.is_empty() {
-        report.failed.extend(failed_packages.into_iter().map(Failed::new));
+        report.failed.extend(failed_packages.into_iter().map(FailedTest::new));
     }
     Some(report)
 }

@@ -1,6 +1,6 @@
 //! `jest`: what it prints for people, and what it prints with `--json`.
 
-use crate::report::{Failed, Report, count};
+use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 use serde::Deserialize;
 
@@ -40,7 +40,7 @@ pub(super) fn json(text: &str) -> Option<Report> {
     let starts = text.match_indices("{\"num").map(|(at, _)| &text[at..]);
     let documents = starts.map(|text| {
         let document = serde_json::Deserializer::from_str(text).into_iter::<Document>().next();
-        let broken = || Report { problem: Some("the report is not JSON to its end".to_owned()), ..Report::default() };
+        let broken = || Report { problem: Some("the report is not complete JSON".to_owned()), ..Report::default() };
         document.and_then(Result::ok).map_or_else(broken, |document| of(&document))
     });
     documents.reduce(Report::and)
@@ -51,16 +51,16 @@ fn of(document: &Document) -> Report {
     for suite in &document.test_results {
         let tests = suite.assertion_results.iter().filter(|test| test.status == "failed");
         let before = failed.len();
-        failed.extend(tests.map(|test| Failed::new(&*test.full_name).saying(&test.failure_messages.join("\n"))));
+        failed.extend(tests.map(|test| FailedTest::new(&*test.full_name).saying(&test.failure_messages.join("\n"))));
         if suite.status == "failed" && failed.len() == before {
-            failed.push(Failed::new(&*suite.name).saying(&suite.message));
+            failed.push(FailedTest::new(&*suite.name).saying(&suite.message));
         }
     }
     let mut report = Report {
         passed: document.num_passed_tests,
         skipped: document.num_pending_tests,
         failed,
-        problem: (!document.success).then(|| "the report says that the run was no success".to_owned()),
+        problem: (!document.success).then(|| "the report says that the run was not successful".to_owned()),
     };
     report.expect_failures(document.num_failed_tests + document.num_runtime_error_test_suites);
     if !report.failed.is_empty() {
@@ -78,7 +78,7 @@ pub(super) fn printed(text: &str) -> Option<Report> {
         return None;
     }
     let total = |sums: &str, word: &str| sums.lines().map(|sum| count(sum, word)).sum::<usize>();
-    let mut failed: Vec<Failed> = Vec::new();
+    let mut failed: Vec<FailedTest> = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let Some(name) = line.strip_prefix("  ● ").filter(|name| !name.starts_with("Console")) else { continue };
@@ -90,7 +90,7 @@ pub(super) fn printed(text: &str) -> Option<Report> {
             // Down to the lines of the source and of the stack.
             let message = said.iter().take_while(|line| !line.contains(" | ") && !line.starts_with("at "));
             let message: Vec<&str> = message.filter(|line| !line.is_empty()).copied().collect();
-            failed.push(Failed::new(name).saying(&message.join("\n")).at(said.iter().find_map(|line| place(line))));
+            failed.push(FailedTest::new(name).saying(&message.join("\n")).at(said.iter().find_map(|line| place(line))));
         }
     }
     let mut report =

@@ -1,6 +1,6 @@
 //! XML as JUnit writes it, and most runners can.
 
-use crate::report::{Failed, Report};
+use crate::report::{FailedTest, Report};
 use gatehost_sdk::command;
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -39,7 +39,7 @@ fn document(text: &str) -> Option<Report> {
     let mut report = Report::default();
     for case in root.descendants().filter(|node| node.has_tag_name("testcase")) {
         match ending(case) {
-            End::Failed(why) => report.failed.push(failed(case, why)),
+            End::FailedTest(why) => report.failed.push(failed(case, why)),
             End::Skipped => report.skipped += 1,
             End::Passed => report.passed += 1,
         }
@@ -58,7 +58,7 @@ fn document(text: &str) -> Option<Report> {
     };
     let (claimed, listed) = (counted(root, &ran), report.passed + report.skipped + report.failed.len());
     if claimed > listed {
-        report.problem = Some(format!("the suites count {claimed} tests that ran, and {listed} are listed"));
+        report.problem = Some(format!("the suites count {claimed} tests that ran, but list {listed}"));
     }
     Some(report)
 }
@@ -68,21 +68,21 @@ enum End<'a, 'i> {
     Passed,
     Skipped,
     /// With the element that says why, if there is one.
-    Failed(Option<Node<'a, 'i>>),
+    FailedTest(Option<Node<'a, 'i>>),
 }
 
 /// By the elements in it, and else by the attributes that some write instead: `status="notrun"`, `result="suppressed"`.
 fn ending<'a, 'i>(case: Node<'a, 'i>) -> End<'a, 'i> {
     let child = |name: &str| case.descendants().skip(1).find(|node| node.has_tag_name(name) && own(*node, case));
     if let Some(why) = child("failure").or_else(|| child("error")) {
-        return End::Failed(Some(why));
+        return End::FailedTest(Some(why));
     }
     let says = |words: &[&str]| {
         let mut said = ["status", "result"].into_iter().filter_map(|name| case.attribute(name));
         said.any(|said| words.iter().any(|word| said.eq_ignore_ascii_case(word)))
     };
     if says(&["failed", "fail", "failure", "error", "errored", "broken", "aborted", "crashed", "timeout", "timedout"]) {
-        End::Failed(None)
+        End::FailedTest(None)
     } else if child("skipped").or_else(|| child("disabled")).is_some()
         || says(&["notrun", "not run", "suppressed", "skipped", "skip", "disabled", "ignored", "pending", "todo"])
         || case.attribute("disabled").is_some_and(|disabled| disabled == "true" || disabled == "1")
@@ -112,7 +112,7 @@ fn own(node: Node<'_, '_>, case: Node<'_, '_>) -> bool {
     node.ancestors().skip(1).find(|above| above.has_tag_name("testcase")) == Some(case)
 }
 
-fn failed(case: Node<'_, '_>, why: Option<Node<'_, '_>>) -> Failed {
+fn failed(case: Node<'_, '_>, why: Option<Node<'_, '_>>) -> FailedTest {
     let name = case.attribute("name").unwrap_or("a test without a name");
     let name = match case.attribute("classname").filter(|class| !class.is_empty()) {
         Some(class) => format!("{class} {name}"),
@@ -120,7 +120,7 @@ fn failed(case: Node<'_, '_>, why: Option<Node<'_, '_>>) -> Failed {
     };
     let message = why.and_then(|why| why.attribute("message").filter(|message| !message.is_empty()).or(why.text()));
     let line = case.attribute("line").and_then(|line| line.parse().ok()).unwrap_or(0);
-    Failed::new(name)
+    FailedTest::new(name)
         .saying(message.unwrap_or_default())
         .at(case.attribute("file").and_then(|file| command::place(file, line, None)))
 }

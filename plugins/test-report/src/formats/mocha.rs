@@ -1,6 +1,6 @@
 //! `mocha` with its usual reporter: `2 passing (5ms)`, `1 pending`, `1 failing`, and below it what failed.
 
-use crate::report::{Failed, Report};
+use crate::report::{FailedTest, Report};
 use gatehost_sdk::{Place, command};
 
 pub(super) fn read(text: &str) -> Option<Report> {
@@ -26,8 +26,8 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 /// Below the sums: `  1) suite`, further titles down to one that ends with a colon, what it says, where.
-fn failed(text: &str) -> Vec<Failed> {
-    let mut failed: Vec<Failed> = Vec::new();
+fn failed(text: &str) -> Vec<FailedTest> {
+    let mut failed: Vec<FailedTest> = Vec::new();
     let mut title: Option<Vec<&str>> = None;
     for line in text.lines().skip_while(|line| !line.trim_end().ends_with(" failing")) {
         let number = line.trim_start().split_once(") ").filter(|(number, _)| number.parse::<usize>().is_ok());
@@ -52,7 +52,7 @@ fn failed(text: &str) -> Vec<Failed> {
         if let Some(pieces) = &mut title {
             pieces.push(piece.trim_end_matches(':'));
             if piece.ends_with(':') {
-                failed.push(Failed::new(pieces.join(" ")));
+                failed.push(FailedTest::new(pieces.join(" ")));
                 title = None;
             }
         }

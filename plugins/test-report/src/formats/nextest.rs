@@ -1,6 +1,6 @@
 //! `cargo nextest`: a line for each test, and a summary.
 
-use crate::report::{Failed, Report, count};
+use crate::report::{FailedTest, Report, count};
 use std::collections::BTreeSet;
 
 pub(super) fn read(text: &str) -> Option<Report> {
@@ -18,13 +18,13 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let not_run = sums.iter().filter(|sum| sum.contains(" exec failed")).filter_map(not_run).sum::<usize>();
     let failures = total("failed") + late + not_run;
     let mut seen = BTreeSet::new();
-    let failed = text.lines().filter_map(failed).filter(|name| seen.insert(name.to_string())).map(Failed::new);
+    let failed = text.lines().filter_map(failed).filter(|name| seen.insert(name.to_string())).map(FailedTest::new);
     // A test that passed in a later try has failed lines as well.
     let failed = if failures == 0 { Vec::new() } else { failed.collect() };
     let mut report = Report { passed: total("passed"), skipped: total("skipped"), failed, problem: None };
     report.expect_failures(failures);
     if sums.len() < started {
-        report.problem = Some(format!("{started} runs of nextest began and {} came to an end", sums.len()));
+        report.problem = Some(format!("{started} nextest runs started, but {} finished", sums.len()));
     }
     Some(report)
 }

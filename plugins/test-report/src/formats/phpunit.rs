@@ -1,6 +1,6 @@
 //! `phpunit`: `OK (3 tests, 5 assertions)`, or `FAILURES!` above `Tests: 3, Assertions: 3, Failures: 1.`
 
-use crate::report::{Failed, Report, count, labelled};
+use crate::report::{FailedTest, Report, count, labelled};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let mut report: Option<Report> = None;
@@ -31,8 +31,8 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 /// `1) FooTest::testBar`, and below it what it says.
-fn names(text: &str) -> Vec<Failed> {
-    let mut names: Vec<Failed> = Vec::new();
+fn names(text: &str) -> Vec<FailedTest> {
+    let mut names: Vec<FailedTest> = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if let Some((number, name)) = line.split_once(") ")
@@ -40,7 +40,7 @@ fn names(text: &str) -> Vec<Failed> {
             && name.contains("::")
         {
             let said = lines.next().unwrap_or_default();
-            names.push(Failed::new(name.trim()).saying(said));
+            names.push(FailedTest::new(name.trim()).saying(said));
         }
     }
     names

@@ -1,6 +1,6 @@
 //! `pytest`, with and without `-q`: the last line sums up, and a short summary above it names what failed.
 
-use crate::report::{Failed, Report, count};
+use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 
 pub(super) fn read(text: &str) -> Option<Report> {
@@ -13,7 +13,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let failed = summaries(text).filter_map(|line| {
         let rest = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "))?;
         let (name, message) = rest.split_once(" - ").unwrap_or((rest, ""));
-        Some(Failed::new(name.trim()).saying(message).at(place(text, name.trim())))
+        Some(FailedTest::new(name.trim()).saying(message).at(place(text, name.trim())))
     });
     let mut report = Report {
         passed: total("passed") + total("xpassed"),

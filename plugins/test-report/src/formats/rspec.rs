@@ -1,6 +1,6 @@
 //! `rspec`: `3 examples, 1 failure, 1 pending`, and lines `rspec ./spec/a_spec.rb:5 # says hello`.
 
-use crate::report::{Failed, Report, count};
+use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::command;
 
 pub(super) fn read(text: &str) -> Option<Report> {
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
     let named = text.lines().filter_map(|line| {
         let (at, name) = line.strip_prefix("rspec ")?.split_once(" # ")?;
         let (path, number) = at.rsplit_once(':').unwrap_or((at, ""));
-        Some(Failed::new(name).at(command::place(path, number.parse().unwrap_or(0), None)))
+        Some(FailedTest::new(name).at(command::place(path, number.parse().unwrap_or(0), None)))
     });
     for (unnamed, named) in report.failed.iter_mut().zip(named) {
         *unnamed = named;

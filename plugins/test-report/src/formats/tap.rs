@@ -1,14 +1,14 @@
 //! The Test Anything Protocol, versions 12 to 14. Subtests are indented; their parent sums them up, and where it says that
 //! it passed although one of them failed, the failure counts.
 
-use crate::report::{Failed, Report};
+use crate::report::{FailedTest, Report};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let mut report = Report::default();
     let (mut planned, mut seen, mut bailed, mut numbered) = (None, 0usize, None, false);
     let mut last_failed = false;
     // Subtests that failed, until their parent tells.
-    let mut below: Vec<Failed> = Vec::new();
+    let mut below: Vec<FailedTest> = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let bare = line.trim_start();
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
                 report.passed += 1;
             } else {
                 last_failed = true;
-                report.failed.push(Failed::new(title(name, seen)));
+                report.failed.push(FailedTest::new(title(name, seen)));
             }
             let hidden = std::mem::take(&mut below);
             if good && !excused && !hidden.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
             }
         } else if let Some((false, rest)) = result(bare).filter(|_| line.len() > bare.len()) {
             if let (name, None) = directive(rest) {
-                below.push(Failed::new(title(name, below.len() + 1)));
+                below.push(FailedTest::new(title(name, below.len() + 1)));
             }
         } else if line == "  ---" {
             let said: Vec<&str> = lines.by_ref().take_while(|line| *line != "  ...").map(str::trim_end).collect();
@@ -59,15 +59,17 @@ pub(super) fn read(text: &str) -> Option<Report> {
         return None;
     }
     report.problem = match (bailed, planned) {
-        (Some(why), _) => Some(format!("the tests gave up: {why}")),
+        (Some(why), _) => Some(format!("the tests bailed out: {why}")),
         (None, None) => Some("the report has no plan, so tests may be missing".to_owned()),
-        (None, Some(planned)) if planned != seen => Some(format!("{planned} tests were planned and {seen} reported")),
+        (None, Some(planned)) if planned != seen => {
+            Some(format!("{planned} tests were planned, but {seen} were reported"))
+        }
         _ => None,
     };
     Some(report)
 }
 
-/// The name of a test, and the directive behind it: `# SKIP why`, `# TODO`. A directive is a whole word.
+/// The name of a test, and the directive after it: `# SKIP why`, `# TODO`. A directive is a whole word.
 fn directive(rest: &str) -> (&str, Option<&'static str>) {
     let Some((at, _)) = rest.match_indices('#').find(|(at, _)| rest[..*at].ends_with([' ', '\t'])) else {
         return (rest, None);

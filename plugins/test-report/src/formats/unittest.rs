@@ -1,6 +1,6 @@
 //! Python's `unittest`: `Ran 3 tests in 0.001s`, and below it `OK` or `FAILED (failures=1)`.
 
-use crate::report::{Failed, Report, labelled};
+use crate::report::{FailedTest, Report, labelled};
 
 pub(super) fn read(text: &str) -> Option<Report> {
     let mut report: Option<Report> = None;
@@ -14,7 +14,7 @@ pub(super) fn read(text: &str) -> Option<Report> {
         let failures = failures.saturating_sub(expected(end, "expected failures"));
         let known = is_word(end, "OK") || is_word(end, "FAILED") || is_word(end, "NO TESTS RAN");
         let mut one = Report { passed: ran.saturating_sub(skipped + failures), skipped, ..Report::default() };
-        one.problem = (!known).then(|| "the tests of unittest ran, and nothing says how they ended".to_owned());
+        one.problem = (!known).then(|| "unittest ran tests, but the output contains no result".to_owned());
         one.expect_failures(failures.max(usize::from(is_word(end, "FAILED"))));
         report = Some(report.map_or(one.clone(), |before| before.and(one)));
     }
@@ -42,12 +42,12 @@ fn expected(line: &str, words: &str) -> usize {
 }
 
 /// The titles `FAIL: test_x (mod.T.test_x)`, each with the last line of its part.
-fn named(text: &str) -> Vec<Failed> {
-    let mut named: Vec<Failed> = Vec::new();
+fn named(text: &str) -> Vec<FailedTest> {
+    let mut named: Vec<FailedTest> = Vec::new();
     let mut inside = false;
     for line in text.lines() {
         if let Some(title) = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: ")) {
-            named.push(Failed::new(title));
+            named.push(FailedTest::new(title));
             inside = true;
         } else if line.starts_with("=====") || ran(line).is_some() {
             inside = false;

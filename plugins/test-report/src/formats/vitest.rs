@@ -1,6 +1,6 @@
 //! `vitest` with its usual reporter: ` Test Files  1 failed (1)`, `      Tests  1 failed | 2 passed (3)`.
 
-use crate::report::{Failed, Report, count};
+use crate::report::{FailedTest, Report, count};
 use gatehost_sdk::{Place, command};
 
 pub(super) fn read(text: &str) -> Option<Report> {
@@ -29,12 +29,12 @@ pub(super) fn read(text: &str) -> Option<Report> {
 }
 
 /// ` FAIL  src/a.test.ts > suite > test`, below it what it says, and ` ❯ src/a.test.ts:2:75`.
-fn failed(text: &str) -> Vec<Failed> {
-    let mut failed: Vec<Failed> = Vec::new();
+fn failed(text: &str) -> Vec<FailedTest> {
+    let mut failed: Vec<FailedTest> = Vec::new();
     for line in text.lines() {
         let said = line.trim();
         if let Some(name) = said.strip_prefix("FAIL  ") {
-            failed.push(Failed::new(name.split(" [").next().unwrap_or(name).trim()));
+            failed.push(FailedTest::new(name.split(" [").next().unwrap_or(name).trim()));
         } else if let Some(last) = failed.last_mut().filter(|_| !said.is_empty()) {
             match said.strip_prefix("❯ ").and_then(place) {
                 Some(place) if last.place.is_none() => last.place = Some(place),
