@@ -187,7 +187,7 @@ fn the_doctor_proves_what_works_and_finds_what_does_not() {
         "ok    git commit-msg: refuses the sample",
         "ok    claude PostToolUse: blocks the sample",
         "ok    git pre-push: refuses the sample",
-        "ok    ledger",
+        "note  ledger: `gate run` creates one in ",
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }

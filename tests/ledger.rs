@@ -5,8 +5,8 @@ mod evidence;
 mod policy;
 
 use crate::support::isolate;
-use gatehost::ledger::body::{CutOff, Note, Started};
-use gatehost::ledger::history::{self, Ending};
+use gatehost::ledger::body::{CutOff, Note, StepStart};
+use gatehost::ledger::history::{self, RunEnding};
 use gatehost::ledger::{Durability, EntryKind, Filter, Labels, Ledger, NewEntry, Project, SqliteLedger};
 use gatehost::verdict::Status;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl Stage {
         }
         // What began and did not end is no pass.
         for run in history::interrupted(&ledger, &self.project()).expect("runs") {
-            assert!(!run.passed() && run.ending == Ending::Interrupted, "{when}");
+            assert!(!run.passed() && run.ending == RunEnding::Interrupted, "{when}");
             assert!(!runs.iter().any(|entry| entry.labels.run == run.run), "{when}");
         }
     }
@@ -213,12 +213,12 @@ fn a_run_that_is_killed_at_any_step_counts_as_interrupted() {
         assert_eq!(ledger.verify(None).expect("looked at"), [], "killed after event {lines}");
         let runs = history::runs(&ledger.entries(&Filter::default()).expect("entries")).expect("runs");
         // It is there with its record, or it counts as interrupted.
-        assert!(runs.iter().all(|run| run.ending != Ending::Running), "killed after event {lines}");
+        assert!(runs.iter().all(|run| run.ending != RunEnding::Running), "killed after event {lines}");
     }
     assert!(killed >= 5, "only {killed} steps");
     let kinds = [EntryKind::StepStarted, EntryKind::StepEnded];
     let steps = stage.ledger().entries(&Filter::default().kinds(&kinds)).expect("entries");
-    let verify = |entry: &&gatehost::ledger::Entry| entry.read::<Started>().expect("a body").step == "verify";
+    let verify = |entry: &&gatehost::ledger::Entry| entry.read::<StepStart>().expect("a body").step == "verify";
     assert!(steps.iter().filter(verify).count() >= 2, "the check that runs a command is a step of its own");
 }
 

@@ -98,7 +98,8 @@ fn what_cannot_be_reported_is_a_mistake() {
         ("run --output sarif", "FORMAT=FILE"),
         ("run --output sarif=", "FORMAT=FILE"),
         ("run --output sarif=no/such/folder/x", "cannot write the sarif report"),
-        ("report no-such-file", "cannot read the run"),
+        ("report no/such/file", "cannot read the run"),
+        ("report no-such-run", "the ledger has no run `no-such-run`"),
         ("report a.json", "not a run record"),
     ] {
         let (code, _, stderr) = gate(home.path(), arguments);

@@ -33,7 +33,7 @@ use crate::event::{EventKind, Observer};
 use crate::ledger::Project;
 use crate::plan::Shape;
 use crate::record::{Record, TaskRecord};
-use crate::retry::Past;
+use crate::retry::PastAttempt;
 use crate::session::{self, Host, LedgerUse, Pinned, Request, WorkState, run_id};
 use crate::shutdown;
 use crate::text;
@@ -140,7 +140,7 @@ struct Course {
     /// The records of the attempts that were judged, each with its number.
     earlier: Vec<(u32, Record)>,
     /// The attempts at the task so far, those of earlier loops included.
-    past: Vec<Past>,
+    past: Vec<PastAttempt>,
 }
 
 /// A loop that runs: everything that is fixed before its executor runs for the first time.

@@ -105,14 +105,14 @@ pub fn digest(retry: &RetryPolicy, escalation: &EscalationPolicy) -> String {
 
 /// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct PastAttempt {
     /// The status; `None` if the attempt was interrupted.
     pub status: Option<Status>,
     /// The class of its failure.
     pub class: Option<Class>,
 }
 
-impl Past {
+impl PastAttempt {
     /// Returns an attempt that failed in this way.
     pub fn failed(class: Class) -> Self {
         Self { status: Some(Status::Fail), class: Some(class) }
@@ -138,7 +138,7 @@ impl Past {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetryFacts {
     /// The attempts since the task last passed or a person answered, oldest first. The decision is about the last one.
-    pub attempts: Vec<Past>,
+    pub attempts: Vec<PastAttempt>,
     /// How many attempts the caller allows.
     pub attempts_allowed: Option<u32>,
     /// How many tasks of the group failed, this one included.
@@ -171,7 +171,7 @@ impl EscalationLevel {
 
 /// Who acts next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryBy {
     /// The author of the work, with feedback.
     Executor,
     /// The verifier, on the same work.
@@ -186,7 +186,7 @@ pub enum RetryDecision {
     /// It is tried again.
     Retry {
         /// Who acts.
-        who: Again,
+        who: RetryBy,
         /// The delay.
         after: Duration,
     },
@@ -228,7 +228,7 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
         return RetryDecision::Stop { why: blocked(&facts.blocked_by) };
     }
     let of = |wanted: &dyn Fn(&Class) -> bool| count(facts.attempts.iter().filter(|past| wanted(&past.class())));
-    let rejected = |past: &&Past| past.class() == Class::ReviewRejection;
+    let rejected = |past: &&PastAttempt| past.class() == Class::ReviewRejection;
     // A failure of the verifier says nothing about the work.
     let judged = || facts.attempts.iter().rev().filter(|past| !matches!(past.class(), Class::Infra | Class::Blocked));
     let rejections = count(judged().take_while(rejected));
@@ -255,11 +255,11 @@ pub fn decide(retry: &RetryPolicy, escalation: &EscalationPolicy, facts: &RetryF
     }
     // An error is no verdict about the work, so the executor has nothing to fix.
     let is_error = last.status == Some(Status::Error) || class == Class::Infra;
-    let who = if is_error { Again::Verifier } else { Again::Executor };
+    let who = if is_error { RetryBy::Verifier } else { RetryBy::Executor };
     RetryDecision::Retry { who, after: Duration::from_secs(rule.after_seconds) }
 }
 
-fn count<'a>(attempts: impl Iterator<Item = &'a Past>) -> u32 {
+fn count<'a>(attempts: impl Iterator<Item = &'a PastAttempt>) -> u32 {
     u32::try_from(attempts.count()).unwrap_or(u32::MAX)
 }
 
@@ -277,7 +277,7 @@ fn blocked(by: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn decided(attempts: &[Past]) -> RetryDecision {
+    fn decided(attempts: &[PastAttempt]) -> RetryDecision {
         let facts = RetryFacts { attempts: attempts.to_vec(), failed_in_group: 1, ..RetryFacts::default() };
         decide(&RetryPolicy::default(), &EscalationPolicy::default(), &facts)
     }
@@ -285,8 +285,8 @@ mod tests {
     fn word(decision: &RetryDecision) -> String {
         match decision {
             RetryDecision::Done => "done".to_owned(),
-            RetryDecision::Retry { who: Again::Executor, after } => format!("retry after {}", after.as_secs()),
-            RetryDecision::Retry { who: Again::Verifier, after } => format!("ask again after {}", after.as_secs()),
+            RetryDecision::Retry { who: RetryBy::Executor, after } => format!("retry after {}", after.as_secs()),
+            RetryDecision::Retry { who: RetryBy::Verifier, after } => format!("ask again after {}", after.as_secs()),
             RetryDecision::Escalate { level, trigger, .. } => format!("{} {trigger}", level.as_str()),
             RetryDecision::Stop { .. } => "stop".to_owned(),
         }
@@ -306,7 +306,7 @@ mod tests {
             (Class::Other("style".to_owned()), &["retry after 0", "retry after 0", "notify same-task"]),
         ] {
             for (index, expected) in expected.iter().enumerate() {
-                let attempts = vec![Past::failed(class.clone()); index + 1];
+                let attempts = vec![PastAttempt::failed(class.clone()); index + 1];
                 assert_eq!(word(&decided(&attempts)), *expected, "{class}, {} times", index + 1);
             }
         }
@@ -314,21 +314,24 @@ mod tests {
 
     #[test]
     fn what_was_interrupted_counts_and_what_the_verifier_broke_does_not() {
-        let verify = || Past::failed(Class::VerifyFailure);
-        let infra = || Past { status: Some(Status::Error), class: Some(Class::Infra) };
-        let timeout = || Past { status: Some(Status::Error), class: Some(Class::Timeout) };
+        let verify = || PastAttempt::failed(Class::VerifyFailure);
+        let infra = || PastAttempt { status: Some(Status::Error), class: Some(Class::Infra) };
+        let timeout = || PastAttempt { status: Some(Status::Error), class: Some(Class::Timeout) };
         for (attempts, expected) in [
-            (vec![Past::interrupted()], "retry after 0"),
-            (vec![Past::interrupted(), verify(), verify()], "notify same-task"),
-            (vec![verify(), Past::interrupted(), Past::interrupted()], "notify same-task"),
+            (vec![PastAttempt::interrupted()], "retry after 0"),
+            (vec![PastAttempt::interrupted(), verify(), verify()], "notify same-task"),
+            (vec![verify(), PastAttempt::interrupted(), PastAttempt::interrupted()], "notify same-task"),
             (vec![infra(), infra(), verify()], "retry after 0"),
             (vec![verify(), verify(), infra()], "ask again after 30"),
             (vec![timeout()], "ask again after 30"),
             (vec![timeout(), timeout()], "notify timeouts"),
-            (vec![verify(), verify(), Past { class: Some(Class::VerifyFailure), ..infra() }], "notify same-task"),
-            (vec![verify(), Past::failed(Class::Blocked), verify()], "retry after 0"),
-            (vec![Past { status: Some(Status::Pass), class: None }], "done"),
-            (vec![verify(), Past { status: Some(Status::Pass), class: None }], "done"),
+            (
+                vec![verify(), verify(), PastAttempt { class: Some(Class::VerifyFailure), ..infra() }],
+                "notify same-task",
+            ),
+            (vec![verify(), PastAttempt::failed(Class::Blocked), verify()], "retry after 0"),
+            (vec![PastAttempt { status: Some(Status::Pass), class: None }], "done"),
+            (vec![verify(), PastAttempt { status: Some(Status::Pass), class: None }], "done"),
             (vec![], "stop"),
         ] {
             assert_eq!(word(&decided(&attempts)), expected, "{attempts:?}");
@@ -337,8 +340,8 @@ mod tests {
 
     #[test]
     fn rejections_count_in_a_row_only() {
-        let rejected = || Past::failed(Class::ReviewRejection);
-        let other = || Past::failed(Class::VerifyFailure);
+        let rejected = || PastAttempt::failed(Class::ReviewRejection);
+        let other = || PastAttempt::failed(Class::VerifyFailure);
         assert_eq!(word(&decided(&[rejected(), other(), rejected()])), "notify same-task");
         let patient = EscalationPolicy { same_task: 0, ..EscalationPolicy::default() };
         let facts = RetryFacts { attempts: vec![rejected(), other(), rejected()], ..RetryFacts::default() };
@@ -348,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_group_of_failed_tasks_halts_and_a_person_outranks_retries() {
-        let attempts = vec![Past::failed(Class::VerifyFailure)];
+        let attempts = vec![PastAttempt::failed(Class::VerifyFailure)];
         let facts = RetryFacts { attempts, failed_in_group: 3, ..RetryFacts::default() };
         let decide = |facts: &RetryFacts| word(&decide(&RetryPolicy::default(), &EscalationPolicy::default(), facts));
         assert_eq!(decide(&facts), "halt group");
@@ -364,7 +367,7 @@ mod tests {
         for first in &classes {
             for second in &classes {
                 for status in [Some(Status::Fail), Some(Status::Abstain), Some(Status::Error), None] {
-                    let past = |class: &Class| Past { status, class: Some(class.clone()) };
+                    let past = |class: &Class| PastAttempt { status, class: Some(class.clone()) };
                     assert_ne!(decided(&[past(first), past(second)]), RetryDecision::Done);
                 }
             }

@@ -50,7 +50,7 @@ pub struct Start {
 
 /// What a run means for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum HookVerdict {
     /// The work passed.
     Pass,
     /// The work must change.
@@ -114,15 +114,15 @@ impl Budget {
     }
 
     /// Decides what the agent is told. What comes back is counted once its entry is in the ledger.
-    pub fn decide(&self, call: &Call, judged: &Judged, allowed: u32) -> Decision {
+    pub fn decide(&self, call: &Call, judged: &HookVerdict, allowed: u32) -> Decision {
         let is_tool = call.event == Event::Tool;
         match judged {
-            Judged::Pass => Decision::Allow,
+            HookVerdict::Pass => Decision::Allow,
             // The agent only pauses; it is judged again when its work in the background is done.
-            Judged::Fail { unfinished: true, .. } if call.paused => Decision::Allow,
+            HookVerdict::Fail { unfinished: true, .. } if call.paused => Decision::Allow,
             // After a tool, the reason stands beside the tool's output: it sends nobody back.
-            Judged::Fail { reason, .. } if is_tool => Decision::Block(reason.clone()),
-            Judged::Fail { digest, reason, .. } => {
+            HookVerdict::Fail { reason, .. } if is_tool => Decision::Block(reason.clone()),
+            HookVerdict::Fail { digest, reason, .. } => {
                 let is_same = self.failure.as_ref() == Some(digest);
                 if self.bounces >= allowed || self.total >= MAX_TOTAL {
                     release(&format!("the agent was sent back {} times", self.bounces), reason)
@@ -132,13 +132,13 @@ impl Budget {
                     Decision::Block(reason.clone())
                 }
             }
-            Judged::Blocked { .. } if is_tool => Decision::Allow,
-            Judged::Blocked { reason } => release("the agent reports that it is blocked", reason),
-            Judged::Fault { .. } if is_tool && self.faults > 0 => Decision::Allow,
-            Judged::Fault { reason } if self.faults > 0 || self.total >= MAX_TOTAL => {
+            HookVerdict::Blocked { .. } if is_tool => Decision::Allow,
+            HookVerdict::Blocked { reason } => release("the agent reports that it is blocked", reason),
+            HookVerdict::Fault { .. } if is_tool && self.faults > 0 => Decision::Allow,
+            HookVerdict::Fault { reason } if self.faults > 0 || self.total >= MAX_TOTAL => {
                 release("there is no verdict, and the agent was already told", reason)
             }
-            Judged::Fault { reason } => Decision::Block(reason.clone()),
+            HookVerdict::Fault { reason } => Decision::Block(reason.clone()),
         }
     }
 }

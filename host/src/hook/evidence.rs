@@ -1,6 +1,6 @@
 //! What a hook reads from and leaves in the ledger: how often the agent was sent back, and that it was let go without a pass.
 
-use super::budget::{Budget, FAILED, FAULT, Judged};
+use super::budget::{Budget, FAILED, FAULT, HookVerdict};
 use super::sessions::Remembered;
 use super::{Call, Decision, Event};
 use crate::environment::Environment;
@@ -17,7 +17,7 @@ pub(super) struct Evidence {
 
 /// What a run came to, for the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ran {
+pub(super) struct GateRun {
     pub(super) run: Option<String>,
     pub(super) gate: String,
     pub(super) allowed: u32,
@@ -62,9 +62,9 @@ impl Evidence {
         key: &str,
         call: &Call,
         budget: &Budget,
-        (judged, ran, decision): (&Judged, &Ran, &Decision),
+        (judged, ran, decision): (&HookVerdict, &GateRun, &Decision),
     ) -> Result<(), LedgerError> {
-        let is_fault = matches!(judged, Judged::Fault { .. });
+        let is_fault = matches!(judged, HookVerdict::Fault { .. });
         let labels = |status: &str| Labels {
             run: ran.run.clone().unwrap_or_default(),
             session: key.to_owned(),
@@ -78,7 +78,7 @@ impl Evidence {
             Decision::Block(_) if call.event == Event::Tool && !is_fault => return Ok(()),
             Decision::Block(reason) => {
                 let failure = match judged {
-                    Judged::Fail { digest, .. } => digest.clone(),
+                    HookVerdict::Fail { digest, .. } => digest.clone(),
                     _ => String::new(),
                 };
                 let number = 1 + if is_fault { budget.faults } else { budget.bounces };

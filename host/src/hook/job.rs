@@ -3,8 +3,8 @@
 //! The author of the change is the agent, so neither what is judged nor by which gate is its choice: both are taken at the
 //! first event of the session.
 
-use super::budget::{BOUNCES, Judged, Session, Start, uncounted};
-use super::evidence::{Evidence, Ran};
+use super::budget::{BOUNCES, HookVerdict, Session, Start, uncounted};
+use super::evidence::{Evidence, GateRun};
 use super::running::Running;
 use super::{Call, Decision, Event, transcript};
 use crate::changes::{self, Needs, Selection};
@@ -63,14 +63,14 @@ pub enum Prepared {
     /// A gate runs, and sends the agent back at most so often.
     Run(Box<Request>, u32),
     /// It is known without a run.
-    Found(Found),
+    Known(HookResult),
 }
 
 /// What became of the gate.
 #[derive(Debug)]
-pub struct Found {
-    pub(super) judged: Judged,
-    pub(super) ran: Ran,
+pub struct HookResult {
+    pub(super) judged: HookVerdict,
+    pub(super) ran: GateRun,
     pub(super) start: Option<Start>,
 }
 
@@ -107,10 +107,10 @@ impl Work {
     pub fn prepare(&self) -> Prepared {
         let mut allowed = BOUNCES;
         let prepared = match &self.job.fault {
-            Some(reason) => Ok(Prepared::Found(fault(reason.clone(), allowed))),
+            Some(reason) => Ok(Prepared::Known(fault(reason.clone(), allowed))),
             None => self.request(&mut allowed),
         };
-        prepared.unwrap_or_else(|error| Prepared::Found(fault(told(&error), allowed)))
+        prepared.unwrap_or_else(|error| Prepared::Known(fault(told(&error), allowed)))
     }
 
     fn request(&self, allowed: &mut u32) -> Result<Prepared, Error> {
@@ -121,7 +121,7 @@ impl Work {
         let mut request = Request::new(&self.root, self.environment.clone());
         let configured = match self.policy(&mut request)? {
             Ok(configured) => configured,
-            Err(reason) => return Ok(Prepared::Found(fault(reason, *allowed))),
+            Err(reason) => return Ok(Prepared::Known(fault(reason, *allowed))),
         };
         *allowed = configured.hook.bounces.unwrap_or(BOUNCES);
         match gate(&configured.hook, call.event) {
@@ -145,7 +145,12 @@ impl Work {
     }
 
     /// Runs a gate. `tell` gets to know which checks run.
-    pub async fn run(&self, request: Request, allowed: u32, tell: impl Fn(&Running) + Send + Sync + 'static) -> Found {
+    pub async fn run(
+        &self,
+        request: Request,
+        allowed: u32,
+        tell: impl Fn(&Running) + Send + Sync + 'static,
+    ) -> HookResult {
         let running = Arc::new(Mutex::new(Running::default()));
         let known = Arc::clone(&running);
         let observer = move |event: &RunEvent| {
@@ -165,8 +170,8 @@ impl Work {
             }
             Ok(Ok(record)) => {
                 let start = Start { base: record.base.clone(), policy: Some(digest(&record.policy)), committed: false };
-                let ran = Ran { run: Some(record.run.clone()), gate: record.gate.name.clone(), allowed };
-                Found { judged: judged(&record), ran, start: Some(start) }
+                let ran = GateRun { run: Some(record.run.clone()), gate: record.gate.name.clone(), allowed };
+                HookResult { judged: judged(&record), ran, start: Some(start) }
             }
             Ok(Err(error)) => fault(told(&error), allowed),
             Err(_) => {
@@ -239,14 +244,14 @@ impl Work {
     }
 
     /// Decides what the agent is told, and records it. Without anything found, nothing is verified at this event.
-    pub fn conclude(self, found: Option<Found>) -> Decision {
+    pub fn conclude(self, found: Option<HookResult>) -> Decision {
         let Some(found) = found else {
             self.note();
             return Decision::Allow;
         };
         self.count(&found).unwrap_or_else(|| match &found.judged {
-            Judged::Pass => Decision::Allow,
-            Judged::Fail { reason, .. } | Judged::Blocked { reason } | Judged::Fault { reason } => {
+            HookVerdict::Pass => Decision::Allow,
+            HookVerdict::Fail { reason, .. } | HookVerdict::Blocked { reason } | HookVerdict::Fault { reason } => {
                 uncounted(&self.job.call, reason)
             }
         })
@@ -286,9 +291,9 @@ impl Work {
     }
 
     /// Decides by what the ledger knows; `None` where it cannot be used.
-    fn count(&self, found: &Found) -> Option<Decision> {
+    fn count(&self, found: &HookResult) -> Option<Decision> {
         let evidence = self.evidence.as_ref()?;
-        let Found { judged, ran, start } = found;
+        let HookResult { judged, ran, start } = found;
         if self.main_key != self.key {
             self.remember_start(start.clone())?;
         }
@@ -304,7 +309,7 @@ impl Work {
         if let Decision::Block(reason) = &decision {
             session.tell(reason);
         }
-        if *judged == Judged::Pass && self.job.call.event != Event::Tool {
+        if *judged == HookVerdict::Pass && self.job.call.event != Event::Tool {
             session.since = evidence.last().ok()?;
         }
         remembered.save().ok()?;
@@ -321,8 +326,8 @@ fn digest(policy: &PolicyRecord) -> String {
     policy.digest.clone().unwrap_or_default()
 }
 
-fn fault(reason: String, allowed: u32) -> Found {
-    Found { judged: Judged::Fault { reason }, ran: Ran { allowed, ..Ran::default() }, start: None }
+fn fault(reason: String, allowed: u32) -> HookResult {
+    HookResult { judged: HookVerdict::Fault { reason }, ran: GateRun { allowed, ..GateRun::default() }, start: None }
 }
 
 /// Those files that are there, and inside the root: others are not judged here.
@@ -361,17 +366,17 @@ fn gate(settings: &config::HookConfig, event: Event) -> Option<Option<String>> {
 }
 
 /// What a record means for an agent.
-fn judged(record: &Record) -> Judged {
+fn judged(record: &Record) -> HookVerdict {
     let reason = record.feedback.clone().unwrap_or_default();
     match record.status {
-        Status::Pass => Judged::Pass,
-        _ if record.class == Some(Class::Blocked) => Judged::Blocked { reason },
+        Status::Pass => HookVerdict::Pass,
+        _ if record.class == Some(Class::Blocked) => HookVerdict::Blocked { reason },
         Status::Fail if record.severity != Some(Severity::Infra) => {
             let mut blocking = Vec::new();
             blockers(&record.gate, &mut blocking);
-            Judged::Fail { digest: failure_digest(record), reason, unfinished: is_unfinished(&blocking) }
+            HookVerdict::Fail { digest: failure_digest(record), reason, unfinished: is_unfinished(&blocking) }
         }
-        Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => Judged::Fault { reason },
+        Status::Fail | Status::Abstain | Status::Error | Status::NotApplicable => HookVerdict::Fault { reason },
     }
 }
 

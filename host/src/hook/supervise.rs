@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 
 /// The most bytes that are read from a child.
 const MAX_BYTES: u64 = 64 << 20;
-/// How long the rest of the output is waited for after the child has ended.
+/// ChildExit long the rest of the output is waited for after the child has ended.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How a child ended.
+/// ChildExit a child ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum How {
+pub enum ChildExit {
     /// Well.
     Done,
     /// Not well, in these words.
@@ -30,17 +30,17 @@ pub enum How {
     Late,
 }
 
-/// How a child ended, and what it printed until then.
+/// ChildExit a child ended, and what it printed until then.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct ChildResult {
     /// How.
-    pub how: How,
+    pub exit: ChildExit,
     /// What it printed.
     pub printed: Vec<u8>,
 }
 
 /// Starts a child, hands it one line, and waits for its end.
-pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::Result<Ended> {
+pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::Result<ChildResult> {
     let end = Instant::now() + deadline;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = Killed(command.spawn()?);
@@ -75,9 +75,9 @@ pub fn supervise(mut command: Command, line: &[u8], deadline: Duration) -> io::R
         match ended {
             // Where not everything is read, something that it left behind still holds the pipe.
             Some((status, at)) if is_read || now > at + GRACE => {
-                return Ok(Ended { how: how(status), printed: taken() });
+                return Ok(ChildResult { exit: exit_of(status), printed: taken() });
             }
-            _ if now >= end => return Ok(Ended { how: How::Late, printed: taken() }),
+            _ if now >= end => return Ok(ChildResult { exit: ChildExit::Late, printed: taken() }),
             _ if is_read => thread::sleep(Duration::from_millis(1)),
             _ => match told.recv_timeout((end - now).min(Duration::from_millis(50))) {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => is_read = true,
@@ -99,12 +99,12 @@ fn read(mut from: impl Read, to: &Mutex<Vec<u8>>) {
     }
 }
 
-fn how(status: ExitStatus) -> How {
+fn exit_of(status: ExitStatus) -> ChildExit {
     match (status.code(), status.signal()) {
-        (Some(0), _) => How::Done,
-        (Some(code), _) => How::Died(format!("it ended with exit code {code}")),
-        (None, Some(signal)) => How::Died(format!("it was killed by signal {signal}")),
-        (None, None) => How::Died("it ended without an exit code".to_owned()),
+        (Some(0), _) => ChildExit::Done,
+        (Some(code), _) => ChildExit::Died(format!("it ended with exit code {code}")),
+        (None, Some(signal)) => ChildExit::Died(format!("it was killed by signal {signal}")),
+        (None, None) => ChildExit::Died("it ended without an exit code".to_owned()),
     }
 }
 
@@ -132,14 +132,14 @@ impl Drop for Killed {
 mod tests {
     use super::*;
 
-    fn ended(script: &str, deadline: u64) -> Ended {
+    fn ended(script: &str, deadline: u64) -> ChildResult {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         supervise(command, b"{}", Duration::from_millis(deadline)).expect("started")
     }
 
-    fn done(printed: &str) -> Ended {
-        Ended { how: How::Done, printed: printed.into() }
+    fn done(printed: &str) -> ChildResult {
+        ChildResult { exit: ChildExit::Done, printed: printed.into() }
     }
 
     #[test]
@@ -153,17 +153,18 @@ mod tests {
             ("exit 101", "exit code 101"),
             ("printf '{\"answer\":\"idle\"}'; exit 1", "exit code 1"),
         ] {
-            assert!(matches!(ended(script, 20_000).how, How::Died(why) if why.contains(words)), "{script}");
+            assert!(matches!(ended(script, 20_000).exit, ChildExit::Died(why) if why.contains(words)), "{script}");
         }
-        assert_eq!(ended("while :; do :; done", 300).how, How::Late);
-        assert_eq!(ended("sleep 60 & wait", 300).how, How::Late);
-        assert_eq!(ended("exec >&-; sleep 60", 300).how, How::Late);
+        assert_eq!(ended("while :; do :; done", 300).exit, ChildExit::Late);
+        assert_eq!(ended("sleep 60 & wait", 300).exit, ChildExit::Late);
+        assert_eq!(ended("exec >&-; sleep 60", 300).exit, ChildExit::Late);
     }
 
     #[test]
     fn what_was_printed_before_the_end_is_there() {
-        assert_eq!(ended("echo a; sleep 60", 1_000), Ended { how: How::Late, printed: b"a\n".to_vec() });
-        let killed = Ended { how: How::Died("it was killed by signal 9".to_owned()), printed: b"a\n".to_vec() };
+        assert_eq!(ended("echo a; sleep 60", 1_000), ChildResult { exit: ChildExit::Late, printed: b"a\n".to_vec() });
+        let killed =
+            ChildResult { exit: ChildExit::Died("it was killed by signal 9".to_owned()), printed: b"a\n".to_vec() };
         assert_eq!(ended("echo a; kill -9 $$", 20_000), killed);
     }
 

@@ -1,8 +1,8 @@
 //! The golden vectors: what each host sends, and what it must get back.
 
-use super::budget::{BOUNCES, Judged};
-use super::evidence::Ran;
-use super::job::{Found, Job, Work};
+use super::budget::{BOUNCES, HookVerdict};
+use super::evidence::GateRun;
+use super::job::{HookResult, Job, Work};
 use super::{Call, Decision, Event, Host};
 use serde_json::Value;
 
@@ -14,12 +14,12 @@ const COPILOT: &str = r#"{"sessionId":"s","timestamp":1,"cwd":"/w","transcriptPa
 const COPILOT_PASCAL: &str = r#"{"hook_event_name":"Stop","session_id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/w","transcript_path":"/t","stop_reason":"end_turn","stop_hook_active":false}"#;
 const CURSOR: &str = r#"{"conversation_id":"c","generation_id":"g","hook_event_name":"stop","workspace_roots":["/w"],"status":"completed","loop_count":0}"#;
 
-fn fail() -> Judged {
+fn fail() -> HookVerdict {
     failed("d")
 }
 
-fn failed(digest: &str) -> Judged {
-    Judged::Fail { digest: digest.to_owned(), reason: "R".to_owned(), unfinished: false }
+fn failed(digest: &str) -> HookVerdict {
+    HookVerdict::Fail { digest: digest.to_owned(), reason: "R".to_owned(), unfinished: false }
 }
 
 /// A state folder and a place to work, in which calls follow each other.
@@ -37,10 +37,10 @@ impl Talk {
     }
 
     /// What is answered to a call, where the gate came to this.
-    fn answered(&self, stdin: &str, judged: &Judged) -> (u8, String, String) {
+    fn answered(&self, stdin: &str, judged: &HookVerdict) -> (u8, String, String) {
         let call = Call::read(stdin.as_bytes(), None).expect("a host");
-        let ran = Ran { gate: "g".to_owned(), allowed: BOUNCES, ..Ran::default() };
-        let found = Found { judged: judged.clone(), ran, start: None };
+        let ran = GateRun { gate: "g".to_owned(), allowed: BOUNCES, ..GateRun::default() };
+        let found = HookResult { judged: judged.clone(), ran, start: None };
         let decision = if call.aborted { Decision::Allow } else { self.work(&call).conclude(Some(found)) };
         let answer = call.answer(&decision);
         (answer.exit, answer.stdout, answer.stderr)
@@ -63,22 +63,22 @@ fn each_host_is_blocked_and_let_go_in_its_dialect() {
     let block = r#"{"decision":"block","reason":"R"}"#;
     for (name, stdin, judged, exit, stdout, stderr) in [
         ("C1", CLAUDE, fail(), 0, block, ""),
-        ("C2", CLAUDE, Judged::Pass, 0, "", ""),
+        ("C2", CLAUDE, HookVerdict::Pass, 0, "", ""),
         ("C5", task.as_str(), fail(), 2, "", "R"),
-        ("C5 pass", task.as_str(), Judged::Pass, 0, "", ""),
+        ("C5 pass", task.as_str(), HookVerdict::Pass, 0, "", ""),
         ("idle", idle.as_str(), fail(), 2, "", "R"),
         ("X1", CODEX, fail(), 0, block, ""),
-        ("X2", CODEX, Judged::Pass, 0, "{}", ""),
+        ("X2", CODEX, HookVerdict::Pass, 0, "{}", ""),
         ("G1", GEMINI, fail(), 0, r#"{"decision":"deny","reason":"R"}"#, ""),
-        ("G2", GEMINI, Judged::Pass, 0, "{}", ""),
+        ("G2", GEMINI, HookVerdict::Pass, 0, "{}", ""),
         ("Q1", QWEN, fail(), 0, block, ""),
-        ("Q2", QWEN, Judged::Pass, 0, "{}", ""),
+        ("Q2", QWEN, HookVerdict::Pass, 0, "{}", ""),
         ("P1", COPILOT, fail(), 0, block, ""),
         ("P1 pascal", COPILOT_PASCAL, fail(), 0, block, ""),
-        ("P2", COPILOT, Judged::Pass, 0, "{}", ""),
+        ("P2", COPILOT, HookVerdict::Pass, 0, "{}", ""),
         ("U1", CURSOR, fail(), 0, r#"{"followup_message":"R"}"#, ""),
         ("U2", aborted.as_str(), fail(), 0, "{}", ""),
-        ("U3", CURSOR, Judged::Pass, 0, "{}", ""),
+        ("U3", CURSOR, HookVerdict::Pass, 0, "{}", ""),
     ] {
         let expected = (exit, stdout.to_owned(), stderr.to_owned());
         assert_eq!(Talk::new().answered(stdin, &judged), expected, "{name}");
@@ -132,17 +132,17 @@ fn each_gate_has_a_budget_of_its_own_and_a_tool_renews_none() {
     let talk = Talk::new();
     let active = CLAUDE.replace("\"stop_hook_active\":false", "\"stop_hook_active\":true");
     let tool = active.replace("\"Stop\"", "\"PostToolUse\"");
-    let blocks = |stdin: &str, judged: &Judged| talk.answered(stdin, judged).1.contains("\"block\"");
+    let blocks = |stdin: &str, judged: &HookVerdict| talk.answered(stdin, judged).1.contains("\"block\"");
     for digest in ["1", "2"] {
         assert!(blocks(&active, &failed(digest)));
         // What passes after an edit is not the work.
-        assert_eq!(talk.answered(&tool, &Judged::Pass).1, "");
+        assert_eq!(talk.answered(&tool, &HookVerdict::Pass).1, "");
         assert!(blocks(&tool, &failed("edit")), "an edit that fails is told, and counts for nothing");
     }
     assert!(!blocks(&active, &failed("3")));
     let call = Call::read(active.as_bytes(), None).expect("a host");
-    let ran = Ran { gate: "another".to_owned(), allowed: BOUNCES, ..Ran::default() };
-    let found = Found { judged: failed("4"), ran, start: None };
+    let ran = GateRun { gate: "another".to_owned(), allowed: BOUNCES, ..GateRun::default() };
+    let found = HookResult { judged: failed("4"), ran, start: None };
     assert!(matches!(talk.work(&call).conclude(Some(found)), Decision::Block(_)));
 }
 
@@ -161,7 +161,7 @@ fn a_pass_renews_the_budget() {
     for _ in 0..3 {
         assert!(talk.answered(CODEX, &failed("1")).1.contains("\"block\""));
         assert!(talk.answered(CODEX, &failed("2")).1.contains("\"block\""));
-        assert_eq!(talk.answered(CODEX, &Judged::Pass).1, "{}");
+        assert_eq!(talk.answered(CODEX, &HookVerdict::Pass).1, "{}");
     }
 }
 
@@ -191,7 +191,7 @@ fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
         });
         talk.note(&message.to_string(), Host::Qwen);
     };
-    let failed = |digest: &str| Judged::Fail {
+    let failed = |digest: &str| HookVerdict::Fail {
         digest: digest.into(),
         reason: "The gate failed.\n- x".into(),
         unfinished: false,
@@ -209,7 +209,7 @@ fn only_the_user_renews_the_budget_and_not_what_the_agent_was_told() {
 #[test]
 fn a_fault_of_the_gate_is_told_once() {
     // E1 and E3: a hang, a broken configuration.
-    let fault = Judged::Fault { reason: "`slow` did not answer".to_owned() };
+    let fault = HookVerdict::Fault { reason: "`slow` did not answer".to_owned() };
     let talk = Talk::new();
     assert!(talk.answered(CLAUDE, &fault).1.contains("\"block\""));
     for _ in 0..3 {
@@ -218,7 +218,7 @@ fn a_fault_of_the_gate_is_told_once() {
         assert!(stdout.contains("verification_failed") && !stdout.contains("decision"), "{stdout}");
     }
     // An agent that says that it is blocked may stop at once, and nothing is verified.
-    let blocked = Judged::Blocked { reason: "no access".to_owned() };
+    let blocked = HookVerdict::Blocked { reason: "no access".to_owned() };
     assert!(Talk::new().answered(CLAUDE, &blocked).1.contains("verification_failed"));
 }
 
@@ -229,7 +229,7 @@ fn unfinished_work_may_pause_while_something_runs_in_the_background() {
         "\"background_tasks\":[]",
         r#""background_tasks":[{"id":"b","type":"shell","status":"running","description":"d"}]"#,
     );
-    let unfinished = Judged::Fail { digest: "d".into(), reason: "R".into(), unfinished: true };
+    let unfinished = HookVerdict::Fail { digest: "d".into(), reason: "R".into(), unfinished: true };
     assert_eq!(Talk::new().answered(&running, &unfinished), (0, String::new(), String::new()));
     assert!(Talk::new().answered(&running, &fail()).1.contains("\"block\""));
     assert!(Talk::new().answered(CLAUDE, &unfinished).1.contains("\"block\""));

@@ -19,24 +19,24 @@ const MAX_OUTPUT: usize = 4_000;
 
 /// What a transcript tells.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct TranscriptSummary {
     pub(super) model: Option<String>,
     pub(super) last: Option<String>,
     pub(super) tool_calls: Vec<ToolCall>,
 }
 
 /// Reads a transcript; one that cannot be read tells nothing.
-pub(super) fn read(path: &Path) -> Said {
+pub(super) fn read(path: &Path) -> TranscriptSummary {
     // A pipe would never end.
     let regular = path.metadata().is_ok_and(|metadata| metadata.is_file());
     match File::open(path) {
         Ok(file) if regular => parse(BufReader::new(file.take(MAX_BYTES))),
-        _ => Said::default(),
+        _ => TranscriptSummary::default(),
     }
 }
 
-fn parse(mut lines: impl BufRead) -> Said {
-    let mut said = Said::default();
+fn parse(mut lines: impl BufRead) -> TranscriptSummary {
+    let mut said = TranscriptSummary::default();
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
@@ -50,7 +50,7 @@ fn parse(mut lines: impl BufRead) -> Said {
     said
 }
 
-fn entry(value: &Value, said: &mut Said, open: &mut BTreeMap<String, usize>) {
+fn entry(value: &Value, said: &mut TranscriptSummary, open: &mut BTreeMap<String, usize>) {
     // Claude Code and Qwen Code wrap a message; Codex an item.
     let message = value.get("message").filter(|message| message.is_object());
     let item = value.get("payload").filter(|item| item.is_object()).or(message).unwrap_or(value);
@@ -81,7 +81,7 @@ fn entry(value: &Value, said: &mut Said, open: &mut BTreeMap<String, usize>) {
     part(item, false, said, open);
 }
 
-fn part(part: &Value, is_agent: bool, said: &mut Said, open: &mut BTreeMap<String, usize>) {
+fn part(part: &Value, is_agent: bool, said: &mut TranscriptSummary, open: &mut BTreeMap<String, usize>) {
     let text = |name: &str| part.get(name).and_then(Value::as_str);
     match text("type").unwrap_or_default() {
         "text" | "output_text" if is_agent => said.last = text("text").map(str::to_owned),
@@ -124,7 +124,7 @@ fn exit_code(output: &str) -> Option<i64> {
 }
 
 fn begin(
-    said: &mut Said,
+    said: &mut TranscriptSummary,
     open: &mut BTreeMap<String, usize>,
     id: Option<&str>,
     name: Option<&str>,
@@ -167,7 +167,13 @@ fn changed(tool: &str, input: Option<&Value>) -> Vec<String> {
     }
 }
 
-fn end(said: &mut Said, open: &mut BTreeMap<String, usize>, id: Option<&str>, output: Option<&Value>, success: bool) {
+fn end(
+    said: &mut TranscriptSummary,
+    open: &mut BTreeMap<String, usize>,
+    id: Option<&str>,
+    output: Option<&Value>,
+    success: bool,
+) {
     let Some(call) = id.and_then(|id| open.get(id)).and_then(|index| said.tool_calls.get_mut(*index)) else { return };
     // Only the first answer counts.
     if call.output.is_some() {
@@ -212,7 +218,7 @@ not json
         let patch = r#"{"payload":{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch","call_id":"p"}}"#;
         assert_eq!(parse(patch.as_bytes()).tool_calls[0].files_changed, ["a.py"]);
         for noise in ["", "[]\n[1]\n{\"message\":3}\n{\"payload\":{\"type\":\"tool_use\"}}", "\u{0}\n\n"] {
-            assert_eq!(parse(noise.as_bytes()), Said::default(), "{noise}");
+            assert_eq!(parse(noise.as_bytes()), TranscriptSummary::default(), "{noise}");
         }
     }
 

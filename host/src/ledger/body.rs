@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The body of `step-started`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Started {
+pub struct StepStart {
     /// The step: `loop`, `executor`, `gate`, or within a gate `verify` (a check that runs commands) and `review` (one that
     /// asks a model).
     pub step: String,
@@ -65,7 +65,7 @@ fn started(id: u32) -> Option<u64> {
 /// The body of `step-ended`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ended {
+pub struct StepEnd {
     /// The step.
     pub step: String,
     /// The check, for a step within a gate.

@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Hash {
 }
 
 /// Everything that the hash of an entry covers.
-pub(super) struct Link<'a> {
+pub(super) struct HashedEntry<'a> {
     pub(super) prev: &'a [u8],
     pub(super) seq: u64,
     /// The time, the project, the kind and the labels.
@@ -70,7 +70,7 @@ pub(super) struct Link<'a> {
     pub(super) body: &'a [u8],
 }
 
-impl Link<'_> {
+impl HashedEntry<'_> {
     /// Returns the hash. The buffer is overwritten: hashing one slice is several times faster than hashing 27 small ones.
     pub(super) fn hash(&self, buffer: &mut Vec<u8>) -> Hash {
         buffer.clear();
@@ -103,7 +103,7 @@ impl Entry {
     pub fn is_intact(&self) -> bool {
         let Self { seq, at, project, kind, labels, prev, hash, body } = self;
         let parts = parts(at, project.as_str(), kind.as_str(), labels);
-        Link { prev: &prev.0, seq: *seq, parts, body: &digest(body).0 }.hash(&mut Vec::new()) == *hash
+        HashedEntry { prev: &prev.0, seq: *seq, parts, body: &digest(body).0 }.hash(&mut Vec::new()) == *hash
     }
 }
 

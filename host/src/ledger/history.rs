@@ -3,11 +3,11 @@
 //!
 //! Everything is counted from entries each time, so that nothing is counted twice and no count can be lost.
 
-use super::body::{CutOff, Escalation, Resume, Started};
+use super::body::{CutOff, Escalation, Resume, StepStart};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::{Record, TaskRecord};
-use crate::retry::{Past, RetryFacts};
+use crate::retry::{PastAttempt, RetryFacts};
 use crate::submission::PriorFinding;
 use crate::text::hex;
 use crate::verdict::{Class, Level, Status};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub enum RunEnding {
     /// It ended, with this record.
     Recorded(Box<Record>),
     /// It did not end: its process is gone, or it was cancelled.
@@ -41,15 +41,15 @@ pub struct PastRun {
     /// The gate.
     pub gate: String,
     /// What became of it.
-    pub ending: Ending,
+    pub ending: RunEnding,
 }
 
 impl PastRun {
     /// The record, where it ended.
     pub fn record(&self) -> Option<&Record> {
         match &self.ending {
-            Ending::Recorded(record) => Some(record),
-            Ending::Interrupted | Ending::Running => None,
+            RunEnding::Recorded(record) => Some(record),
+            RunEnding::Interrupted | RunEnding::Running => None,
         }
     }
 
@@ -72,9 +72,9 @@ impl PastRun {
     /// The word for what became of it.
     pub fn word(&self) -> &'static str {
         match &self.ending {
-            Ending::Recorded(record) => record.status.as_str(),
-            Ending::Interrupted => "interrupted",
-            Ending::Running => "running",
+            RunEnding::Recorded(record) => record.status.as_str(),
+            RunEnding::Interrupted => "interrupted",
+            RunEnding::Running => "running",
         }
     }
 }
@@ -95,21 +95,21 @@ pub fn runs(entries: &[Entry]) -> Result<Vec<PastRun>, LedgerError> {
         };
         match entry.kind {
             EntryKind::StepStarted => {
-                let started: Started = entry.read()?;
+                let started: StepStart = entry.read()?;
                 if started.step == "gate" {
-                    let ending = if started.process.is_alive() { Ending::Running } else { Ending::Interrupted };
+                    let ending = if started.process.is_alive() { RunEnding::Running } else { RunEnding::Interrupted };
                     runs.insert(&labels.run, past(ending));
                 }
             }
             EntryKind::Run => {
-                let ending = Ending::Recorded(Box::new(entry.record()?));
-                let run = runs.entry(&labels.run).or_insert_with(|| past(Ending::Interrupted));
+                let ending = RunEnding::Recorded(Box::new(entry.record()?));
+                let run = runs.entry(&labels.run).or_insert_with(|| past(RunEnding::Interrupted));
                 run.ending = ending;
             }
             EntryKind::CutOff if entry.read::<CutOff>()?.step == "gate" => {
-                let run = runs.entry(&labels.run).or_insert_with(|| past(Ending::Interrupted));
-                if run.ending == Ending::Running {
-                    run.ending = Ending::Interrupted;
+                let run = runs.entry(&labels.run).or_insert_with(|| past(RunEnding::Interrupted));
+                if run.ending == RunEnding::Running {
+                    run.ending = RunEnding::Interrupted;
                 }
             }
             _ => {}
@@ -277,12 +277,12 @@ impl Bounces {
 pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<PastRun>, LedgerError> {
     let kinds = [EntryKind::StepStarted, EntryKind::Run, EntryKind::CutOff];
     let runs = runs(&ledger.entries(&Filter::of(project).kinds(&kinds))?)?;
-    Ok(runs.into_iter().filter(|run| run.ending == Ending::Interrupted).collect())
+    Ok(runs.into_iter().filter(|run| run.ending == RunEnding::Interrupted).collect())
 }
 
 /// An escalation that nobody has answered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waiting {
+pub struct OpenEscalation {
     /// Its entry.
     pub entry: Entry,
     /// What it says.
@@ -290,7 +290,7 @@ pub struct Waiting {
 }
 
 /// The escalations of a project that nobody has answered, oldest first.
-pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Waiting>, LedgerError> {
+pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<OpenEscalation>, LedgerError> {
     let kinds = [EntryKind::Escalation, EntryKind::Resume];
     let entries = ledger.entries(&Filter::of(project).kinds(&kinds))?;
     let mut answered = BTreeSet::new();
@@ -299,11 +299,11 @@ pub fn waiting(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Waiting>, L
     }
     let open =
         entries.into_iter().filter(|entry| entry.kind == EntryKind::Escalation && !answered.contains(&entry.seq));
-    open.map(|entry| Ok(Waiting { escalation: entry.read()?, entry })).collect()
+    open.map(|entry| Ok(OpenEscalation { escalation: entry.read()?, entry })).collect()
 }
 
 /// The escalation that halts a project, if one does: no gate of it may answer until a person has.
-pub fn halted(ledger: &dyn Ledger, project: &Project) -> Result<Option<Waiting>, LedgerError> {
+pub fn halted(ledger: &dyn Ledger, project: &Project) -> Result<Option<OpenEscalation>, LedgerError> {
     Ok(waiting(ledger, project)?.into_iter().find(|waiting| waiting.escalation.level == "halt"))
 }
 
@@ -315,7 +315,7 @@ pub fn failed_tasks(ledger: &dyn Ledger, project: &Project, group: &str) -> Resu
     for run in runs(&ledger.entries(&filter)?)? {
         match run.ending {
             _ if run.passed() => failed.remove(&run.task),
-            Ending::Running => false,
+            RunEnding::Running => false,
             _ if run.is_attempt() => failed.insert(run.task),
             _ => false,
         };
@@ -349,7 +349,7 @@ fn passes(project: &Project) -> Filter {
 /// What is known about a task when a decision about its next attempt is due. `last` is the record of the run that just
 /// ended, whether its entry is there already or not.
 pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<RetryFacts, LedgerError> {
-    let past = |record: &Record| Past { status: Some(record.status), class: record.class.clone() };
+    let past = |record: &Record| PastAttempt { status: Some(record.status), class: record.class.clone() };
     let task = last.task.as_ref().filter(|task| !task.id.is_empty());
     let mut facts = RetryFacts {
         attempts_allowed: last.attempts_allowed,
@@ -362,8 +362,8 @@ pub fn facts(ledger: &dyn Ledger, project: &Project, last: &Record) -> Result<Re
         facts.attempts = history
             .runs
             .iter()
-            .filter(|run| run.run != last.run && run.ending != Ending::Running)
-            .map(|run| run.record().map_or_else(Past::interrupted, past))
+            .filter(|run| run.run != last.run && run.ending != RunEnding::Running)
+            .map(|run| run.record().map_or_else(PastAttempt::interrupted, past))
             .collect();
         if let Some(group) = &task.group {
             let mut failed = failed_tasks(ledger, project, group)?;
@@ -396,6 +396,6 @@ fn needs_person(record: &Record) -> Option<String> {
 
 /// Whether an escalation for the same reason is open already.
 pub fn is_waiting(ledger: &dyn Ledger, project: &Project, task: &str, trigger: &str) -> Result<bool, LedgerError> {
-    let same = |waiting: &Waiting| waiting.entry.labels.task == task && waiting.escalation.trigger == trigger;
+    let same = |waiting: &OpenEscalation| waiting.entry.labels.task == task && waiting.escalation.trigger == trigger;
     Ok(waiting(ledger, project)?.iter().any(same))
 }

@@ -9,7 +9,7 @@ mod folder;
 mod rows;
 mod torn;
 
-use super::chain::{self, Damage, DamageKind, Hash, Link};
+use super::chain::{self, Damage, DamageKind, Hash, HashedEntry};
 use super::{
     Durability, Entry, EntryKind, Filter, Head, Labels, Ledger, LedgerError, NewEntry, Project, Survey,
     body::{CutOff, Pruned},
@@ -134,8 +134,8 @@ impl SqliteLedger {
     }
 
     /// Refuses to go on where the end was cut off: whatever is appended would hide it.
-    fn tail(&self, transaction: &Transaction<'_>) -> Result<Tail, LedgerError> {
-        let tail = Tail::read(transaction)?;
+    fn tail(&self, transaction: &Transaction<'_>) -> Result<ChainEnds, LedgerError> {
+        let tail = ChainEnds::read(transaction)?;
         let last = rows::last(transaction)?.unwrap_or(Head { seq: tail.base.seq, hash: tail.base.hash });
         let damaged = |message: String| LedgerError::Damaged(Damage::new(None, DamageKind::Truncated, message));
         if last != tail.head {
@@ -187,7 +187,7 @@ impl Ledger for SqliteLedger {
     }
 
     fn head(&self) -> Result<Head, LedgerError> {
-        self.read(|connection| Ok(Tail::read(connection)?.head))
+        self.read(|connection| Ok(ChainEnds::read(connection)?.head))
     }
 
     fn verify(&self, anchor: Option<Head>) -> Result<Vec<Damage>, LedgerError> {
@@ -217,7 +217,7 @@ impl Ledger for SqliteLedger {
 
     fn prune(&self, project: &Project, up_to: u64) -> Result<Entry, LedgerError> {
         let pruned = self.write(Durability::Power, |transaction| {
-            let Tail { head, base } = self.tail(transaction)?;
+            let ChainEnds { head, base } = self.tail(transaction)?;
             if up_to <= base.seq || up_to >= head.seq {
                 let there = format!("entries {} to {} are there, and the last one stays", base.seq + 1, head.seq);
                 return Err(LedgerError::Unwritable(format!("cannot drop entries up to {up_to}: {there}")));
@@ -241,18 +241,18 @@ fn next(head: Head, project: &Project, entry: NewEntry) -> Entry {
     let (seq, prev, at) = (head.seq + 1, head.hash, text::timestamp(SystemTime::now()));
     let digest = chain::digest(&body);
     let parts = chain::parts(&at, project.as_str(), kind.as_str(), &labels);
-    let hash = Link { prev: &prev.0, seq, parts, body: &digest.0 }.hash(&mut Vec::new());
+    let hash = HashedEntry { prev: &prev.0, seq, parts, body: &digest.0 }.hash(&mut Vec::new());
     Entry { seq, at, project: project.clone(), kind, labels, prev, hash, body }
 }
 
 /// Where the chain ends, and where it begins.
-struct Tail {
+struct ChainEnds {
     head: Head,
     /// The last entry that was dropped; 0 where none was.
     base: Head,
 }
 
-impl Tail {
+impl ChainEnds {
     fn read(connection: &Connection) -> Result<Self, LedgerError> {
         let row = connection.query_row("SELECT seq, hash, base_seq, base_hash FROM head WHERE id = 1", [], |row| {
             let head = Head { seq: rows::number(row, 0)?, hash: Hash(row.get(1)?) };

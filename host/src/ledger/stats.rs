@@ -1,6 +1,6 @@
 //! Totals over the runs of a project.
 
-use super::history::{self, Ending};
+use super::history::{self, RunEnding};
 use super::{EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{NodeKind, Outcome};
 use crate::record::Mark;
@@ -133,9 +133,9 @@ impl Stats {
             let total = run.record().and_then(|record| record.task.as_ref()?.total);
             planned = total.map_or(planned, u64::from);
             match &run.ending {
-                Ending::Running => stats.in_progress += 1,
-                Ending::Interrupted => stats.interrupted += 1,
-                Ending::Recorded(record) => stats.add(record),
+                RunEnding::Running => stats.in_progress += 1,
+                RunEnding::Interrupted => stats.interrupted += 1,
+                RunEnding::Recorded(record) => stats.add(record),
             }
         }
         let tasks = attempts.iter().filter(|(task, _)| !task.is_empty());
@@ -144,9 +144,9 @@ impl Stats {
         stats.tasks_passed = done.len() as u64;
         for run in last.iter().filter(|(task, _)| !task.is_empty()).map(|(_, run)| run) {
             match &run.ending {
-                Ending::Running => stats.tasks_in_progress += 1,
+                RunEnding::Running => stats.tasks_in_progress += 1,
                 _ if attempts.get(run.task.as_str()).is_some_and(|(_, passed)| *passed) => {}
-                Ending::Interrupted | Ending::Recorded(_) => stats.tasks_failed += 1,
+                RunEnding::Interrupted | RunEnding::Recorded(_) => stats.tasks_failed += 1,
             }
         }
         stats.tasks_pending = planned.saturating_sub(stats.total_tasks);
@@ -158,7 +158,7 @@ impl Stats {
         stats.escalations = of(EntryKind::Escalation).count() as u64;
         let let_through: BTreeSet<&str> = of(EntryKind::Override).map(|entry| entry.labels.task.as_str()).collect();
         for (index, run) in runs.iter().enumerate().rev() {
-            if run.passed() || run.ending == Ending::Running || stats.recent_failures.len() >= RECENT {
+            if run.passed() || run.ending == RunEnding::Running || stats.recent_failures.len() >= RECENT {
                 continue;
             }
             let same = |other: &&history::PastRun| other.task == run.task && other.gate == run.gate;
@@ -185,8 +185,8 @@ impl Stats {
 
     /// Count what failed and passed the same work, judged by the same plan.
     fn disagreements(&mut self, runs: &[history::PastRun]) {
-        type Told<'r> = (bool, BTreeSet<&'r str>);
-        let mut told: BTreeMap<(&str, &str, &str), Told<'_>> = BTreeMap::new();
+        type Results<'r> = (bool, BTreeSet<&'r str>);
+        let mut told: BTreeMap<(&str, &str, &str), Results<'_>> = BTreeMap::new();
         for record in runs.iter().filter_map(history::PastRun::record) {
             let Some(tree) = &record.tree else { continue };
             let checks = record.checks().filter(|check| !check.commands.is_empty() || !check.models.is_empty());

@@ -1,7 +1,7 @@
 //! Where a task is: the states of the gate protocol, and the steps between them that it knows.
 
-use super::body::{Committed, Ended, Override, Started};
-use super::history::{self, Ending, PastRun, TaskHistory};
+use super::body::{Committed, Override, StepEnd, StepStart};
+use super::history::{self, PastRun, RunEnding, TaskHistory};
 use super::{Entry, EntryKind, Filter, Ledger, LedgerError, Project};
 use crate::outcome::{Node, NodeKind, Outcome};
 use crate::record::Record;
@@ -188,7 +188,7 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
     for entry in entries {
         match entry.kind {
             EntryKind::StepStarted => {
-                let started: Started = entry.read()?;
+                let started: StepStart = entry.read()?;
                 let alive = started.process.is_alive();
                 match started.step.as_str() {
                     "executor" => {
@@ -223,7 +223,7 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
                 }
             }
             EntryKind::StepEnded => {
-                let ended: Ended = entry.read()?;
+                let ended: StepEnd = entry.read()?;
                 if ended.step == "executor" {
                     (status.executor_status, _) = match ended.outcome.as_str() {
                         "success" => ("success", ()),
@@ -256,9 +256,9 @@ pub fn of_task(task: &str, entries: &[Entry]) -> Result<TaskStatus, LedgerError>
 /// Why a run failed, in one line.
 pub fn failure(run: &PastRun) -> String {
     match &run.ending {
-        Ending::Interrupted => "interrupted".to_owned(),
-        Ending::Running => "still running".to_owned(),
-        Ending::Recorded(record) => {
+        RunEnding::Interrupted => "interrupted".to_owned(),
+        RunEnding::Running => "still running".to_owned(),
+        RunEnding::Recorded(record) => {
             let class = record.class.as_ref().map_or("", Class::as_str);
             let summary = record.checks().filter(|check| !matches!(check.outcome, Outcome::Pass | Outcome::Skipped));
             let summary = summary.filter_map(|check| {
@@ -297,12 +297,12 @@ impl TaskStatus {
         self.reach(TaskState::Verifying);
         (self.overridden, self.skip, self.commit_sha) = (None, None, None);
         match &run.ending {
-            Ending::Running => (self.verify_status, self.architect_status) = ("running", "pending"),
-            Ending::Interrupted => {
+            RunEnding::Running => (self.verify_status, self.architect_status) = ("running", "pending"),
+            RunEnding::Interrupted => {
                 (self.verify_status, self.architect_status) = ("failed", "pending");
                 self.reach(TaskState::Failed);
             }
-            Ending::Recorded(record) => self.take_record(record),
+            RunEnding::Recorded(record) => self.take_record(record),
         }
     }
 

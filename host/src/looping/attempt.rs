@@ -12,7 +12,7 @@ use crate::fix;
 use crate::outcome::{NodeKind, Outcome};
 use crate::plan::Shape;
 use crate::record::{Mark, Record};
-use crate::retry::Past;
+use crate::retry::PastAttempt;
 use crate::session::{Request, WorkState};
 use crate::submission::{Claim, Executor, ExecutorEnd, PriorFinding, ReviewRound};
 use crate::text;
@@ -49,7 +49,7 @@ impl Done {
     }
 
     /// What the rules about retries know of it.
-    pub(super) fn past(&self) -> Past {
+    pub(super) fn past(&self) -> PastAttempt {
         past(&self.summary)
     }
 
@@ -64,8 +64,8 @@ impl Done {
 }
 
 /// What the rules about retries know of an attempt.
-pub(super) fn past(summary: &AttemptRecord) -> Past {
-    Past { status: summary.status.or(Some(Status::Fail)), class: summary.class.clone() }
+pub(super) fn past(summary: &AttemptRecord) -> PastAttempt {
+    PastAttempt { status: summary.status.or(Some(Status::Fail)), class: summary.class.clone() }
 }
 
 impl Driver<'_> {

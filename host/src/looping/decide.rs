@@ -3,7 +3,7 @@
 use super::attempt::Done;
 use super::record::{AttemptRecord, LoopEnd, State};
 use crate::config::{LoopConfig, OnReviewLimit, OnSpecFinding};
-use crate::retry::{self, Again, EscalationLevel, EscalationPolicy, Retries, RetryDecision, RetryFacts, RetryPolicy};
+use crate::retry::{self, EscalationLevel, EscalationPolicy, Retries, RetryBy, RetryDecision, RetryFacts, RetryPolicy};
 use crate::verdict::{Class, Status};
 use std::time::Duration;
 
@@ -125,7 +125,7 @@ impl Rules {
                 escalated(*level, trigger, why.clone())
             }
             // Nothing that the executor could do about it.
-            RetryDecision::Retry { who: Again::Verifier, .. } => {
+            RetryDecision::Retry { who: RetryBy::Verifier, .. } => {
                 escalated(EscalationLevel::Notify, "infra", "a verifier gave no answer".to_owned())
             }
             RetryDecision::Escalate { level, trigger, why } if is_infra(done) => {
@@ -216,7 +216,7 @@ fn is_infra(done: &Done) -> bool {
 mod tests {
     use super::super::record::EvaluatorRun;
     use super::*;
-    use crate::retry::Past;
+    use crate::retry::PastAttempt;
 
     fn done(status: Option<Status>, class: Option<Class>, failure: &str) -> Done {
         let summary = AttemptRecord { status, class, failure: failure.to_owned(), ..AttemptRecord::default() };
@@ -228,7 +228,7 @@ mod tests {
         let mut past = Vec::new();
         let mut attempts = Vec::new();
         for (bounces, class) in (0..).zip(classes) {
-            past.push(Past::failed(class.clone()));
+            past.push(PastAttempt::failed(class.clone()));
             let facts = RetryFacts { attempts: past.clone(), ..RetryFacts::default() };
             let mut done = done(Some(Status::Fail), Some(class.clone()), &bounces.to_string());
             done.summary.evaluator = rules.evaluates.then(EvaluatorRun::default);
@@ -303,7 +303,7 @@ mod tests {
     fn it_proceeds_without_a_pass_only_where_a_setting_says_so() {
         let rules =
             |budgets: &LoopConfig| Rules::new(budgets, false, RetryPolicy::default(), EscalationPolicy::default());
-        let facts = RetryFacts { attempts: vec![Past::failed(Class::ReviewRejection)], ..RetryFacts::default() };
+        let facts = RetryFacts { attempts: vec![PastAttempt::failed(Class::ReviewRejection)], ..RetryFacts::default() };
         let rejected = || Done {
             outstanding: vec!["no error handling".to_owned()],
             ..done(Some(Status::Fail), Some(Class::ReviewRejection), "f")
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn nothing_but_a_pass_completes() {
         let rules = Rules::new(&LoopConfig::default(), false, RetryPolicy::default(), EscalationPolicy::default());
-        let decide = |status: Option<Status>, past: Past, person: Option<&str>, last| {
+        let decide = |status: Option<Status>, past: PastAttempt, person: Option<&str>, last| {
             let facts =
                 RetryFacts { attempts: vec![past], needs_person: person.map(str::to_owned), ..RetryFacts::default() };
             rules.next(&done(status, None, "same"), &facts, &Spent::default(), last)
@@ -353,7 +353,7 @@ mod tests {
             Next::End(ended) => Some(ended.state),
             Next::Bounce { .. } => None,
         };
-        let past = |status| Past { status, class: None };
+        let past = |status| PastAttempt { status, class: None };
         assert_eq!(state(decide(Some(Status::Pass), past(Some(Status::Pass)), None, None)), Some(State::Completed));
         for status in [Status::Fail, Status::Abstain] {
             assert_eq!(state(decide(Some(status), past(Some(status)), None, None)), None);

@@ -3,12 +3,12 @@
 use super::attempt::Done;
 use super::record::{AttemptRecord, EvaluatorRun, ExecutorRun, LoopEnd, LoopRecord, State};
 use crate::error::Error;
-use crate::ledger::body::{Attempt, Bounce, CutOff, Ended as StepEnded, Escalation, Process, Started};
+use crate::ledger::body::{Attempt, Bounce, CutOff, Escalation, Process, StepEnd, StepStart};
 use crate::ledger::history::{self, TaskHistory};
 use crate::ledger::{Durability, Entry, EntryKind, Filter, Labels, Ledger, NewEntry, Project};
 use crate::plan::Plan;
 use crate::record::Record;
-use crate::retry::{Past, RetryFacts};
+use crate::retry::{PastAttempt, RetryFacts};
 use crate::session::Request;
 use serde::Serialize;
 use serde_json::json;
@@ -91,16 +91,16 @@ impl LoopEntries {
 
     /// Notes that this process runs the loop.
     pub(super) fn resume(&self) -> Result<(), Error> {
-        let started = Started { step: LOOP.to_owned(), process: Process::this(), ..Started::default() };
+        let started = StepStart { step: LOOP.to_owned(), process: Process::this(), ..StepStart::default() };
         self.note(EntryKind::StepStarted, "", "", &started)
     }
 
     pub(super) fn evaluator_started(&self, iteration: u32) -> Result<(), Error> {
-        let started = Started {
+        let started = StepStart {
             step: EVALUATOR.to_owned(),
             attempt: Some(iteration),
             process: Process::this(),
-            ..Started::default()
+            ..StepStart::default()
         };
         self.note(EntryKind::StepStarted, "", "", &started)
     }
@@ -108,7 +108,7 @@ impl LoopEntries {
     pub(super) fn evaluator_ended(&self, run: &EvaluatorRun) -> Result<(), Error> {
         let details = BTreeMap::from([("run".to_owned(), json!(run))]);
         let (step, outcome, duration_ms) = (EVALUATOR.to_owned(), run.outcome.clone(), run.duration_ms);
-        let ended = StepEnded { step, outcome, duration_ms, details, ..Default::default() };
+        let ended = StepEnd { step, outcome, duration_ms, details, ..Default::default() };
         self.note(EntryKind::StepEnded, &run.outcome, "", &ended)
     }
 
@@ -128,11 +128,11 @@ impl LoopEntries {
     }
 
     pub(super) fn executor_started(&self, attempt: u32) -> Result<(), Error> {
-        let started = Started {
+        let started = StepStart {
             step: EXECUTOR.to_owned(),
             attempt: Some(attempt),
             process: Process::this(),
-            ..Started::default()
+            ..StepStart::default()
         };
         self.note(EntryKind::StepStarted, "", "", &started)
     }
@@ -145,7 +145,7 @@ impl LoopEntries {
             EntryKind::StepEnded,
             &run.outcome,
             "",
-            &StepEnded { step, outcome, duration_ms: run.duration_ms, details, ..StepEnded::default() },
+            &StepEnd { step, outcome, duration_ms: run.duration_ms, details, ..StepEnd::default() },
         )
     }
 
@@ -205,7 +205,7 @@ impl LoopEntries {
             EntryKind::StepEnded,
             &outcome.clone(),
             "",
-            &StepEnded { step, outcome, duration_ms, details, ..StepEnded::default() },
+            &StepEnd { step, outcome, duration_ms, details, ..StepEnd::default() },
         )
     }
 
@@ -215,16 +215,16 @@ impl LoopEntries {
     }
 
     /// The attempts at the task before this loop, which began with this entry, since it last passed or a person answered.
-    pub(super) fn past(&self, began: u64) -> Result<Vec<Past>, Error> {
+    pub(super) fn past(&self, began: u64) -> Result<Vec<PastAttempt>, Error> {
         let Some(history) = self.history()? else { return Ok(Vec::new()) };
-        let past = |run: &history::PastRun| Past {
+        let past = |run: &history::PastRun| PastAttempt {
             status: run.record().map(|record| record.status),
             class: run.record().and_then(|record| record.class.clone()),
         };
         Ok(history
             .runs
             .iter()
-            .filter(|run| run.seq < began && run.ending != history::Ending::Running)
+            .filter(|run| run.seq < began && run.ending != history::RunEnding::Running)
             .map(past)
             .collect())
     }
@@ -244,7 +244,7 @@ impl LoopEntries {
     }
 
     /// What is known when it is decided what follows.
-    pub(super) fn facts(&self, past: &[Past], done: &Done) -> Result<RetryFacts, Error> {
+    pub(super) fn facts(&self, past: &[PastAttempt], done: &Done) -> Result<RetryFacts, Error> {
         let failed_in_group = match &self.kept {
             Some((ledger, project)) if !self.labels.group.is_empty() && !done.passed() => {
                 let mut failed = history::failed_tasks(ledger.as_ref(), project, &self.labels.group)?;

@@ -5,7 +5,7 @@
 
 use super::record::{AttemptRecord, ExecutorRun, LoopEnd};
 use crate::error::Error;
-use crate::ledger::body::{Attempt, Bounce, Ended as StepEnded, Note, Process, Started};
+use crate::ledger::body::{Attempt, Bounce, Note, Process, StepEnd, StepStart};
 use crate::ledger::{Entry, EntryKind, Filter, Ledger, Project};
 use crate::record::{PolicyRecord, Record};
 use crate::session::Pinned;
@@ -77,7 +77,7 @@ pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Interru
         let id = entry.labels.session.clone();
         match entry.kind {
             EntryKind::StepStarted => {
-                let started: Started = entry.read()?;
+                let started: StepStart = entry.read()?;
                 if started.step == "loop" {
                     running.insert(id, started.process);
                 }
@@ -99,7 +99,7 @@ pub fn interrupted(ledger: &dyn Ledger, project: &Project) -> Result<Vec<Interru
                     loops.insert(id, found);
                 }
             }
-            EntryKind::StepEnded if entry.read::<StepEnded>()?.step == "loop" => drop(loops.remove(&id)),
+            EntryKind::StepEnded if entry.read::<StepEnd>()?.step == "loop" => drop(loops.remove(&id)),
             _ => {}
         }
     }
@@ -188,7 +188,7 @@ impl Reached {
     fn take(&mut self, entry: &Entry, id: &str, process: &mut Option<Process>) -> Result<bool, Error> {
         match entry.kind {
             EntryKind::StepStarted => {
-                let started: Started = entry.read()?;
+                let started: StepStart = entry.read()?;
                 match started.step.as_str() {
                     "loop" => {
                         self.began = if self.began == 0 { entry.seq } else { self.began };
@@ -203,7 +203,7 @@ impl Reached {
                 }
             }
             EntryKind::StepEnded => {
-                let ended: StepEnded = entry.read()?;
+                let ended: StepEnd = entry.read()?;
                 match (ended.step.as_str(), &mut self.open) {
                     ("loop", _) => return Err(Error::usage(format_args!("the loop `{id}` has ended"))),
                     ("executor", Some(open)) => open.executor = part(&ended.details, "run"),

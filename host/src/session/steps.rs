@@ -6,7 +6,7 @@
 
 use crate::config::Grant;
 use crate::gate::GateEvent;
-use crate::ledger::body::{Ended, Process, Started};
+use crate::ledger::body::{Process, StepEnd, StepStart};
 use crate::ledger::{Durability, EntryKind, Labels, Ledger, LedgerError, NewEntry, Project};
 use crate::outcome::{Node, NodeKind};
 use crate::plan::{self, PlanNodeKind};
@@ -48,8 +48,12 @@ impl StepRecorder {
     fn started(&self, path: &str, node: &plan::PlanNode) -> Option<Result<NewEntry, LedgerError>> {
         let PlanNodeKind::Check(check) = &node.what else { return None };
         let step = step(check.grants.iter().map(ToString::to_string))?;
-        let started =
-            Started { step: step.to_owned(), check: path.to_owned(), process: Process::this(), ..Started::default() };
+        let started = StepStart {
+            step: step.to_owned(),
+            check: path.to_owned(),
+            process: Process::this(),
+            ..StepStart::default()
+        };
         Some(NewEntry::new(EntryKind::StepStarted, self.labels.clone(), &started))
     }
 
@@ -60,7 +64,8 @@ impl StepRecorder {
         let outcome = node.outcome.as_str().to_owned();
         let labels = Labels { status: outcome.clone(), ..self.labels.clone() };
         let duration_ms = (node.duration.as_secs_f64() * 1e6).round() / 1e3;
-        let ended = Ended { step: step.to_owned(), check: path.to_owned(), outcome, duration_ms, ..Ended::default() };
+        let ended =
+            StepEnd { step: step.to_owned(), check: path.to_owned(), outcome, duration_ms, ..StepEnd::default() };
         Some(NewEntry::new(EntryKind::StepEnded, labels, &ended))
     }
 

@@ -104,7 +104,12 @@ fn examine(global: &Global, root: &Path) -> Result<Vec<DoctorLine>, Error> {
     match plan(global, root) {
         Err(error) => lines.push(DoctorLine::bad("configuration", error.to_string(), "`gate plan` shows all of it")),
         Ok((plan, policy)) => {
-            lines.push(DoctorLine::good("configuration", format!("the gate `{}` of {policy}", plan.root.name)));
+            let detail = if policy.contains("gate.toml") {
+                format!("the gate `{}` of {policy}", plan.root.name)
+            } else {
+                format!("{policy}, since there is no gate.toml")
+            };
+            lines.push(DoctorLine::good("configuration", detail));
             lines.extend(models::lines(&plan));
         }
     }
@@ -147,9 +152,12 @@ fn ledger() -> DoctorLine {
     let Some(folder) = Environment::of_process().state_folder() else {
         return DoctorLine::bad("ledger", "there is no state folder", fix);
     };
-    match SqliteLedger::open(&folder).and_then(|ledger| Ok((ledger.verify(None)?, ledger.path()))) {
-        Ok((damages, path)) if damages.is_empty() => DoctorLine::good("ledger", path.display().to_string()),
-        Ok((damages, path)) => {
+    let verified = SqliteLedger::open_existing(&folder)
+        .and_then(|ledger| ledger.map(|ledger| Ok((ledger.verify(None)?, ledger.path()))).transpose());
+    match verified {
+        Ok(None) => DoctorLine::note("ledger", format!("`gate run` creates one in {}", folder.display())),
+        Ok(Some((damages, path))) if damages.is_empty() => DoctorLine::good("ledger", path.display().to_string()),
+        Ok(Some((damages, path))) => {
             let detail = format!("{} is damaged in {} places", path.display(), damages.len());
             DoctorLine::bad("ledger", detail, "`gate log --verify` names them; keep it as evidence, and move it away")
         }

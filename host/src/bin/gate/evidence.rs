@@ -40,6 +40,11 @@ pub(crate) fn find(ledger: &dyn Ledger, project: &Project, name: Option<&str>) -
     }
 }
 
+/// Returns the beginning of the identifier of a run, which is enough to name it.
+pub(crate) fn short(run: &str) -> &str {
+    run.get(..10).unwrap_or(run)
+}
+
 /// Returns the time now, in seconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()

@@ -49,7 +49,8 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
     let besides = ledger.entries(&Filter { run: Some(record.run.clone()), ..Filter::default() })?;
     writeln!(out, "entries of the run")?;
     for entry in besides {
-        writeln!(out, "  {:>6}  {}  {:<12}  {}", entry.seq, entry.at, entry.kind, log::says(&entry)?)?;
+        let time = log::time(&entry, global.verbose);
+        writeln!(out, "  {:>5}  {time}  {:<12}  {}", entry.seq, entry.kind, log::says(&entry)?)?;
     }
     Ok(Exit::Pass)
 }
@@ -57,13 +58,7 @@ pub(crate) fn run(global: &Global, command: &ExplainArgs) -> Result<Exit, Error>
 /// Prints what was checked, by what, and where it is recorded.
 fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Result<()> {
     let none = || "unknown".to_owned();
-    let mut policy = format!("{} ({})", record.policy.name, record.policy.source);
-    for (before, part) in [(", ", &record.policy.digest), (", as commit ", &record.policy.commit)] {
-        if let Some(part) = part {
-            policy += before;
-            policy += part;
-        }
-    }
+    let commit = record.policy.commit.as_ref().map(|commit| format!("as in commit {commit}"));
     let task = record.task.as_ref().map(|task| format!("{} {} (by the {})", task.id, task.title, task.source));
     for (name, value) in [
         ("run", record.run.clone()),
@@ -77,11 +72,14 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
         ("files", format!("{} ({})", record.files, record.selection.kind)),
         ("base", record.base.clone().unwrap_or_else(none)),
         ("tree", record.tree.clone().unwrap_or_else(none)),
-        ("policy", policy),
+        ("policy", format!("{} ({})", record.policy.name, record.policy.source)),
+        ("", record.policy.digest.clone().unwrap_or_default()),
+        ("", commit.unwrap_or_default()),
         ("plan", record.plan.clone()),
         ("retry", record.retry.clone()),
         ("blocked", record.blocked_by.join(", ")),
-        ("host", format!("{} {} ({})", record.host.version, record.host.build, record.host.contract)),
+        ("host", format!("{}, contract {}", record.host.version, record.host.contract)),
+        ("", format!("build {}", record.host.build)),
     ] {
         if !value.is_empty() {
             writeln!(out, "{name:<8}  {}", clean_line(&value, 500))?;
@@ -93,7 +91,8 @@ fn evidence_of(out: &mut impl Write, entry: &Entry, record: &Record) -> io::Resu
 /// Prints the details of a check.
 fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record]) -> io::Result<()> {
     let Some(verifier) = &node.verifier else { return Ok(()) };
-    writeln!(out, "check {}: {} {}", node.name, clean_line(&verifier.name, 200), verifier.digest)?;
+    writeln!(out, "check {}: {}", node.name, clean_line(&verifier.name, 200))?;
+    writeln!(out, "  component {}", verifier.digest)?;
     if !verifier.settings.is_empty() {
         writeln!(out, "  settings {}", verifier.settings)?;
     }
@@ -106,7 +105,7 @@ fn check(out: &mut impl Write, node: &Node, record: &Record, earlier: &[Record])
             0 => writeln!(out, "  checked {all}; no cached verdict was used")?,
             _ => writeln!(
                 out,
-                "  checked {all}; {} from the cache: the same verifier passed the same bytes with the same settings",
+                "  checked {all}; {} from the cache (same verifier, bytes and settings)",
                 terminal::count(cached, "verdict")
             )?,
         }

@@ -12,7 +12,7 @@ use gatehost::hook::Host;
 use gatehost::hook::budget::uncounted;
 use gatehost::hook::job::{Job, Prepared, Work, no_answer};
 use gatehost::hook::running::Running;
-use gatehost::hook::supervise::{Ended, How, supervise};
+use gatehost::hook::supervise::{ChildExit, ChildResult, supervise};
 use gatehost::hook::{Answer, Call, Decision, Event};
 use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -135,16 +135,16 @@ fn ask(job: &Job, limit: Duration) -> Result<Decision, String> {
     if std::env::var_os("PATH").is_none_or(|path| path.is_empty()) {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
     }
-    let Ended { how, printed } =
+    let ChildResult { exit, printed } =
         supervise(command, &line, limit).map_err(|error| format!("cannot start the run: {error}"))?;
     let running = Running::of(&printed);
-    match how {
-        How::Done => {
+    match exit {
+        ChildExit::Done => {
             let last = printed.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
             serde_json::from_slice(last).map_err(|_| "cannot read the result of the run".to_owned())
         }
-        How::Died(why) => Err(format!("the run ended early: {why}{}", running.what())),
-        How::Late => Err(running.late(limit)),
+        ChildExit::Died(why) => Err(format!("the run ended early: {why}{}", running.what())),
+        ChildExit::Late => Err(running.late(limit)),
     }
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn child() -> ExitCode {
     let work = Work::open(job, Environment::of_process());
     let found = match work.prepare() {
         Prepared::Nothing => Ok(None),
-        Prepared::Found(found) => Ok(Some(found)),
+        Prepared::Known(found) => Ok(Some(found)),
         Prepared::Run(request, allowed) => {
             let run = work.run(*request, allowed, |running| print(running).unwrap_or_default());
             setup::wait(async { Ok(Some(run.await)) })

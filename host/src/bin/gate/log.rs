@@ -4,7 +4,9 @@ use crate::args::{Global, OutputFormat};
 use crate::error::Error;
 use crate::{Exit, evidence};
 use clap::Args;
-use gatehost::ledger::body::{Bounce, Committed, CutOff, Ended, Escalation, Note, Override, Pruned, Resume, Started};
+use gatehost::ledger::body::{
+    Bounce, Committed, CutOff, Escalation, Note, Override, Pruned, Resume, StepEnd, StepStart,
+};
 use gatehost::ledger::{Entry, EntryKind, Filter, Head, Ledger, LedgerError, Project};
 use gatehost::session;
 use gatehost::text::clean_line;
@@ -114,7 +116,7 @@ pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
         if let Some(last) = entries.last() {
             filter.after = last.seq;
         }
-        show(&mut out, &entries, command)?;
+        show(&mut out, &entries, command, global.verbose)?;
         if !command.follow {
             return Ok(Exit::Pass);
         }
@@ -124,31 +126,36 @@ pub(crate) fn run(global: &Global, command: &LogArgs) -> Result<Exit, Error> {
     }
 }
 
-fn show(out: &mut impl Write, entries: &[Entry], command: &LogArgs) -> Result<(), Error> {
+fn show(out: &mut impl Write, entries: &[Entry], command: &LogArgs, verbose: bool) -> Result<(), Error> {
     for entry in entries {
         match command.format {
             OutputFormat::Json => writeln!(out, "{}", document(entry)?)?,
             OutputFormat::Human => {
-                let Labels { gate, task, run } = labels(entry);
-                let line =
-                    format!("{:>6}  {}  {:<12}  {}{gate}{task}{run}", entry.seq, entry.at, entry.kind, says(entry)?);
-                writeln!(out, "{}", clean_line(line.trim_end(), 1_000))?;
+                let line = format!("{:>5}  {}  {:<12}  {}", entry.seq, time(entry, verbose), entry.kind, says(entry)?);
+                let labels = labels(entry, verbose);
+                writeln!(out, "{}", clean_line(format!("{line}{labels}").trim_end(), 1_000))?;
             }
         }
     }
     Ok(())
 }
 
-struct Labels {
-    gate: String,
-    task: String,
-    run: String,
+/// The month, the day and the time of an entry; in full with `-v`.
+pub(crate) fn time(entry: &Entry, verbose: bool) -> String {
+    match (entry.at.get(5..10), entry.at.get(11..19)) {
+        (Some(day), Some(time)) if !verbose => format!("{day} {time}"),
+        _ => entry.at.clone(),
+    }
 }
 
-fn labels(entry: &Entry) -> Labels {
+/// The task, and as much of the identifier of the run as other commands need; everything with `-v`.
+fn labels(entry: &Entry, verbose: bool) -> String {
+    let gatehost::ledger::Labels { gate, task, run, .. } = &entry.labels;
     let label = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!("  {name} {value}") };
-    let labels = &entry.labels;
-    Labels { gate: label("gate", &labels.gate), task: label("task", &labels.task), run: label("run", &labels.run) }
+    match verbose {
+        true => label("gate", gate) + &label("task", task) + &label("run", run),
+        false => label("task", task) + "  " + evidence::short(run),
+    }
 }
 
 /// Returns the content of an entry in a few words.
@@ -160,11 +167,11 @@ pub(crate) fn says(entry: &Entry) -> Result<String, LedgerError> {
             if class.is_empty() { entry.labels.status.clone() } else { format!("{} ({class})", entry.labels.status) }
         }
         EntryKind::StepStarted => {
-            let started: Started = entry.read()?;
+            let started: StepStart = entry.read()?;
             if started.check.is_empty() { started.step } else { format!("{} {}", started.step, quoted(&started.check)) }
         }
         EntryKind::StepEnded => {
-            let ended: Ended = entry.read()?;
+            let ended: StepEnd = entry.read()?;
             let check = if ended.check.is_empty() { String::new() } else { format!(" {}", quoted(&ended.check)) };
             format!("{}{check}: {}", ended.step, quoted(&ended.outcome))
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use gatehost::changes;
 use gatehost::environment::Environment;
 use gatehost::ledger::body::{Committed, Override};
-use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, Project, SqliteLedger, history};
+use gatehost::ledger::{Entry, EntryKind, Filter, Ledger as _, LedgerError, history};
 use gatehost::record::Record;
 use gatehost::report::Format as ReportFormat;
 use gatehost::report::{self, Format, Page, PageRun, Style};
@@ -100,24 +100,12 @@ fn page(global: &Global, last: u32) -> Result<Exit, Error> {
     Ok(Exit::Pass)
 }
 
-/// The record of a run in the ledger, by its identifier or the beginning of one; `last` is the newest of this project.
+/// Returns the record of a run in the ledger, named as in `gate explain`; nothing if the name is that of a file.
 fn stored(global: &Global, run: &Path) -> Result<Option<Record>, Error> {
-    let is_id = |text: &&str| text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let Some(text) = run.to_str().filter(|text| is_id(text) || *text == "last") else { return Ok(None) };
-    if global.directory.join(run).exists() {
-        return Ok(None);
-    }
-    let folder = Environment::of_process().state_folder();
-    let ledger = folder.map(|folder| SqliteLedger::open_existing(&folder)).transpose()?.flatten();
-    let Some(ledger) = ledger else { return Ok(None) };
-    let project = Project::of(&global.directory, &Environment::of_process())?;
-    let filter = Filter::of(&project).kinds(&[EntryKind::Run]);
-    let filter = match text {
-        "last" => Filter { last: Some(1), ..filter },
-        id => Filter { run: Some(id.to_owned()), project: None, ..filter },
-    };
-    let entries = ledger.entries(&filter)?;
-    Ok(entries.last().map(|entry| entry.record()).transpose()?)
+    let is_file = |name: &str| name == "-" || name.contains(['/', '.']) || global.directory.join(name).exists();
+    let Some(name) = run.to_str().filter(|name| !is_file(name)) else { return Ok(None) };
+    let (ledger, project) = evidence::open(global)?;
+    Ok(Some(evidence::find(&ledger, &project, Some(name))?.record()?))
 }
 
 fn bytes(global: &Global, path: &Path) -> Result<Vec<u8>, Error> {

@@ -39,7 +39,9 @@ fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
     let Stats { runs, passed, failed, undecided, interrupted, in_progress, .. } = stats;
     writeln!(
         out,
-        "runs          {runs}: {passed} passed, {failed} failed, {undecided} without a verdict, {interrupted} interrupted, {in_progress} running"
+        "runs          {runs}: {passed} passed, {failed} failed, {undecided} without a verdict,\n\
+         {:14}{interrupted} interrupted, {in_progress} running",
+        ""
     )?;
     if let Some(rate) = stats.pass_rate {
         writeln!(out, "pass rate     {rate:.0}%")?;
@@ -76,7 +78,8 @@ fn human(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
     }
     for failure in &stats.recent_failures {
         let after = if failure.resolution.is_empty() { "open" } else { &failure.resolution };
-        writeln!(out, "failure       {}: {} ({after})", failure.run, clean_line(&failure.error, 160))?;
+        writeln!(out, "failure       {} ({after})", evidence::short(&failure.run))?;
+        writeln!(out, "{:14}{}", "", clean_line(&failure.error, 160))?;
     }
     Ok(())
 }

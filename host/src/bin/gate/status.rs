@@ -5,7 +5,7 @@ use crate::error::{Error, Make as _};
 use crate::{Exit, evidence};
 use anyhow::Context;
 use clap::Args;
-use gatehost::ledger::history::{self, Waiting};
+use gatehost::ledger::history::{self, OpenEscalation};
 use gatehost::ledger::stats::Stats;
 use gatehost::ledger::status::{self, TaskState, TaskStatus};
 use gatehost::text::clean_line;
@@ -59,7 +59,7 @@ pub(crate) fn run(global: &Global, command: &StatusArgs) -> Result<Exit, Error> 
     Ok(Exit::Pass)
 }
 
-fn human(tasks: &[TaskStatus], waiting: &[Waiting]) -> String {
+fn human(tasks: &[TaskStatus], waiting: &[OpenEscalation]) -> String {
     let mut text = String::new();
     if let Some(current) = tasks.first() {
         text.push_str(&bar(current));
@@ -147,7 +147,7 @@ fn bar(task: &TaskStatus) -> String {
 }
 
 /// Returns the status with the names of the gate protocol, for a file that people read.
-fn markdown(tasks: &[TaskStatus], waiting: &[Waiting], stats: &Stats) -> String {
+fn markdown(tasks: &[TaskStatus], waiting: &[OpenEscalation], stats: &Stats) -> String {
     let mut text = String::from("## Gate status\n\n```text\n");
     text.push_str(&human(tasks, waiting));
     text.push_str("```\n\n```yaml\n");

@@ -1,9 +1,9 @@
 //! Looking at the whole ledger: which entries are not what was appended.
 
 use super::rows::{self, COLUMNS, LINKS};
-use super::{SCHEMA, Tail};
+use super::{ChainEnds, SCHEMA};
 use crate::ledger::body::Pruned;
-use crate::ledger::chain::{self, Damage, DamageKind, Hash, Link};
+use crate::ledger::chain::{self, Damage, DamageKind, Hash, HashedEntry};
 use crate::ledger::{Entry, EntryKind, Head};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(super) fn all(connection: &Connection, anchors: &[Head]) -> Vec<Damage> {
     let broken = |what: &str, error: &dyn std::fmt::Display| {
         Damage::new(None, DamageKind::File, format!("{what} cannot be read: {error}"))
     };
-    match Tail::read(connection) {
+    match ChainEnds::read(connection) {
         Ok(tail) => match walk(connection, &tail, &mut damages) {
             Ok(last) => ends(connection, &tail, last, anchors, &mut damages),
             Err(error) => damages.push(broken("the list of entries", &error)),
@@ -37,7 +37,7 @@ pub(super) fn all(connection: &Connection, anchors: &[Head]) -> Vec<Damage> {
 pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (Vec<Damage>, Vec<u64>) {
     let (mut damages, mut found) = (Vec::new(), Vec::new());
     let mut look = || -> Result<(), String> {
-        let tail = Tail::read(connection).map_err(|error| error.to_string())?;
+        let tail = ChainEnds::read(connection).map_err(|error| error.to_string())?;
         let text = |error: rusqlite::Error| error.to_string();
         let mut statement =
             connection.prepare(&format!("SELECT {LINKS} FROM entry NOT INDEXED ORDER BY seq")).map_err(text)?;
@@ -56,7 +56,7 @@ pub(super) fn chain(connection: &Connection, anchors: &[Head], tree: &str) -> (V
             if seq > before.seq + 1 {
                 damages.push(removed(before.seq + 1, seq - 1));
             }
-            let link = Link { prev, seq, parts, body: digest };
+            let link = HashedEntry { prev, seq, parts, body: digest };
             linked(&link, hash, before, &mut buffer, &mut damages);
             if parts[TREE] == tree.as_bytes() {
                 found.push(seq);
@@ -103,7 +103,7 @@ fn file(connection: &Connection) -> Vec<Damage> {
 }
 
 /// Goes from entry to entry. The last one that is there is returned.
-fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusqlite::Result<Head> {
+fn walk(connection: &Connection, tail: &ChainEnds, damages: &mut Vec<Damage>) -> rusqlite::Result<Head> {
     let sql = format!("SELECT {COLUMNS} FROM entry LEFT JOIN body ON body.seq = entry.seq ORDER BY entry.seq");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -145,7 +145,7 @@ fn walk(connection: &Connection, tail: &Tail, damages: &mut Vec<Damage>) -> rusq
 }
 
 /// Whether an entry, but for its content, is what was appended, and follows the one before it.
-fn linked(link: &Link<'_>, hash: &[u8], before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
+fn linked(link: &HashedEntry<'_>, hash: &[u8], before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
     let seq = link.seq;
     if link.hash(buffer).0 != hash {
         damages.push(Damage::new(seq, DamageKind::Altered, format!("entry {seq} was altered")));
@@ -160,7 +160,7 @@ fn linked(link: &Link<'_>, hash: &[u8], before: Head, buffer: &mut Vec<u8>, dama
 fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, buffer: &mut Vec<u8>, damages: &mut Vec<Damage>) {
     let Entry { seq, at, project, kind, labels, prev, hash, .. } = entry;
     let (seq, parts) = (*seq, chain::parts(at, project.as_str(), kind.as_str(), labels));
-    linked(&Link { prev: &prev.0, seq, parts, body: &digest.0 }, &hash.0, before, buffer, damages);
+    linked(&HashedEntry { prev: &prev.0, seq, parts, body: &digest.0 }, &hash.0, before, buffer, damages);
     let mut altered =
         |why: &str| damages.push(Damage::new(seq, DamageKind::Altered, format!("entry {seq} was altered: {why}")));
     if !there {
@@ -171,7 +171,7 @@ fn one(entry: &Entry, digest: chain::Hash, there: bool, before: Head, buffer: &m
 }
 
 /// Whether the chain begins where the last `prune` entry says that it does.
-fn begins(tail: &Tail, pruned: Option<Pruned>, damages: &mut Vec<Damage>) {
+fn begins(tail: &ChainEnds, pruned: Option<Pruned>, damages: &mut Vec<Damage>) {
     let base = pruned.map_or((0, Hash::ZERO.to_string()), |pruned| (pruned.last, pruned.last_hash));
     if base != (tail.base.seq, tail.base.hash.to_string()) {
         let message = format!("the ledger begins after entry {}, and no entry says why", tail.base.seq);
@@ -180,7 +180,7 @@ fn begins(tail: &Tail, pruned: Option<Pruned>, damages: &mut Vec<Damage>) {
 }
 
 /// Whether the end is where it was.
-fn ends(connection: &Connection, tail: &Tail, last: Head, anchors: &[Head], damages: &mut Vec<Damage>) {
+fn ends(connection: &Connection, tail: &ChainEnds, last: Head, anchors: &[Head], damages: &mut Vec<Damage>) {
     if last.seq < tail.head.seq {
         damages.push(truncated(last.seq + 1, tail.head.seq));
     } else if last != tail.head {
