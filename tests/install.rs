@@ -355,7 +355,7 @@ fn a_first_push_is_judged_by_what_is_pushed() {
     // Repaired, but not in what is pushed.
     work.write("a.json", "{}");
     let (code, said) = push();
-    assert!(code != Some(0) && said.contains("differs from the commit"), "{said}");
+    assert!(code != Some(0) && said.contains("differs from the pushed commit"), "{said}");
     work.must("git", &["commit", "-qam", "repaired"]);
     work.must("git", &["push", "-q", &remote, "HEAD:refs/heads/new"]);
 }
