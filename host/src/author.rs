@@ -11,7 +11,7 @@ mod trial;
 pub use bench::{Estimate, Measured, TRIVIAL, measure};
 pub use case::{Case, CaseInput, read_all};
 pub use conformance::{Promise, conformance};
-pub use project::{LANGUAGES, MANIFEST, Manifest, Project};
+pub use project::{LANGUAGES, MANIFEST, Manifest, VerifierProject};
 pub use trial::{CaseOutcome, Trial, TrialRun};
 
 /// A mistake of the author that must be fixed before anything can run.

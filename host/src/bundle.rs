@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::ledger::body::Committed;
 use crate::ledger::{Entry, EntryKind, Filter, Ledger};
 use crate::record::Record;
-use crate::session::{Kept, Policy, PolicyFiles, Request, RunInputs, policy_files, tree_digest};
+use crate::session::{Policy, PolicyFiles, Request, RunInputs, StoredInputs, policy_files, tree_digest};
 use crate::submission::Submission;
 use crate::text::clean_line;
 use crate::workspace::Workspace;
@@ -103,7 +103,7 @@ pub fn make(ledger: &dyn Ledger, entry: &Entry, folder: &Path, environment: &Env
     let record = entry.record()?;
     let gone = |what: &str| Error::input(format_args!("run {} cannot be bundled: {what}", record.run));
     let state = ledger.folder().ok_or_else(|| gone("this ledger keeps nothing beside its entries"))?;
-    let kept = Kept::of(&state, &record.run);
+    let kept = StoredInputs::of(&state, &record.run);
     let given = kept.given().map_err(|error| gone("what it was given is no longer kept").because(error))?;
     let policy = policy(&record, folder, environment)?;
     let submission = submission(&given.submission)?;

@@ -23,7 +23,7 @@ mod terms;
 mod tests;
 mod units;
 
-pub use ad_hoc::{BadWords, of_command, of_verifiers, words};
+pub use ad_hoc::{BadCommandLine, of_command, of_verifiers, words};
 pub use check::CheckConfig;
 pub use command::{Access, CommandConfig, FILES, SandboxLevel};
 pub use files::{BadPattern, FileSet};

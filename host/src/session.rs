@@ -44,7 +44,7 @@ pub use commits::note as note_commit;
 pub use configured::{Configured, configuration, configured};
 pub(crate) use configured::{PolicyFiles, policy_files};
 pub use kept::forget;
-pub(crate) use kept::{Kept, RunInputs};
+pub(crate) use kept::{RunInputs, StoredInputs};
 pub(crate) use notify::notify;
 pub use pinned::{Pinned, Planned};
 pub(crate) use policy::FILE as POLICY_FILE;

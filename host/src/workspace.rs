@@ -7,9 +7,9 @@
 mod links;
 mod mark;
 
-pub use links::Astray;
+pub use links::BadLink;
 pub use mark::FileStamp;
-pub(crate) use mark::{FileStat, Looker, MARK_BYTES, keeps_time};
+pub(crate) use mark::{FileStat, MARK_BYTES, StatWalker, keeps_time};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -51,11 +51,11 @@ pub enum WorkspaceError {
     WrongKind(FileKind),
     /// A symlink does not lead to anything in the workspace.
     #[error("a symlink to `{target}`, which {how}")]
-    Astray {
+    BadLink {
         /// The target of the symlink, escaped.
         target: String,
         /// Why it cannot be followed.
-        how: Astray,
+        how: BadLink,
     },
     /// The file is larger than the limit.
     #[error("it has {0} bytes, which is too much")]

@@ -12,14 +12,14 @@ pub const MANIFEST: &str = "gate-verifier.toml";
 
 /// A verifier and its cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Project {
+pub struct VerifierProject {
     /// The component, as [`crate::runtime::ComponentSource::named`] takes it.
     pub component: String,
     /// The folder of its cases.
     pub cases: PathBuf,
 }
 
-impl Project {
+impl VerifierProject {
     /// Finds what `path`, relative to `folder`, names: a folder with a manifest, a component file, or a bundled verifier.
     /// `cases` is the folder of the cases, if it is not `cases` next to it.
     pub fn find(path: &str, folder: &Path, cases: Option<&Path>) -> Result<Self, Mistake> {
@@ -106,7 +106,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         fs::create_dir(root.join("mine")).expect("a folder");
-        let find = |path: &str, cases: Option<&str>| Project::find(path, root, cases.map(Path::new));
+        let find = |path: &str, cases: Option<&str>| VerifierProject::find(path, root, cases.map(Path::new));
         let message = |path: &str| find(path, None).expect_err("a mistake").message;
         assert!(message("mine").starts_with("cannot read `mine/gate-verifier.toml`"));
         let manifest = |text: &str| fs::write(root.join("mine").join(MANIFEST), text).expect("written");
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(component.cases, root.join("mine/out/cases"));
         let pinned = find("mine/out/mine.wasm@sha256:00", None).expect("a component");
         assert_eq!(pinned.component, "./mine/out/mine.wasm@sha256:00");
-        let inside = Project::find(".", &root.join("mine"), None).expect("a project");
+        let inside = VerifierProject::find(".", &root.join("mine"), None).expect("a project");
         assert_eq!((inside.component.as_str(), inside.cases), ("./out/mine.wasm", root.join("mine/cases")));
         let absolute = root.join("mine/out/mine.wasm").to_string_lossy().into_owned();
         assert_eq!(find(&absolute, None).expect("a component").component, absolute);

@@ -132,7 +132,7 @@ impl Repository {
     ) -> Result<FoundChanges, ChangesError> {
         let git = self.git()?;
         worktree_changes::Live { git, root: &self.root, work, store }
-            .changes(Some(worktree_changes::Since { name, exactly }), hunks)
+            .changes(Some(worktree_changes::BaseCommit { name, exactly }), hunks)
     }
 
     /// Returns every file below `folder` that is tracked, or that is neither tracked nor ignored.

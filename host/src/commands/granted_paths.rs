@@ -17,14 +17,14 @@ const MOST_LINKS: usize = 40;
 
 /// The folders that paths are relative to, and the protected paths.
 #[derive(Debug)]
-pub(super) struct Ground<'a> {
+pub(super) struct GrantedPaths<'a> {
     /// The root of the workspace, without symlinks.
     pub(super) root: &'a Path,
     pub(super) home: Option<&'a Path>,
     pub(super) protected: &'a Protected,
 }
 
-impl Ground<'_> {
+impl GrantedPaths<'_> {
     /// Returns the real path of a granted path. It must exist, but a missing folder in the workspace is created for writing.
     pub(super) fn find(&self, named: &str, access: MountAccess) -> Result<PathBuf, NoResult> {
         let verb = if access == MountAccess::Write { "write" } else { "see" };
@@ -119,7 +119,7 @@ mod tests {
 
     fn find(root: &Path, named: &str, access: MountAccess) -> Result<PathBuf, String> {
         let protected = Protected::new(root, None);
-        let ground = Ground { root, home: root.parent(), protected: &protected };
+        let ground = GrantedPaths { root, home: root.parent(), protected: &protected };
         ground.find(named, access).map_err(|why| why.to_string())
     }
 

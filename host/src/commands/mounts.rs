@@ -1,6 +1,6 @@
 //! The paths that a command sees: the workspace, the system, the toolchains of the user, and nothing else.
 
-use super::granted_paths::Ground;
+use super::granted_paths::GrantedPaths;
 use super::protected::Protected;
 use super::{NoResult, cargo};
 use crate::config::{self, CommandConfig};
@@ -238,7 +238,7 @@ impl Mounts {
         for folder in protected.repository() {
             seen.place(folder.clone(), MountAccess::Read);
         }
-        let ground = Ground { root, home: home.as_deref(), protected };
+        let ground = GrantedPaths { root, home: home.as_deref(), protected };
         for (paths, access) in [(&command.read, MountAccess::Read), (&command.write, MountAccess::Write)] {
             for path in paths {
                 seen.place(ground.find(path, access)?, access);

@@ -8,7 +8,7 @@ use super::mounts::{self, MountAccess, MountedPath, Mounts, Private};
 use super::namespaces::{self, Namespaces};
 use super::protected::Protected;
 use super::scratch::Scratch;
-use super::stdio::{self, Attended, Begun, Bounds, NotBegun};
+use super::stdio::{self, Bounds, NotStarted, StartedCommand, SupervisedOutput};
 use super::supervisor::Confinement;
 use super::work_copy::WorkCopy;
 use super::{CommandResult, Commands, NoResult};
@@ -81,7 +81,7 @@ impl CommandRun {
         let (begun, sandbox, _scratch) = self.begin(&prepared, &theirs, !stdin.is_empty())?;
         drop(theirs);
         let bounds = Bounds { until: start + self.command.timeout, disk: &prepared.root, reserve: self.reserve };
-        let Attended { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
+        let SupervisedOutput { ending, stdout, stderr } = begun.attend(stdin, &bounds, life)?;
         if let Some(path) = prepared.protected.changed(&before, sandbox == SandboxLevel::Namespaces) {
             return Err(NoResult::tampered(format!("it changed `{path}`, which belongs to the policy"))
                 .with_hint("run the command in a copy, or before `gate`: a check must not change its own policy"));
@@ -154,7 +154,7 @@ impl CommandRun {
         prepared: &PreparedCommand,
         theirs: &io::PipeReader,
         has_input: bool,
-    ) -> Result<(Begun, SandboxLevel, Scratch), NoResult> {
+    ) -> Result<(StartedCommand, SandboxLevel, Scratch), NoResult> {
         let mut lacking = Vec::new();
         for level in [SandboxLevel::Namespaces, SandboxLevel::Landlock, SandboxLevel::None] {
             if level > self.at_most {
@@ -168,7 +168,7 @@ impl CommandRun {
                 Scratch::new(level, &prepared.mounts).map_err(|error| impossible("a folder for it", &error))?;
             match self.attempt(level, prepared, theirs, &scratch, has_input) {
                 Ok(begun) => return Ok((begun, level, scratch)),
-                Err(NotBegun::Exposing(Private { path, what, variable })) => {
+                Err(NotStarted::Exposing(Private { path, what, variable })) => {
                     let shown = path.display();
                     return Err(NoResult::not_started(format!(
                         "it could read the {what} of `gate` in `{shown}`, which the sandbox level `{level}` cannot hide; set \
@@ -176,12 +176,12 @@ impl CommandRun {
                     )));
                 }
                 // Not a limit of the machine: planting symlinks must not lead to a lower level.
-                Err(NotBegun::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
+                Err(NotStarted::Confining(_, error)) if error.raw_os_error() == Some(libc::ELOOP) => {
                     let why = "a path that it needs became a symlink while it was started; symlinks are not followed";
                     return Err(NoResult::not_started(why.to_owned()));
                 }
-                Err(NotBegun::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
-                Err(NotBegun::Running(error)) => {
+                Err(NotStarted::Confining(stage, error)) => lacking.push(format!("no {}: {error}", stage.what())),
+                Err(NotStarted::Running(error)) => {
                     let program = prepared.program.display();
                     let failed = NoResult::not_started(format!("`{program}` cannot be run: {error}"));
                     return Err(match error.kind() {
@@ -209,19 +209,19 @@ impl CommandRun {
         theirs: &io::PipeReader,
         scratch: &Scratch,
         has_input: bool,
-    ) -> Result<Begun, NotBegun> {
-        let (report, say) = io::pipe().map_err(NotBegun::Running)?;
+    ) -> Result<StartedCommand, NotStarted> {
+        let (report, say) = io::pipe().map_err(NotStarted::Running)?;
         let confinement = Confinement {
             level,
-            namespaces: self.namespaces(level, prepared, scratch).map_err(NotBegun::Running)?,
+            namespaces: self.namespaces(level, prepared, scratch).map_err(NotStarted::Running)?,
             landlock: self.landlock(level, prepared, scratch)?,
-            filter: self.filter(level).map_err(NotBegun::Running)?,
+            filter: self.filter(level).map_err(NotStarted::Running)?,
             most_processes: if level == SandboxLevel::Namespaces {
                 MOST_PROCESSES
             } else {
                 MOST_PROCESSES + processes()
             },
-            lifeline: theirs.try_clone().map_err(NotBegun::Running)?.into(),
+            lifeline: theirs.try_clone().map_err(NotStarted::Running)?.into(),
             report: say.into(),
         };
         let mut command = process::Command::new(&prepared.program);
@@ -251,20 +251,20 @@ impl CommandRun {
         level: SandboxLevel,
         prepared: &PreparedCommand,
         scratch: &Scratch,
-    ) -> Result<Option<Landlock>, NotBegun> {
+    ) -> Result<Option<Landlock>, NotStarted> {
         let mut places = prepared.mounts.places.clone();
         match level {
             SandboxLevel::None => return Ok(None),
             SandboxLevel::Namespaces => places.extend(namespaces::own_places()),
             SandboxLevel::Landlock => places.extend(scratch.places()),
         }
-        match (Landlock::new(&places).map_err(NotBegun::Running)?, prepared.mounts.hidden.first()) {
-            (None, _) if level == SandboxLevel::Landlock => Err(NotBegun::Confining(
+        match (Landlock::new(&places).map_err(NotStarted::Running)?, prepared.mounts.hidden.first()) {
+            (None, _) if level == SandboxLevel::Landlock => Err(NotStarted::Confining(
                 super::supervisor::ConfinementStage::Landlock,
                 io::ErrorKind::Unsupported.into(),
             )),
             // Landlock rules for a folder cover everything in it.
-            (Some(_), Some(hidden)) if level == SandboxLevel::Landlock => Err(NotBegun::Exposing(hidden.clone())),
+            (Some(_), Some(hidden)) if level == SandboxLevel::Landlock => Err(NotStarted::Exposing(hidden.clone())),
             (landlock, _) => Ok(landlock),
         }
     }

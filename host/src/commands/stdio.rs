@@ -21,7 +21,7 @@ const ENDING: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Why a command did not start.
-pub(super) enum NotBegun {
+pub(super) enum NotStarted {
     /// The sandbox could not be set up; a lower level may work.
     Confining(ConfinementStage, io::Error),
     /// The command could read this folder, which it must not; a lower level would not hide it either.
@@ -31,13 +31,17 @@ pub(super) enum NotBegun {
 }
 
 /// A command that has started.
-pub(super) struct Begun {
+pub(super) struct StartedCommand {
     child: Child,
     report: PipeReader,
 }
 
 /// Starts a command in the sandbox. `report` is the read end of the pipe that the confinement writes to.
-pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: PipeReader) -> Result<Begun, NotBegun> {
+pub(super) fn begin(
+    mut command: Command,
+    confinement: Confinement,
+    mut report: PipeReader,
+) -> Result<StartedCommand, NotStarted> {
     #[expect(unsafe_code, reason = "the one way to confine a child and not oneself")]
     // SAFETY: `enter` makes nothing but system calls on what was prepared: no allocation, no lock.
     unsafe {
@@ -47,22 +51,22 @@ pub(super) fn begin(mut command: Command, confinement: Confinement, mut report: 
     // This also closes this process's copies of the pipe ends that belong to the child.
     drop(command);
     match spawned {
-        Ok(child) => Ok(Begun { child, report }),
+        Ok(child) => Ok(StartedCommand { child, report }),
         Err(error) => {
             let mut said = Vec::new();
             let _ = report.read_to_end(&mut said);
             Err(match SupervisorMessage::read(&said) {
                 Some(SupervisorMessage::Failed(stage, errno)) => {
-                    NotBegun::Confining(stage, io::Error::from_raw_os_error(errno))
+                    NotStarted::Confining(stage, io::Error::from_raw_os_error(errno))
                 }
-                _ => NotBegun::Running(error),
+                _ => NotStarted::Running(error),
             })
         }
     }
 }
 
 /// The result of a command.
-pub(super) struct Attended {
+pub(super) struct SupervisedOutput {
     pub(super) ending: CommandEnding,
     pub(super) stdout: Captured,
     pub(super) stderr: Captured,
@@ -77,9 +81,14 @@ pub(super) struct Bounds<'a> {
     pub(super) reserve: u64,
 }
 
-impl Begun {
+impl StartedCommand {
     /// Supervises the command until it ends.
-    pub(super) fn attend(self, stdin: Vec<u8>, bounds: &Bounds<'_>, life: &Lifeline) -> Result<Attended, NoResult> {
+    pub(super) fn attend(
+        self,
+        stdin: Vec<u8>,
+        bounds: &Bounds<'_>,
+        life: &Lifeline,
+    ) -> Result<SupervisedOutput, NoResult> {
         let Self { mut child, report } = self;
         let mut streams = Streams::new(&mut child, stdin, report).map_err(broken)?;
         let mut stopped = None;
@@ -120,7 +129,7 @@ impl Begun {
             (None, _) => return Err(NoResult::not_started("its supervisor process was killed".to_owned())),
         };
         let [stdout, stderr] = streams.finish();
-        Ok(Attended { ending, stdout, stderr })
+        Ok(SupervisedOutput { ending, stdout, stderr })
     }
 }
 

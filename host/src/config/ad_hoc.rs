@@ -95,7 +95,7 @@ pub fn of_command(argv: &[String]) -> Config {
 
 /// Splits a command line into words as a shell would: at spaces, with quotes and backslashes. Refuses what only a shell can
 /// do.
-pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
+pub fn words(line: &str) -> Result<Vec<String>, BadCommandLine> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -109,30 +109,30 @@ pub fn words(line: &str) -> Result<Vec<String>, BadWords> {
                 word.get_or_insert_default();
             }
             (_, '\\') => {
-                let next = characters.next().ok_or(BadWords::Unfinished)?;
+                let next = characters.next().ok_or(BadCommandLine::Unfinished)?;
                 if quote == Some('"') && !"\"\\$`".contains(next) {
                     word.get_or_insert_default().push('\\');
                 }
                 word.get_or_insert_default().push(next);
             }
-            (_, '$' | '`') => return Err(BadWords::Shell(c)),
+            (_, '$' | '`') => return Err(BadCommandLine::Shell(c)),
             (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n' | '*' | '?') => return Err(BadWords::Shell(c)),
+            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '\n' | '*' | '?') => return Err(BadCommandLine::Shell(c)),
             (None, c) if c.is_whitespace() => words.extend(word.take()),
             (None, c) => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);
     match (quote, words.first()) {
-        (Some(_), _) => Err(BadWords::Unfinished),
-        (None, None) => Err(BadWords::Nothing),
+        (Some(_), _) => Err(BadCommandLine::Unfinished),
+        (None, None) => Err(BadCommandLine::Nothing),
         (None, Some(_)) => Ok(words),
     }
 }
 
 /// Why a line is not a command that can be run without a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadWords {
+pub enum BadCommandLine {
     /// The command line needs a shell.
     #[error("`{}` needs a shell, and `gate` runs commands without one; use a script, or `sh -c \"…\"`", .0.escape_default())]
     Shell(char),
@@ -172,13 +172,13 @@ mod tests {
             ("npm test -- PlannerId", Ok(vec!["npm", "test", "--", "PlannerId"])),
             ("  a  'b c' \"d \\\" e\" f\\ g '' ", Ok(vec!["a", "b c", "d \" e", "f g", ""])),
             ("sh -c 'a && b; $c'", Ok(vec!["sh", "-c", "a && b; $c"])),
-            ("tsc --noEmit && npm test", Err(BadWords::Shell('&'))),
-            ("echo $HOME", Err(BadWords::Shell('$'))),
-            ("echo \"`id`\"", Err(BadWords::Shell('`'))),
-            ("ls *", Err(BadWords::Shell('*'))),
-            ("a 'b", Err(BadWords::Unfinished)),
-            ("a\\", Err(BadWords::Unfinished)),
-            (" ", Err(BadWords::Nothing)),
+            ("tsc --noEmit && npm test", Err(BadCommandLine::Shell('&'))),
+            ("echo $HOME", Err(BadCommandLine::Shell('$'))),
+            ("echo \"`id`\"", Err(BadCommandLine::Shell('`'))),
+            ("ls *", Err(BadCommandLine::Shell('*'))),
+            ("a 'b", Err(BadCommandLine::Unfinished)),
+            ("a\\", Err(BadCommandLine::Unfinished)),
+            (" ", Err(BadCommandLine::Nothing)),
         ] {
             let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect());
             assert_eq!(words(line), expected, "{line}");

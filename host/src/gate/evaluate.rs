@@ -2,7 +2,7 @@
 
 use super::cadence::{self, Circumstances, SkipCause};
 use super::compose::{self, DoneMember};
-use super::join::{Boxed, join};
+use super::join::{BoxedFuture, join};
 use super::{GateEvent, RunCheck, classify};
 use crate::config::{Enforcement, Grant, show_duration};
 use crate::outcome::{Node, Outcome, SkipReason, VerifierId};
@@ -54,7 +54,7 @@ impl<R: RunCheck> Evaluation<'_, R> {
         deadline: Deadline<'f>,
         in_vote: bool,
         known: &'f [Evidence],
-    ) -> Boxed<'f, DoneMember> {
+    ) -> BoxedFuture<'f, DoneMember> {
         Box::pin(async move {
             if let Some(skip) = self.skip(member) {
                 return self.idle(member, &path, Outcome::Skipped, &skip);

@@ -20,7 +20,8 @@ pub async fn run_failed_first(
     failed: &BTreeSet<String>,
 ) -> Node {
     let Some(later) = later(plan, failed) else { return run(plan, circumstances, judge).await };
-    let parts = Parts { judge, is_second: AtomicBool::new(false), passed: Mutex::default(), told: Mutex::default() };
+    let parts =
+        BothParts { judge, is_second: AtomicBool::new(false), passed: Mutex::default(), told: Mutex::default() };
     let mut left_out = circumstances.left_out.clone();
     left_out.extend(later.iter().cloned());
     let mut first = run(plan, &Circumstances { left_out, ..circumstances.clone() }, &parts).await;
@@ -98,7 +99,7 @@ fn unreached(node: &mut Node, later: &BTreeSet<String>) {
 }
 
 /// Reports the results that were not reported yet.
-fn tell<J: RunCheck>(node: &Node, path: &str, parts: &Parts<'_, J>) {
+fn tell<J: RunCheck>(node: &Node, path: &str, parts: &BothParts<'_, J>) {
     for child in &node.children {
         tell(child, &format!("{path}/{}", child.name), parts);
     }
@@ -108,7 +109,7 @@ fn tell<J: RunCheck>(node: &Node, path: &str, parts: &Parts<'_, J>) {
 }
 
 /// Runs the checks of both parts.
-struct Parts<'j, J> {
+struct BothParts<'j, J> {
     judge: &'j J,
     is_second: AtomicBool,
     /// The passes of the first part, by the address of the check in the plan.
@@ -117,7 +118,7 @@ struct Parts<'j, J> {
     told: Mutex<BTreeSet<String>>,
 }
 
-impl<J: RunCheck> RunCheck for Parts<'_, J> {
+impl<J: RunCheck> RunCheck for BothParts<'_, J> {
     async fn judge(&self, check: &plan::Check, evidence: &[Evidence]) -> Checked {
         let key = std::ptr::from_ref(check).addr();
         if self.is_second.load(Ordering::SeqCst)

@@ -9,17 +9,17 @@ use std::pin::Pin;
 use std::task::Poll;
 
 /// A future of a known type.
-pub(super) type Boxed<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
+pub(super) type BoxedFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
 /// Waits for all futures; or, once the results are enough, only for those that are kept. The others are dropped and return
 /// `None`.
 pub(super) async fn join<T>(
-    futures: Vec<Boxed<'_, T>>,
+    futures: Vec<BoxedFuture<'_, T>>,
     enough: impl Fn(&[Option<T>]) -> bool + Sync,
     kept: impl Fn(usize) -> bool + Sync,
 ) -> Vec<Option<T>> {
     let mut results: Vec<Option<T>> = futures.iter().map(|_| None).collect();
-    let mut futures: Vec<Option<Boxed<'_, T>>> = futures.into_iter().map(Some).collect();
+    let mut futures: Vec<Option<BoxedFuture<'_, T>>> = futures.into_iter().map(Some).collect();
     poll_fn(|context| {
         for index in 0..futures.len() {
             let Some(future) = &mut futures[index] else { continue };

@@ -27,14 +27,14 @@ pub enum Ballot {
 /// The voters, and what is needed to pass.
 #[derive(Clone, Debug)]
 pub struct Electorate {
-    voices: Vec<Voice>,
+    voices: Vec<VoiceMembers>,
     threshold: Threshold,
     absences: u64,
     gone_are_missing: bool,
 }
 
 /// Members that share one ballot, with their weights.
-type Voice = Vec<(usize, u64)>;
+type VoiceMembers = Vec<(usize, u64)>;
 
 /// The count of a vote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub enum VoteResult {
 impl Electorate {
     /// Returns the voters of a vote. `weights` has the weight of each member that takes part.
     pub fn new(vote: &Vote, weights: &[Option<u32>]) -> Self {
-        let mut voices: BTreeMap<usize, Voice> = BTreeMap::new();
+        let mut voices: BTreeMap<usize, VoiceMembers> = BTreeMap::new();
         for (member, weight) in weights.iter().enumerate() {
             if let Some(weight) = weight {
                 let voice = vote.voices.get(member).copied().unwrap_or(member);
@@ -135,11 +135,12 @@ impl Electorate {
     ///
     /// If dropping out counts as absent, no member can make its voice lighter, so casting a ballot is never worse.
     pub fn possible(&self, ballots: &[Option<Ballot>]) -> Vec<VoteResult> {
-        let known = |voice: &Voice, ballot| voice.iter().any(|(member, _)| ballots.get(*member) == Some(&Some(ballot)));
-        let open = |voice: &Voice| -> Voice {
+        let known =
+            |voice: &VoiceMembers, ballot| voice.iter().any(|(member, _)| ballots.get(*member) == Some(&Some(ballot)));
+        let open = |voice: &VoiceMembers| -> VoiceMembers {
             voice.iter().filter(|(member, _)| ballots.get(*member) == Some(&None)).copied().collect()
         };
-        let decision = |rest: &dyn Fn(&Voice, (usize, u64)) -> Ballot| {
+        let decision = |rest: &dyn Fn(&VoiceMembers, (usize, u64)) -> Ballot| {
             let mut ending = ballots.to_vec();
             for voice in &self.voices {
                 open(voice).into_iter().for_each(|member| ending[member.0] = Some(rest(voice, member)));

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 /// The remaining budgets of a model.
 #[derive(Debug)]
-pub(super) struct ModelBudget(Mutex<Left>);
+pub(super) struct ModelBudget(Mutex<RemainingBudget>);
 
 #[derive(Debug)]
-struct Left {
+struct RemainingBudget {
     requests: u32,
     tokens: u64,
     bytes: u64,
@@ -24,7 +24,7 @@ struct Left {
 
 impl ModelBudget {
     pub(super) fn of(model: &ModelConfig) -> Self {
-        Self(Mutex::new(Left {
+        Self(Mutex::new(RemainingBudget {
             requests: model.max_requests,
             tokens: model.max_run_tokens,
             bytes: model.max_run_bytes,
@@ -32,7 +32,7 @@ impl ModelBudget {
         }))
     }
 
-    fn left(&self) -> MutexGuard<'_, Left> {
+    fn left(&self) -> MutexGuard<'_, RemainingBudget> {
         self.0.lock()
     }
 

@@ -34,7 +34,7 @@ pub(super) struct HttpResponse {
 
 /// Why there is no complete response.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum HttpError {
     /// The request timed out.
     Late,
     /// The response is too long.
@@ -68,7 +68,7 @@ fn make() -> Agent {
 }
 
 /// Sends a request and reads the whole response.
-pub(super) fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, Trouble> {
+pub(super) fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, HttpError> {
     let mut builder = agent.post(&request.url).config().timeout_global(Some(request.timeout)).build();
     for (name, value) in &request.headers {
         builder = builder.header(*name, value);
@@ -82,14 +82,14 @@ pub(super) fn send(agent: &Agent, request: HttpRequest) -> Result<HttpResponse, 
     Ok(HttpResponse { status, retry_after, location, body })
 }
 
-fn trouble(error: ureq::Error) -> Trouble {
+fn trouble(error: ureq::Error) -> HttpError {
     match error {
-        ureq::Error::Timeout(_) => Trouble::Late,
-        ureq::Error::BodyExceedsLimit(_) => Trouble::TooLong,
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Trouble::Late,
+        ureq::Error::Timeout(_) => HttpError::Late,
+        ureq::Error::BodyExceedsLimit(_) => HttpError::TooLong,
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => HttpError::Late,
         // Not shown, because a header contains a secret.
-        ureq::Error::Http(_) => Trouble::Unsendable("the address or the key cannot be sent".to_owned()),
-        ureq::Error::BadUri(why) => Trouble::Unsendable(why),
-        other => Trouble::Connection(other.to_string()),
+        ureq::Error::Http(_) => HttpError::Unsendable("the address or the key cannot be sent".to_owned()),
+        ureq::Error::BadUri(why) => HttpError::Unsendable(why),
+        other => HttpError::Connection(other.to_string()),
     }
 }

@@ -4,7 +4,7 @@
 //! from every response before anything reads it.
 
 use super::NoAnswer;
-use super::http::{HttpResponse, Trouble};
+use super::http::{HttpError, HttpResponse};
 use crate::config::ModelConfig;
 use crate::environment::Environment;
 
@@ -40,16 +40,16 @@ impl ApiKey {
     }
 
     /// Returns a response without the key.
-    pub(super) fn taken_out(&self, sent: Result<HttpResponse, Trouble>) -> Result<HttpResponse, Trouble> {
+    pub(super) fn taken_out(&self, sent: Result<HttpResponse, HttpError>) -> Result<HttpResponse, HttpError> {
         match sent {
             Ok(response) => Ok(HttpResponse {
                 location: response.location.map(|location| self.without(&location)),
                 body: self.without_bytes(&response.body),
                 ..response
             }),
-            Err(Trouble::Connection(why)) => Err(Trouble::Connection(self.without(&why))),
-            Err(Trouble::Unsendable(why)) => Err(Trouble::Unsendable(self.without(&why))),
-            Err(trouble @ (Trouble::Late | Trouble::TooLong)) => Err(trouble),
+            Err(HttpError::Connection(why)) => Err(HttpError::Connection(self.without(&why))),
+            Err(HttpError::Unsendable(why)) => Err(HttpError::Unsendable(self.without(&why))),
+            Err(trouble @ (HttpError::Late | HttpError::TooLong)) => Err(trouble),
         }
     }
 

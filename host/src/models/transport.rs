@@ -2,7 +2,7 @@
 //! There is no retry after an answer, whatever it says.
 
 use super::budget::Spending;
-use super::http::{self, Client, HttpRequest, HttpResponse, Trouble};
+use super::http::{self, Client, HttpError, HttpRequest, HttpResponse};
 use super::key::ApiKey;
 use super::prompt::Rendered;
 use super::{ModelExchange, NoAnswer, Reply, anthropic, no_answer_within, openai, random, strict};
@@ -56,8 +56,8 @@ pub(super) async fn ask(
                 None => sent,
             };
             let (why, wait) = match understood(model, sent, within, limit) {
-                Understood::Done(came) => return came,
-                Understood::Again(why, wait) => (why, wait),
+                ResponseAction::Done(came) => return came,
+                ResponseAction::Again(why, wait) => (why, wait),
             };
             let wait = wait.unwrap_or_else(|| backoff(attempts));
             let left = deadline.saturating_duration_since(Instant::now());
@@ -87,31 +87,36 @@ pub(super) fn reach(environment: &Environment, model: &ModelConfig, within: Dura
         return Ok(());
     }
     match understood(model, sent, within, MAX_BODY) {
-        Understood::Done(Ok(_) | Err(NoAnswer::Malformed(_))) => Ok(()),
-        Understood::Done(Err(why)) => Err(why),
-        Understood::Again(why, _) => Err(NoAnswer::Unreachable(why)),
+        ResponseAction::Done(Ok(_) | Err(NoAnswer::Malformed(_))) => Ok(()),
+        ResponseAction::Done(Err(why)) => Err(why),
+        ResponseAction::Again(why, _) => Err(NoAnswer::Unreachable(why)),
     }
 }
 
 /// How a response is handled.
-enum Understood {
+enum ResponseAction {
     Done(Result<Reply, NoAnswer>),
     /// Retry, for this reason, after the time that the server asked for.
     Again(String, Option<Duration>),
 }
 
-fn understood(model: &ModelConfig, sent: Result<HttpResponse, Trouble>, within: Duration, limit: u64) -> Understood {
-    use Understood::{Again, Done};
+fn understood(
+    model: &ModelConfig,
+    sent: Result<HttpResponse, HttpError>,
+    within: Duration,
+    limit: u64,
+) -> ResponseAction {
+    use ResponseAction::{Again, Done};
     let unreachable = |why: String| Done(Err(NoAnswer::Unreachable(why)));
     let response = match sent {
         Ok(response) => response,
-        Err(Trouble::Late) => return Done(Err(no_answer_within(within))),
-        Err(Trouble::TooLong) if limit < MAX_BODY => return Done(Err(NoAnswer::Budget("bytes".to_owned()))),
-        Err(Trouble::TooLong) => {
+        Err(HttpError::Late) => return Done(Err(no_answer_within(within))),
+        Err(HttpError::TooLong) if limit < MAX_BODY => return Done(Err(NoAnswer::Budget("bytes".to_owned()))),
+        Err(HttpError::TooLong) => {
             return Done(Err(NoAnswer::Malformed(format!("it has more than {MAX_BODY} bytes"))));
         }
-        Err(Trouble::Connection(why)) => return Again(clean_line(&why, 200), None),
-        Err(Trouble::Unsendable(why)) => return unreachable(why),
+        Err(HttpError::Connection(why)) => return Again(clean_line(&why, 200), None),
+        Err(HttpError::Unsendable(why)) => return unreachable(why),
     };
     let status = response.status;
     match status {

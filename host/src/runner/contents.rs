@@ -9,7 +9,7 @@ use super::unchanged::{self, input};
 use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::verdict::Failure;
-use crate::workspace::{FileStamp, Looker, Workspace, WorkspaceError};
+use crate::workspace::{FileStamp, StatWalker, Workspace, WorkspaceError};
 use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -136,7 +136,7 @@ impl Contents {
 
     /// Returns `Err` if a file has changed since it was checked.
     pub(super) fn confirm(&self, paths: &[String]) -> Result<(), Failure> {
-        let mut looker = Looker::new(&self.work);
+        let mut looker = StatWalker::new(&self.work);
         let mut changed = Vec::new();
         for (place, path) in paths.iter().enumerate() {
             let slot = self.slot(place);

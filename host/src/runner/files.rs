@@ -188,7 +188,7 @@ fn unreadable(error: &workspace::WorkspaceError) -> Failure {
     };
     let failure = Failure::new(kind, format!("cannot read it: {error}"));
     match error {
-        workspace::WorkspaceError::Astray { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
+        workspace::WorkspaceError::BadLink { .. } => failure.hint("add it to `exclude`, or replace it by the file"),
         _ => failure,
     }
 }

@@ -7,7 +7,7 @@ use crate::cached_passes::CachedPasses;
 use crate::runtime::FileInput;
 use crate::text::clean_line;
 use crate::verdict::{ErrorKind, Failure};
-use crate::workspace::{Astray, FileKind, FileStamp, Looker, Workspace, WorkspaceError};
+use crate::workspace::{BadLink, FileKind, FileStamp, StatWalker, Workspace, WorkspaceError};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Unchanged {
     /// Returns `Err` if a file has changed since it was stored.
     pub(super) fn confirm(&self, work: &Workspace) -> Result<(), Failure> {
         let seen = self.seen.lock();
-        let mut looker = Looker::new(work);
+        let mut looker = StatWalker::new(work);
         let mut same = |path: &str, seen: &SeenFile| {
             let unmoved = seen.mark.is_some_and(|mark| looker.mark(path) == Some(mark));
             let equal = |file: &FileInput| CachedPasses::input(file, &Sha256::digest(&file.content)) == seen.digest;
@@ -100,7 +100,7 @@ pub(super) fn input(
                 is_direct = false;
                 work.read_sighted(&target, max)
             }
-            Err(WorkspaceError::Astray { how: Astray::Nowhere, .. }) if work.link_target(path).is_ok() => {
+            Err(WorkspaceError::BadLink { how: BadLink::Nowhere, .. }) if work.link_target(path).is_ok() => {
                 file.link_target = work.link_target(path).ok();
                 file.missing = true;
                 return Ok(Some((file, None)));

@@ -36,7 +36,7 @@ pub(super) struct Contract {
 }
 
 /// How a function differs from that of the contract.
-pub(super) struct Differs {
+pub(super) struct FunctionDifference {
     /// The place and kind of the difference.
     pub(super) what: String,
     /// The function of the contract.
@@ -83,10 +83,10 @@ impl Contract {
     }
 
     /// Returns how a function of this name differs from the contract's.
-    pub(super) fn differs(&self, interface: &str, function: &str, found: &Func) -> Option<Differs> {
+    pub(super) fn differs(&self, interface: &str, function: &str, found: &Func) -> Option<FunctionDifference> {
         let expected = self.interfaces.get(interface)?.get(function)?;
         let what = difference::of_functions(expected, found, &|ty| self.type_text(ty, 1))?;
-        Some(Differs { what, expected: self.show(function, expected), found: self.show(function, found) })
+        Some(FunctionDifference { what, expected: self.show(function, expected), found: self.show(function, found) })
     }
 
     fn show(&self, name: &str, function: &Func) -> String {

@@ -2,7 +2,7 @@
 
 use super::capability::Grants;
 use super::component_type::ComponentType;
-use super::contract::{Contract, Differs, Func};
+use super::contract::{Contract, Func, FunctionDifference};
 use super::{ComponentSource, Runtime};
 use crate::verdict::{ErrorKind, Failure};
 use wasmtime::Engine;
@@ -60,7 +60,11 @@ pub(super) fn import(engine: &Engine, component: &Component) -> Option<Failure> 
     imports(&Contract::read(), engine, component).into_iter().next()
 }
 
-fn mismatch(interface: &str, function: &str, Differs { what, expected, found }: &Differs) -> Failure {
+fn mismatch(
+    interface: &str,
+    function: &str,
+    FunctionDifference { what, expected, found }: &FunctionDifference,
+) -> Failure {
     Failure::new(
         ErrorKind::LinkWorldMismatch,
         format!("the type of `{function}` in `{interface}` differs from the contract: {what}"),
@@ -111,7 +115,7 @@ fn imports(contract: &Contract, engine: &Engine, component: &Component) -> Vec<F
                 let what = format!("the component imports `{function}` from `{name}`, which has no such function");
                 differences.push(refused(what).hint(format!("it has {}", list(&known))));
             } else if let Some(differs) = contract.differs(interface, &function, &found) {
-                let Differs { what, expected, found } = differs;
+                let FunctionDifference { what, expected, found } = differs;
                 let what = format!("the component imports `{function}` from `{name}` with a different type: {what}");
                 differences.push(refused(what).hint(format!("expected `{expected}`, found `{found}`")));
             }

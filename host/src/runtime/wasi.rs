@@ -118,8 +118,8 @@ impl Wasi {
                 .insecure_random(Deterministic::new(bytes))
                 .insecure_random_seed(u128::from_le_bytes(first))
                 .max_random_size(*random)
-                .wall_clock(Still)
-                .monotonic_clock(Still)
+                .wall_clock(FixedClock)
+                .monotonic_clock(FixedClock)
                 .build();
             Box::new(WasiState { context, table, printed })
         })
@@ -151,9 +151,9 @@ pub(super) fn add_to_linker(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()
 }
 
 /// A clock that does not advance.
-struct Still;
+struct FixedClock;
 
-impl HostWallClock for Still {
+impl HostWallClock for FixedClock {
     fn resolution(&self) -> Duration {
         Duration::from_millis(1)
     }
@@ -163,7 +163,7 @@ impl HostWallClock for Still {
     }
 }
 
-impl HostMonotonicClock for Still {
+impl HostMonotonicClock for FixedClock {
     fn resolution(&self) -> u64 {
         1_000_000
     }

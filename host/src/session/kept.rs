@@ -52,9 +52,9 @@ impl RunInputs {
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept(PathBuf);
+pub(crate) struct StoredInputs(PathBuf);
 
-impl Kept {
+impl StoredInputs {
     /// Returns the folder of a run below a state folder, whether it exists or not.
     pub(crate) fn of(state: &Path, run: &str) -> Self {
         Self(state.join(RUNS).join(run))

@@ -6,8 +6,8 @@ use super::policy::{self, FoundPolicy};
 use super::recorder::LedgerRecorder;
 use super::request::{Request, Unread, WorkState};
 use super::sealed::Sealed;
-use super::trusted::{self, PolicyComparison, Standing};
-use super::{Kept, Pinned, RunInputs, blocked, blocking, new_record, notify, progress, subject};
+use super::trusted::{self, PolicyComparison, PolicyStatus};
+use super::{Pinned, RunInputs, StoredInputs, blocked, blocking, new_record, notify, progress, subject};
 use crate::cache_store::CacheStore;
 use crate::changes::{self, Needs, Selection};
 use crate::commands::CommandTape;
@@ -66,9 +66,9 @@ impl Session {
         };
         let standing = match standing {
             Some(standing) => blocked(standing.await)?,
-            None => Standing::New,
+            None => PolicyStatus::New,
         };
-        if let Standing::Other(commit) = standing {
+        if let PolicyStatus::Other(commit) = standing {
             let folder = self.request.folder.clone();
             let environment = self.request.environment.clone();
             let found = blocking(move || trusted::find(&folder, &commit, &environment)).await?;
@@ -76,7 +76,7 @@ impl Session {
             return Ok((found, plan, verifiers, None));
         }
         let (mut found, plan, verifiers) = resolved?;
-        if let Standing::Same(trusted) = standing {
+        if let PolicyStatus::Same(trusted) = standing {
             found.trusted = Some(trusted);
         }
         Ok((found, plan, verifiers, collected.transpose()?))
@@ -229,7 +229,7 @@ impl Session {
         let begin = |mut recorder: LedgerRecorder| {
             blocking(move || {
                 recorder.begin(labels, attempt, takes_time)?;
-                let kept = recorder.ledger().folder().map(|state| Kept::of(&state, &run));
+                let kept = recorder.ledger().folder().map(|state| StoredInputs::of(&state, &run));
                 // If the inputs cannot be stored, the run cannot be bundled later. Its ledger entries are complete all the
                 // same.
                 let kept = kept.filter(|kept| kept.begin(&given.unwrap_or_default()).is_ok());
@@ -334,7 +334,7 @@ impl Session {
     }
 
     /// Returns the tapes of the run: what models and commands answer is kept with the run, and on the caller's tapes.
-    fn tapes(&self, tape: Option<Arc<ModelTape>>, kept: Option<&Kept>, plan: &Plan) -> Tapes {
+    fn tapes(&self, tape: Option<Arc<ModelTape>>, kept: Option<&StoredInputs>, plan: &Plan) -> Tapes {
         let commands = self.request.commands.clone();
         let models_kept = kept.filter(|_| !plan.models.is_empty()).and_then(|kept| match &tape {
             Some(tape) => tape.copied_to(&kept.models()).ok(),

@@ -71,7 +71,7 @@ impl PolicyPlaces {
 
 /// How the configuration of the working tree compares with that of the base commit.
 #[derive(Debug)]
-pub(super) enum Standing {
+pub(super) enum PolicyStatus {
     /// They are the same, byte for byte.
     Same(Trusted),
     /// This commit has another configuration.
@@ -105,8 +105,8 @@ impl PolicyComparison {
     }
 
     /// Compares the configuration with that of the base commit. This blocks.
-    pub(super) fn standing(&self) -> Result<Standing, Error> {
-        let Some(places) = PolicyPlaces::of(&self.folder, &self.environment)? else { return Ok(Standing::New) };
+    pub(super) fn standing(&self) -> Result<PolicyStatus, Error> {
+        let Some(places) = PolicyPlaces::of(&self.folder, &self.environment)? else { return Ok(PolicyStatus::New) };
         let file = self.file.as_ref().and_then(|file| file.canonicalize().ok());
         let nearest = places.folders.iter().find(|folder| Some(places.root.join(join(folder, FILE))) == file);
         let mut paths = places.candidates();
@@ -116,14 +116,14 @@ impl PolicyComparison {
             Err(changes::ChangesError::NoGit) if matches!(self.selection, Selection::Files(_)) => None,
             known => known?,
         };
-        let Some(SameFiles { commit, same: known }) = known else { return Ok(Standing::New) };
+        let Some(SameFiles { commit, same: known }) = known else { return Ok(PolicyStatus::New) };
         let old = places.folders.iter().find(|folder| known.contains_key(&join(folder, FILE)));
         Ok(match (old, nearest) {
-            (None, _) => Standing::New,
+            (None, _) => PolicyStatus::New,
             (Some(old), Some(folder)) if old == folder && known.values().all(|same| *same) => {
-                Standing::Same(Trusted { commit, stored: None, paths, folder: folder.clone() })
+                PolicyStatus::Same(Trusted { commit, stored: None, paths, folder: folder.clone() })
             }
-            _ => Standing::Other(commit),
+            _ => PolicyStatus::Other(commit),
         })
     }
 }
@@ -131,17 +131,17 @@ impl PolicyComparison {
 /// Returns the configuration that applies after the comparison with the base commit.
 pub(super) fn settle(
     mut found: FoundPolicy,
-    standing: Standing,
+    standing: PolicyStatus,
     folder: &Path,
     environment: &Environment,
 ) -> Result<FoundPolicy, Error> {
     match standing {
-        Standing::New => Ok(found),
-        Standing::Same(trusted) => {
+        PolicyStatus::New => Ok(found),
+        PolicyStatus::Same(trusted) => {
             found.trusted = Some(trusted);
             Ok(found)
         }
-        Standing::Other(commit) => find(folder, &commit, environment),
+        PolicyStatus::Other(commit) => find(folder, &commit, environment),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
     if schema.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04")) {
         return Err("it is of draft 4; expected a newer one, such as 2020-12".to_owned());
     }
-    let mut survey = Survey { root: schema, known: BTreeMap::new() };
+    let mut survey = SchemaSurvey { root: schema, known: BTreeMap::new() };
     let extent = match schema {
         // At the top, these describe the whole schema.
         Value::Object(map) => survey.object(map, &["$id", "$schema"], 0),
@@ -55,13 +55,13 @@ impl Extent {
     }
 }
 
-struct Survey<'s> {
+struct SchemaSurvey<'s> {
     root: &'s Value,
     /// The targets of references; `None` while one is being measured.
     known: BTreeMap<&'s str, Option<Extent>>,
 }
 
-impl<'s> Survey<'s> {
+impl<'s> SchemaSurvey<'s> {
     fn extent(&mut self, value: &'s Value, depth: usize) -> Result<Extent, String> {
         let bytes = |bytes: usize| Ok(Extent { bytes: bytes as u64, depth: 0 });
         match value {

@@ -11,7 +11,7 @@ const MAX_LINKS: usize = 40;
 
 /// Why a symlink leads to nothing that can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Astray {
+pub enum BadLink {
     /// It leads out of the workspace, or into `.git`.
     Outside,
     /// Its target does not exist.
@@ -20,7 +20,7 @@ pub enum Astray {
     Circle,
 }
 
-impl fmt::Display for Astray {
+impl fmt::Display for BadLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Outside => "leads out of the workspace",
@@ -52,18 +52,18 @@ impl Workspace {
         while let Some(part) = ahead.pop() {
             match self.step(&mut reached, part, &ahead) {
                 Ok(None) => {}
-                Ok(Some(_)) if links.len() == MAX_LINKS => return Err(astray(Astray::Circle, &links)),
+                Ok(Some(_)) if links.len() == MAX_LINKS => return Err(bad_link(BadLink::Circle, &links)),
                 Ok(Some(target)) => {
                     // Added before it is checked, so that the message can name it.
                     links.push(target);
                     let target = links.last().map(String::as_str).unwrap_or_default();
                     if target.starts_with('/') {
-                        return Err(astray(Astray::Outside, &links));
+                        return Err(bad_link(BadLink::Outside, &links));
                     }
                     ahead.extend(target.split('/').rev().map(str::to_owned));
                 }
-                Err(WorkspaceError::BadPath) => return Err(astray(Astray::Outside, &links)),
-                Err(WorkspaceError::NotFound) => return Err(astray(Astray::Nowhere, &links)),
+                Err(WorkspaceError::BadPath) => return Err(bad_link(BadLink::Outside, &links)),
+                Err(WorkspaceError::NotFound) => return Err(bad_link(BadLink::Nowhere, &links)),
                 Err(other) => return Err(other),
             }
         }
@@ -102,10 +102,10 @@ impl Workspace {
 
 /// Returns an error with the target of the first symlink, which the caller named. Without a symlink, the path itself is
 /// wrong.
-fn astray(how: Astray, links: &[String]) -> WorkspaceError {
+fn bad_link(how: BadLink, links: &[String]) -> WorkspaceError {
     match links.first() {
-        Some(target) => WorkspaceError::Astray { target: clean_line(target, 200), how },
-        None if how == Astray::Outside => WorkspaceError::BadPath,
+        Some(target) => WorkspaceError::BadLink { target: clean_line(target, 200), how },
+        None if how == BadLink::Outside => WorkspaceError::BadPath,
         None => WorkspaceError::NotFound,
     }
 }

@@ -121,12 +121,12 @@ pub(crate) fn keeps_time(_: &Path) -> bool {
 /// Stats many files in the order of their paths, and opens each folder once.
 ///
 /// For one pass only. Files that are moved meanwhile are still found in their old place.
-pub(crate) struct Looker<'w> {
+pub(crate) struct StatWalker<'w> {
     work: &'w Workspace,
     last: Option<(String, Option<OwnedFd>)>,
 }
 
-impl<'w> Looker<'w> {
+impl<'w> StatWalker<'w> {
     pub(crate) fn new(work: &'w Workspace) -> Self {
         Self { work, last: None }
     }

@@ -4,7 +4,7 @@ use crate::args::{Global, OutputFormat};
 use crate::error::{Error, Make as _};
 use crate::{Exit, setup, terminal};
 use clap::Args;
-use gatehost::author::{self, Case, Estimate, Measured, Project, Trial};
+use gatehost::author::{self, Case, Estimate, Measured, Trial, VerifierProject};
 use gatehost::runtime::{ComponentSource, Runtime};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -38,7 +38,7 @@ pub(crate) struct BenchArgs {
 }
 
 pub(crate) fn run(global: &Global, command: &BenchArgs) -> Result<Exit, Error> {
-    let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
+    let project = VerifierProject::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = ComponentSource::named(&project.component, &global.directory)?;
     if std::io::stderr().is_terminal() && !global.quiet {

@@ -2,7 +2,7 @@
 
 use crate::args::Global;
 use crate::error::{Error, Make as _};
-use crate::languages::{self, Language, Missing};
+use crate::languages::{self, Language, MissingTool};
 use crate::project::BuildProject;
 use crate::{Exit, new, setup, terminal};
 use anyhow::{Context, anyhow};
@@ -116,12 +116,12 @@ impl Builder<'_> {
     }
 
     /// Runs a tool in the project. Its output is not part of the report.
-    fn step(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<(), Error> {
+    fn step(&self, tool: Result<Command, MissingTool>, arguments: &[&str]) -> Result<(), Error> {
         self.printed(tool, arguments).map(|_| ())
     }
 
     /// Runs a tool in the project, and returns its output.
-    fn printed(&self, tool: Result<Command, Missing>, arguments: &[&str]) -> Result<Vec<u8>, Error> {
+    fn printed(&self, tool: Result<Command, MissingTool>, arguments: &[&str]) -> Result<Vec<u8>, Error> {
         let mut command = tool.map_err(|missing| {
             Error::mistake(anyhow!("{} is not installed", missing.tool)).hint(format!(
                 "in {}: {}",

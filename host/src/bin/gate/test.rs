@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::{Exit, setup, terminal};
 use anstyle::AnsiColor;
 use clap::Args;
-use gatehost::author::{self, Case, CaseOutcome, Project, Promise, Trial};
+use gatehost::author::{self, Case, CaseOutcome, Promise, Trial, VerifierProject};
 use gatehost::runtime::{ComponentSource, LogLine};
 use gatehost::text;
 use gatehost::verdict::Status;
@@ -46,7 +46,7 @@ pub(crate) struct TestArgs {
 }
 
 pub(crate) fn run(global: &Global, command: &TestArgs) -> Result<Exit, Error> {
-    let project = Project::find(&command.path, &global.directory, command.cases.as_deref())?;
+    let project = VerifierProject::find(&command.path, &global.directory, command.cases.as_deref())?;
     let cases = author::read_all(&project.cases, command.name.as_deref())?;
     let source = ComponentSource::named(&project.component, &global.directory)?;
     let runtime = Arc::new(setup::runtime(global)?);

@@ -11,7 +11,7 @@ use super::objects::Objects;
 use super::program::Git;
 use super::stats::{ContentIds, Conversion, StatCache};
 use super::tree::{EntryMode, TreeEntry};
-use super::walk::Present;
+use super::walk::TrackedFile;
 use crate::changes::{ChangesError, shown_text};
 use crate::workspace::{self, FileKind, FileStamp, Workspace};
 use parking_lot::Mutex;
@@ -34,7 +34,7 @@ pub(super) fn digests<'p>(
     format: ObjectFormat,
     stats: &mut StatCache<'p>,
     paths: &[&'p [u8]],
-    present: &[Option<Present>],
+    present: &[Option<TrackedFile>],
 ) -> Result<Vec<Option<ContentIds>>, ChangesError> {
     let mut known = vec![None; paths.len()];
     let mut unknown = Vec::new();
@@ -164,7 +164,7 @@ impl<'p> ContentComparison<'_, 'p> {
         &mut self,
         objects: &mut Objects<'_>,
         path: &'p [u8],
-        present: &Present,
+        present: &TrackedFile,
         digests: Option<&ContentIds>,
         stored: &TreeEntry,
     ) -> Result<bool, ChangesError> {
@@ -217,7 +217,7 @@ impl<'p> ContentComparison<'_, 'p> {
         &self,
         objects: &mut Objects<'_>,
         path: &[u8],
-        present: &Present,
+        present: &TrackedFile,
         stored: &TreeEntry,
     ) -> Result<bool, ChangesError> {
         let what = format!("the base of `{}`", String::from_utf8_lossy(path));

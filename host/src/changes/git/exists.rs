@@ -1,6 +1,6 @@
 //! Checks whether a path of the working tree exists.
 
-use crate::workspace::{self, Astray, FileKind, Workspace};
+use crate::workspace::{self, BadLink, FileKind, Workspace};
 
 /// Returns whether a file exists at the path, or, with `or_folder`, a folder. Only "not found" means that it does not: a
 /// file that cannot be read exists, and the check reports why.
@@ -12,7 +12,7 @@ pub(super) fn is_there(work: &Workspace, path: &str, or_folder: bool) -> bool {
         Err(workspace::WorkspaceError::WrongKind(FileKind::Link)) => match work.follow(path) {
             Ok(target) => is_there(work, &target, or_folder),
             Err(
-                workspace::WorkspaceError::NotFound | workspace::WorkspaceError::Astray { how: Astray::Nowhere, .. },
+                workspace::WorkspaceError::NotFound | workspace::WorkspaceError::BadLink { how: BadLink::Nowhere, .. },
             ) => false,
             Err(_) => true,
         },

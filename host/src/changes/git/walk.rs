@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// A tracked path that exists.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Present {
+pub(super) struct TrackedFile {
     pub(super) kind: FileKind,
     /// Whether its owner may execute it.
     pub(super) is_program: bool,
@@ -24,7 +24,7 @@ pub(super) struct Present {
     pub(super) mark: FileStamp,
 }
 
-impl Present {
+impl TrackedFile {
     /// Returns the stat of a regular file.
     pub(super) fn sight(&self) -> Option<FileStat> {
         (self.kind == FileKind::File).then_some(FileStat { mark: self.mark, executable: self.is_program })
@@ -33,9 +33,9 @@ impl Present {
 
 /// The content of the working tree.
 #[derive(Default)]
-pub(super) struct Look {
+pub(super) struct WorkingTree {
     /// The existing tracked paths, by number. A folder is included only where git expects a submodule.
-    pub(super) present: Vec<Option<Present>>,
+    pub(super) present: Vec<Option<TrackedFile>>,
     /// Untracked files that are not ignored. An unknown repository counts as one.
     pub(super) untracked: Vec<Vec<u8>>,
     /// Files where git expects a submodule and there is none.
@@ -68,7 +68,7 @@ pub(super) fn walk(
     work: &Workspace,
     known: &KnownPaths<'_>,
     start: &str,
-) -> Result<Look, ChangesError> {
+) -> Result<WorkingTree, ChangesError> {
     let mut folders = HashSet::new();
     for path in &known.paths {
         for (end, _) in path.iter().enumerate().rev().filter(|&(_, &byte)| byte == b'/') {
@@ -78,7 +78,7 @@ pub(super) fn walk(
             }
         }
     }
-    let found = Look { present: vec![None; known.paths.len()], ..Look::default() };
+    let found = WorkingTree { present: vec![None; known.paths.len()], ..WorkingTree::default() };
     let mut walk = TreeWalk { git, work, root, known, folders, found, ahead: Vec::new(), doubtful: Vec::new() };
     // Folders above count too, because git reads their patterns.
     for (end, _) in start.match_indices('/').chain([(0, "")]) {
@@ -129,7 +129,7 @@ struct TreeWalk<'a> {
     known: &'a KnownPaths<'a>,
     /// The folders with tracked files.
     folders: HashSet<&'a [u8]>,
-    found: Look,
+    found: WorkingTree,
     /// The folders still to list.
     ahead: Vec<Vec<u8>>,
     /// Paths that may be ignored, and whether each is a folder.
@@ -182,7 +182,7 @@ impl TreeWalk<'_> {
                     }
                     let is_program = stat.st_mode & 0o100 != 0;
                     let present =
-                        Present { kind: workspace::kind(&stat), is_program, size, mark: FileStamp::of(&stat) };
+                        TrackedFile { kind: workspace::kind(&stat), is_program, size, mark: FileStamp::of(&stat) };
                     self.found.present[number] = Some(present);
                     continue;
                 }

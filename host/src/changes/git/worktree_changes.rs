@@ -10,7 +10,7 @@ use super::objects::Objects;
 use super::program::Git;
 use super::stats::{self, ContentIds, StatCache};
 use super::tree::{self, EntryMode, Side, TreeDifference, TreeEntry};
-use super::walk::{self, Look, Present};
+use super::walk::{self, TrackedFile, WorkingTree};
 use super::{FoundChanges, path};
 use crate::cache_store::CacheStore;
 use crate::changes::{ChangesError, diff, whole_file};
@@ -34,7 +34,7 @@ pub(super) struct Live<'a> {
 
 /// The commit that the working tree is compared with.
 #[derive(Clone, Copy)]
-pub(super) struct Since<'a> {
+pub(super) struct BaseCommit<'a> {
     pub(super) name: &'a str,
     /// Whether exactly that commit is used, not the merge base with the last commit.
     pub(super) exactly: bool,
@@ -53,8 +53,8 @@ struct PathStates {
 }
 
 /// A path of the working tree.
-struct There<'a> {
-    present: Option<&'a Present>,
+struct WorktreePath<'a> {
+    present: Option<&'a TrackedFile>,
     digests: Option<&'a ContentIds>,
     /// For a repository, the commit that it has checked out.
     inner: Option<Option<Id>>,
@@ -71,7 +71,11 @@ struct InnerRepositories {
 
 impl Live<'_> {
     /// Returns the differences from the last commit, or from another one.
-    pub(super) fn changes(&self, since: Option<Since<'_>>, with_hunks: bool) -> Result<FoundChanges, ChangesError> {
+    pub(super) fn changes(
+        &self,
+        since: Option<BaseCommit<'_>>,
+        with_hunks: bool,
+    ) -> Result<FoundChanges, ChangesError> {
         let mut objects = Objects::new(self.git);
         let mut index = Index::read(self.git, &self.git.layout.index)?;
         let head = commits::head(&mut objects)?;
@@ -79,7 +83,7 @@ impl Live<'_> {
         let (base, base_tree) = match (since, &head) {
             (None, None) => (None, None),
             (None, Some((id, commit))) => (Some(*id), Some(commit.tree)),
-            (Some(Since { name, exactly }), head) => {
+            (Some(BaseCommit { name, exactly }), head) => {
                 let first = commits::named(self.git, &mut objects, name)?;
                 let base = match head {
                     Some((head, _)) if !exactly => {
@@ -126,14 +130,14 @@ impl Live<'_> {
                 known.is_none() && (is_staged(&since_base) || is_staged(&since_head)) && index.leaves_out(name);
             let (base, head) = (stored(&since_base), stored(&since_head));
             let places = PathStates { base, head, index: known, is_left_out };
-            let there = There {
+            let there = WorktreePath {
                 present: look.present[number].as_ref(),
                 digests: digests[number].as_ref(),
                 inner: inner.heads.get(&number).copied(),
             };
             if let Some(change) = self.compare(&mut objects, &mut comparison, name, &places, &there)? {
                 bases.insert(change.path.clone(), places.base);
-                looks.extend(there.present.and_then(Present::sight).map(|sight| (change.path.clone(), sight)));
+                looks.extend(there.present.and_then(TrackedFile::sight).map(|sight| (change.path.clone(), sight)));
                 changes.push(change);
             }
         }
@@ -172,7 +176,7 @@ impl Live<'_> {
             let is_below = name.starts_with(start.as_bytes()) || *name == folder.as_bytes();
             let is_behind_link = |name| self.is_behind_link(name, known.is_repository[number]);
             if present.is_some() || is_below && str::from_utf8(name).is_ok_and(is_behind_link) {
-                looks.extend(present.and_then(Present::sight).map(|sight| Ok((path(name)?, sight))).transpose()?);
+                looks.extend(present.and_then(TrackedFile::sight).map(|sight| Ok((path(name)?, sight))).transpose()?);
                 changes.push(Change { size: size_of(present), ..whole_file(path(name)?, ChangeState::Committed) });
             }
         }
@@ -183,7 +187,7 @@ impl Live<'_> {
     fn inner(
         &self,
         known: &walk::KnownPaths<'_>,
-        look: &Look,
+        look: &WorkingTree,
         with_hunks: bool,
     ) -> Result<InnerRepositories, ChangesError> {
         let mut inner = InnerRepositories::default();
@@ -237,10 +241,10 @@ impl Live<'_> {
         comparison: &mut ContentComparison<'_, 'p>,
         name: &'p [u8],
         places: &PathStates,
-        there: &There<'_>,
+        there: &WorktreePath<'_>,
     ) -> Result<Option<Change>, ChangesError> {
         let PathStates { base, head, index, is_left_out } = *places;
-        let There { present, digests, inner } = *there;
+        let WorktreePath { present, digests, inner } = *there;
         let staged = index.and_then(|known| known.entry);
         let is_settled = staged == base && head == base && !index.is_some_and(|known| known.is_unmerged);
         let mut is = |stored: Option<TreeEntry>| match (stored, present) {
@@ -329,7 +333,7 @@ impl Live<'_> {
 }
 
 /// Returns the size of a regular file.
-fn size_of(present: Option<&Present>) -> Option<u64> {
+fn size_of(present: Option<&TrackedFile>) -> Option<u64> {
     present.filter(|present| present.kind == FileKind::File).map(|present| present.size)
 }
 
@@ -366,14 +370,14 @@ fn known<'a>(index: &'a Index, differences: [&'a Differences; 2]) -> walk::Known
 fn has_modes(
     root: &Path,
     known: &walk::KnownPaths<'_>,
-    look: &Look,
+    look: &WorkingTree,
     base: &dyn Fn(&[u8]) -> Option<TreeEntry>,
 ) -> bool {
     const MANY: usize = 8;
     if !stats::may_lack_modes(root) {
         return true;
     }
-    let plain = |(path, present): (&&[u8], &Option<Present>)| {
+    let plain = |(path, present): (&&[u8], &Option<TrackedFile>)| {
         let present = present.filter(|present| present.kind == FileKind::File)?;
         base(path).filter(|entry| entry.mode == EntryMode::File).map(|_| present)
     };

@@ -64,7 +64,7 @@ fn refusal(error: WorkspaceError) -> wit::Error {
         WorkspaceError::WrongKind(found) => wit::Error::WrongKind(kind(found)),
         WorkspaceError::TooLarge(size) => wit::Error::TooLarge(size),
         WorkspaceError::Changed => wit::Error::Changed,
-        WorkspaceError::TooManyEntries | WorkspaceError::Astray { .. } | WorkspaceError::Io(_) => {
+        WorkspaceError::TooManyEntries | WorkspaceError::BadLink { .. } | WorkspaceError::Io(_) => {
             wit::Error::Unreadable(text::clean_line(&error.to_string(), 200))
         }
     }
