@@ -1,4 +1,4 @@
-//! Promises about the code itself: which module may know which, who may touch the engine, which licences we depend on.
+//! Tests of the code itself: the direction of imports, which module uses the engine, the licences of dependencies.
 
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The modules of the library in the order in which data passes through them. Each knows only those before it.
+/// The modules of the library in the order in which data passes through them. Each imports only those before it.
 const PIPELINE: &[&str] = &[
     "text",
     "limits",
@@ -72,7 +72,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The library's files, each with the module that it belongs to.
+/// Returns the files of the library, each with its module.
 fn library() -> Vec<(String, PathBuf)> {
     let root = sources();
     let files = files_below(&root).into_iter().filter(|file| !file.starts_with(root.join("bin")));
@@ -175,8 +175,8 @@ fn every_dependency_has_a_licence_that_permits() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// The build script uses wasmtime, and so does the host. Cargo compiles a crate twice where the two ask for other features of
-/// it, or of anything below it.
+/// The build script and the host both use wasmtime. Cargo compiles a crate twice if the two ask for different features of
+/// it, or of one of its dependencies.
 #[test]
 fn no_crate_is_compiled_twice() {
     let arguments = "tree --locked --package gatehost --edges normal,build --prefix none --no-dedupe --format {p}|{f}";

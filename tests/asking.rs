@@ -1,4 +1,4 @@
-//! Asks guests for their verdicts as the gate does, and fails when there is no answer at all.
+//! Calls guests as a gate does, and fails if there is no answer at all.
 
 use gatehost::limits::Limits;
 use gatehost::plan::Shape;
@@ -12,10 +12,10 @@ use gatehost::workspace::Workspace;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Far more than any call takes here: a guest that is not stopped fails the test and does not hang it.
+/// Far more than any call takes: a guest that is not stopped fails the test instead of hanging it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is asked of a guest.
+/// One call of a guest.
 #[derive(Clone)]
 pub(crate) struct Question {
     pub(crate) grants: Grants,
@@ -53,12 +53,12 @@ impl Host {
         Self { runtime: Arc::new(Runtime::new(None).expect("an engine")), threads: threads.expect("threads") }
     }
 
-    /// Load a component and ask it.
+    /// Loads a component and calls it.
     pub(crate) fn ask(&self, component: &[u8], question: Question) -> Result<CallResult, Failure> {
         self.ask_all(vec![(component.to_vec(), question)]).remove(0)
     }
 
-    /// Load components and ask them, all at once.
+    /// Loads components and calls them, all at once.
     pub(crate) fn ask_all(&self, questions: Vec<(Vec<u8>, Question)>) -> Vec<Result<CallResult, Failure>> {
         let asked = questions.into_iter().map(|(component, question)| {
             let runtime = Arc::clone(&self.runtime);
@@ -75,12 +75,12 @@ impl Host {
         })
     }
 
-    /// Ask a component what it is.
+    /// Returns the description of a component.
     pub(crate) fn describe(&self, source: &ComponentSource) -> Result<Description, Failure> {
         self.threads.block_on(self.runtime.describe(source))
     }
 
-    /// Whether a verifier that nobody has a quarrel with still answers.
+    /// Returns whether an ordinary verifier still answers.
     pub(crate) fn is_well(&self) -> bool {
         let question = Question { content: b"{}".to_vec(), ..Question::default() };
         let answer = self.threads.block_on(ask(&self.runtime, &ComponentSource::bundled(json_syntax()), question));

@@ -1,4 +1,4 @@
-//! What authors of verifiers are given: cases with scripted answers, the promises, what a call costs.
+//! Tools for authors of verifiers: cases with scripted answers, the rules for every verifier, the cost of a call.
 
 use crate::guests;
 use gatehost::author::{self, Case, CaseOutcome, TRIVIAL, Trial};
@@ -19,7 +19,7 @@ fn trial(component: Vec<u8>) -> Trial {
     block_on(Trial::load(runtime, &ComponentSource::from_bytes(component))).expect("loaded")
 }
 
-/// A folder of cases, each with its files.
+/// Returns a folder of cases with these files.
 fn cases(files: &[(&str, &str)]) -> (tempfile::TempDir, Vec<Case>) {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! Guests leave nothing behind: after rounds of the whole hostile catalogue, the process has as many threads and open
+//! Guests leave nothing behind: after several rounds of the hostile catalogue, the process has as many threads and open
 //! files as after the first, and no more memory.
 #![cfg(target_os = "linux")]
 
@@ -11,7 +11,7 @@ use std::{env, fs};
 /// Set in the process that runs the rounds. It runs nothing else, so that nothing else is counted.
 const ALONE: &str = "GATEHOST_BASELINE";
 const ROUNDS: usize = 4;
-/// Memory that the second half of the rounds may add. A leak of one instance's memory in a round would be more.
+/// How much memory the second half of the rounds may add. Leaking one instance per round would add more.
 const MARGIN_BYTES: usize = 64 << 20;
 
 #[derive(Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! The cache of components, compiled and described, believes nothing that it did not write itself.
+//! The cache of compiled components never uses an entry that it did not write itself.
 
 use crate::guests;
 use gatehost::cache_store::CacheStore;
@@ -12,7 +12,7 @@ fn guest(name: &str) -> ComponentSource {
     ComponentSource::from_bytes(guests::component(name))
 }
 
-/// Where the code of a component comes from in a new process, as far as the cache can tell.
+/// Returns where the code of a component comes from in a new process.
 fn code(folder: &Path, source: &ComponentSource) -> Code {
     let runtime = Runtime::new(Some(Arc::new(CacheStore::open(folder).expect("a cache store")))).expect("a runtime");
     let code = runtime.compile(source).expect("a component");

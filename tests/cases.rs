@@ -28,16 +28,16 @@ fn main() -> ExitCode {
         .exit_code()
 }
 
-/// What came of a case: what was printed, as it was printed, and the exit code.
+/// The result of a case: the output and the exit code.
 struct Played {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     exit: Option<i32>,
-    /// Where it ran.
+    /// The folder that it ran in.
     root: PathBuf,
 }
 
-/// Run a case in a folder of its own.
+/// Runs a case in its own folder.
 fn play(folder: &Path) -> Result<Played, Failed> {
     let home = tempfile::tempdir()?;
     let root = home.path().canonicalize()?.join("work");
@@ -94,7 +94,7 @@ fn check(case: &Case) -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(format!("{}\n{differences}", folder.display()).into()) }
 }
 
-/// Makes the folder that `gate` runs in, and returns the names of the components that were put there.
+/// Creates the folder that `gate` runs in, and returns the names of the components in it.
 fn prepare(case: &Path, root: &Path, home: &Path) -> Result<Vec<String>, Failed> {
     let mut components = Vec::new();
     if case.join("workspace").exists() {
@@ -128,7 +128,7 @@ fn prepare(case: &Path, root: &Path, home: &Path) -> Result<Vec<String>, Failed>
 
 static SCRIPTED: LazyLock<Vec<u8>> = LazyLock::new(|| guests::assemble("scripted", support::SCRIPTED));
 
-/// What differs from run to run, and what stands for it.
+/// What differs between runs, and its replacement.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let patterns = [
         (r#""(duration_ms|started_ms|at_ms)": [0-9.]+"#, r#""$1": 0"#),

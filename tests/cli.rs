@@ -1,4 +1,4 @@
-//! What the program does where the world around it is not as it should be: nobody reads, nothing can be kept.
+//! The program in a broken environment: nobody reads its output, or the disk is full.
 
 use crate::{guests, support};
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io::pipe;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A folder to be in, with a home above it.
+/// Returns a folder to run in, with a home above it.
 fn work() -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a folder");
     fs::create_dir(home.path().join("work")).expect("a folder");

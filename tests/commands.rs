@@ -1,4 +1,4 @@
-//! The catalogue of commands that misbehave, run for real at every level of confinement that the machine has.
+//! The catalogue of commands that misbehave, run at every sandbox level of this machine.
 #![cfg(target_os = "linux")]
 
 mod files;

@@ -1,4 +1,4 @@
-//! Core modules become components that reach nothing, whatever their language's runtime asks WASI for.
+//! Core modules become components that reach nothing, whatever their language runtime imports from WASI.
 
 use crate::asking::{Host, Question};
 use gatehost::component::{Bindings, ComponentError, ContractSource};
@@ -6,8 +6,8 @@ use gatehost::plan::Shape;
 use gatehost::runtime::{CONTRACT, ComponentType};
 use gatehost::verdict::Status;
 
-/// A file verifier as a C compiler makes it: it prints what it judges, looks at the clock, random numbers, its
-/// environment and a file, and passes if all of them are what they must be.
+/// A file verifier from a C compiler: it prints its input, reads the clock, random numbers, its environment and a file, and
+/// passes if all of them are as expected.
 const MODULE: &str = r#"(module
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))

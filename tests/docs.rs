@@ -1,14 +1,14 @@
-//! README and the guides are tests: each is one, with the path of the file as its name.
+//! Tests README and the guides: one test per file, named after its path.
 //!
-//! | block | what is done with it |
+//! | block | test |
 //! |---|---|
-//! | `console` | every `$ ` line is run, in one shell for the whole guide; what it prints must be what stands below it |
+//! | `console` | every `$ ` line runs, in one shell for the whole guide; its output must be the lines below it |
 //! | `sh` | a list of examples: every `gate` line must name a command and flags that exist |
 //! | `toml` | it is a gate.toml, or a part of one, that `gate plan` accepts |
 //! | `json` | it is JSON |
 //!
-//! Two comments that readers do not see prepare a guide: `<!-- run` … `-->` is a script that is run at that point, and
-//! `<!-- file: NAME -->` before a block writes the block to that file. `BLESS=1` writes what commands print into the guide.
+//! Two comments that readers do not see prepare a guide: `<!-- run` … `-->` is a script that runs at that point, and
+//! `<!-- file: NAME -->` before a block writes the block to that file. `BLESS=1` writes the output of commands into the guide.
 
 use crate::support::{self, repository};
 use crate::{VARYING, guests};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-/// A test for each guide.
+/// Returns a test for each guide.
 pub(crate) fn trials() -> impl Iterator<Item = Trial> {
     guides().into_iter().map(|guide| {
         let name = guide.strip_prefix(repository()).unwrap_or(&guide).display().to_string();
@@ -37,7 +37,7 @@ pub(crate) fn trials() -> impl Iterator<Item = Trial> {
     })
 }
 
-/// Every Markdown file that is for readers: not those of fixtures and templates.
+/// Returns every Markdown file for readers, without fixtures and templates.
 fn guides() -> Vec<PathBuf> {
     let mut guides = Vec::new();
     for folder in ["", "host/docs", "plugins", "wit", "tests", "fixtures"] {
@@ -52,7 +52,7 @@ fn guides() -> Vec<PathBuf> {
     guides
 }
 
-/// A piece of a guide that means something here.
+/// A part of a guide that is tested.
 enum Part<'a> {
     /// A script that readers do not see.
     Run(&'a str),
@@ -83,7 +83,7 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, Failed> {
     if fences == 2 * blocks { Ok(parts) } else { Err("a fenced block is not closed".into()) }
 }
 
-/// Every link leads to a file, and every anchor to a heading of it.
+/// Checks that every link leads to a file, and every anchor to a heading.
 fn links(guide: &Path, text: &str) -> Result<(), Failed> {
     static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)").expect("a pattern"));
     let mut broken = String::new();
@@ -99,7 +99,7 @@ fn links(guide: &Path, text: &str) -> Result<(), Failed> {
     if broken.is_empty() { Ok(()) } else { Err(broken.into()) }
 }
 
-/// The anchors of headings, as GitHub makes them.
+/// Returns the anchors of headings, as GitHub makes them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     titles.map(|title| {
@@ -112,7 +112,7 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Blocks of TOML and JSON are what they seem.
+/// Checks that TOML and JSON blocks are valid.
 fn documents(parts: &[Part<'_>]) -> Result<(), Failed> {
     for part in parts {
         match part {
@@ -126,7 +126,7 @@ fn documents(parts: &[Part<'_>]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// `gate plan` accepts a gate.toml. To a part of one, what it leaves out is added: the gate, and what it refers to.
+/// Checks that `gate plan` accepts a gate.toml. For a part of one, the missing entries are added.
 fn plan(body: &str) -> Result<(), Failed> {
     static CHECK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\[check\.([\w-]+)\]").expect("a pattern"));
     static HOOK: LazyLock<Regex> = LazyLock::new(|| {
@@ -182,7 +182,7 @@ fn plan(body: &str) -> Result<(), Failed> {
     Err(format!("`gate plan` refuses this:\n{text}\n{}", String::from_utf8_lossy(&output.stderr)).into())
 }
 
-/// Every `gate` line of a list of examples names a command and flags that exist.
+/// Checks that every `gate` line of a list of examples names a command and flags that exist.
 fn examples(parts: &[Part<'_>]) -> Result<(), Failed> {
     for part in parts {
         let Part::Block { language: "sh", body, .. } = part else { continue };
@@ -214,7 +214,7 @@ fn examples(parts: &[Part<'_>]) -> Result<(), Failed> {
 /// The mark that the shell prints before the output of a command.
 const MARK: &str = "\u{1}command\n";
 
-/// Run the commands of all console blocks, and compare what they print.
+/// Runs the commands of all console blocks, and compares their output.
 fn console(guide: &Path, text: &str, parts: &[Part<'_>]) -> Result<(), Failed> {
     let mut script = String::from("set -u\n");
     let mut expected = Vec::new();
@@ -270,7 +270,7 @@ fn console(guide: &Path, text: &str, parts: &[Part<'_>]) -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(differences.into()) }
 }
 
-/// Group the lines of a console block: a command, and what it prints.
+/// Groups the lines of a console block: a command, and its output.
 fn by_command(mut commands: Vec<String>, line: &str) -> Vec<String> {
     match commands.last_mut() {
         Some(command) if !line.starts_with("$ ") => command.push_str(line),

@@ -1,4 +1,4 @@
-//! What holds for the library whatever features are on: `cargo test --no-default-features` runs this too.
+//! The library with any features: `cargo test --no-default-features` runs these tests too.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use gatehost::changes::Selection;
@@ -9,7 +9,7 @@ use gatehost::verdict::{ErrorKind, Status};
 use std::fs;
 use std::path::Path;
 
-/// A component that passes every file.
+/// Returns a component that passes every file.
 fn trivial() -> Vec<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut module = wat::parse_file(root.join("fixtures/bench/trivial.wat")).unwrap();

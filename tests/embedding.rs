@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A folder in which `greet` is a command of its own, found by its own `PATH`.
+/// Returns a folder with its own command `greet`, found by its own `PATH`.
 fn project(greeting: &str) -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().expect("a folder");

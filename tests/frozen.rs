@@ -1,4 +1,4 @@
-//! What is never changed, because people and programs rely on it.
+//! Names and tables that never change, because people and programs rely on them.
 
 use crate::support::repository;
 use gatehost::schema;
@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
-/// Names of error kinds are printed, stored and filtered by. One can be added (`BLESS=1`), and none changed or removed.
+/// Names of error kinds are printed, stored and filtered by. New ones can be added (`BLESS=1`); none may change or
+/// disappear.
 #[test]
 fn error_kinds_keep_their_names() {
     let path = repository().join("fixtures/error-kinds.txt");
@@ -28,7 +29,7 @@ fn error_kinds_keep_their_names() {
     assert_eq!(fs::read_to_string(&path).expect("the list"), text, "BLESS=1 cargo test adds a new kind to the list");
 }
 
-/// README's table of exit codes is the one of `gate --help`.
+/// The exit codes in README and `gate --help` are the same.
 #[test]
 fn readme_and_help_have_the_same_exit_codes() {
     let readme = fs::read_to_string(repository().join("README.md")).expect("README");
@@ -46,7 +47,7 @@ fn readme_and_help_have_the_same_exit_codes() {
     assert_eq!(readme, help);
 }
 
-/// The two commands of README are what CI runs, so neither can rot.
+/// CI runs the two commands of README.
 #[test]
 fn ci_runs_the_two_commands_of_the_readme() {
     let read = |name: &str| fs::read_to_string(repository().join(name)).expect("a file");
@@ -66,7 +67,7 @@ fn the_readme_can_be_read_in_five_minutes() {
     assert!(length <= 8_192, "README has {length} bytes");
 }
 
-/// The reference of the configuration is `gate schema gate`, written as tables. `BLESS=1` writes it.
+/// The reference of the configuration equals `gate schema gate`, as tables. `BLESS=1` writes it.
 #[test]
 fn the_documented_keys_are_those_of_the_schema() {
     const BEGIN: &str = "<!-- keys: written by `BLESS=1 cargo test --test suite frozen` -->\n";
@@ -83,7 +84,7 @@ fn the_documented_keys_are_those_of_the_schema() {
     }
 }
 
-/// The tables of gate.toml, each with its keys.
+/// Returns the tables of gate.toml with their keys.
 fn reference(schema: &Value) -> String {
     let defs = &schema["$defs"];
     let root = &schema["properties"];
@@ -127,7 +128,7 @@ fn reference(schema: &Value) -> String {
     text + "\n"
 }
 
-/// What a key takes, in words.
+/// Returns the values of a key in words.
 fn values(value: &Value) -> String {
     let number = |bound: &str| value[bound].as_u64();
     if let Some(reference) = value["$ref"].as_str() {

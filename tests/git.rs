@@ -1,4 +1,4 @@
-//! What git is asked, and what it is kept from: repositories that would run something, and places to be called from.
+//! How git is used: repositories that try to run something, and unusual places to call `gate` from.
 
 mod clean;
 mod hiding;
@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A repository with one good file, in a home of its own.
+/// A repository with one good file, with its own home folder.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -45,7 +45,7 @@ impl Home {
         (status.code().expect("an exit code"), text)
     }
 
-    /// A program in place of git, first in the search path that is returned.
+    /// Puts a script in place of git, first in the returned search path.
     fn git_is(&self, script: &str) -> String {
         let bin = self.path().join("bin");
         fs::create_dir_all(&bin).expect("a folder");

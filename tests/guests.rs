@@ -1,9 +1,9 @@
-//! Makes components of `fixtures/components`. What they are good for is for the other modules to say.
+//! Builds the components of `fixtures/components`.
 //!
-//! A guest is text: a whole component, or a core module whose imports and exports have the names of the canonical ABI,
-//! which is then wrapped for a world of `fixtures/components/worlds.wit`. Three comments mean something:
-//! - `;; include file about allocator` stands for these `.part` files;
-//! - `;; replace THIS => THAT` changes what the parts say;
+//! A guest is text: a whole component, or a core module whose imports and exports have the names of the canonical ABI and
+//! which is wrapped for a world of `fixtures/components/worlds.wit`. Three comments are instructions:
+//! - `;; include file about allocator` includes these `.part` files;
+//! - `;; replace THIS => THAT` changes the text of the parts;
 //! - `;; encoding: utf-16` wraps the module with strings of that encoding.
 
 use std::fs;
@@ -19,14 +19,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// The names of all guests: the files of the folder, not of its folders.
+/// Returns the names of all guests: the files of the folder, not of its subfolders.
 pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(folder()).expect("the guests").map(|entry| entry.expect("an entry").path());
     let guests = entries.filter(|path| path.extension().is_some_and(|extension| extension == "wat"));
     guests.map(|path| path.file_stem().expect("a name").to_str().expect("UTF-8").to_owned()).collect()
 }
 
-/// The text of a guest, with all its parts.
+/// Returns the text of a guest, with all its parts.
 pub(crate) fn text(name: &str) -> String {
     let read =
         |file: String| fs::read_to_string(folder().join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -49,17 +49,17 @@ pub(crate) fn text(name: &str) -> String {
     text
 }
 
-/// A guest as a core module, not wrapped.
+/// Returns a guest as a core module, not wrapped.
 pub(crate) fn module(name: &str) -> Vec<u8> {
     wat::parse_str(text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A guest as a component.
+/// Returns a guest as a component.
 pub(crate) fn component(name: &str) -> Vec<u8> {
     assemble(name, &text(name))
 }
 
-/// Text as a component; `name` is for messages only.
+/// Returns text as a component; `name` is for messages only.
 pub(crate) fn assemble(name: &str, text: &str) -> Vec<u8> {
     let mut bytes = wat::parse_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     if wasmparser::Parser::is_component(&bytes) {

@@ -1,7 +1,7 @@
-//! The hostile catalogue, A to C: what guests do at their worst, and what must become of each.
+//! The hostile catalogue, A to C: the worst that guests can do, and how each must end.
 //!
-//! A guest is a file of `fixtures/components`, or made by `hostile/made.rs` where text cannot say it. The table gives
-//! each its expected end; `hostile/closer.rs` looks at the answers of some, `hostile/deadline.rs` at the clock.
+//! A guest is a file of `fixtures/components`, or built by `hostile/made.rs` if it cannot be written as text. The table has
+//! the expected end of each; `hostile/closer.rs` tests the answers of some, and `hostile/deadline.rs` the time.
 
 mod closer;
 mod deadline;
@@ -19,15 +19,15 @@ use ErrorKind::*;
 use Expected::*;
 use Guest::*;
 
-/// A guest of the catalogue: its number there, what it is, and what must become of it.
+/// A guest of the catalogue: its number, the guest, and how it must end.
 type Row = (&'static str, Guest, Expected);
 
 enum Guest {
     /// A file of `fixtures/components`.
     Wat(&'static str),
-    /// A file that is given this to judge.
+    /// A file that gets this input.
     Given(&'static str, [u8; 8]),
-    /// Bytes that are made here.
+    /// Bytes that are built here.
     Made(fn() -> Vec<u8>),
 }
 
@@ -215,7 +215,7 @@ const CATALOGUE: &[Row] = &[
     ("pool", Wat("leave-or-look"), Said(Status::Pass)),
 ];
 
-/// The numbers of the catalogue that are not a guest's: `closer` has a test for each.
+/// The numbers of the catalogue without a guest: `closer` has a test for each.
 const CLOSER: &[&str] = &["A4", "A10"];
 
 impl Guest {
@@ -235,13 +235,13 @@ impl Guest {
     }
 }
 
-/// The components of the catalogue and what is asked of each. A guest that must run out of time is given little of it.
+/// Returns the components of the catalogue and their inputs. A guest that must time out gets little time.
 pub(crate) fn questions(little: Duration) -> Vec<(Vec<u8>, Question)> {
     let time = |expected: &Expected| if *expected == Ended(LimitTime) { little } else { Limits::default().time };
     CATALOGUE.iter().map(|(_, guest, expected)| (guest.component(), guest.question(time(expected)))).collect()
 }
 
-/// What is wrong with these answers to the catalogue, one line for each.
+/// Returns what is wrong with these answers, one line each.
 pub(crate) fn surprises(answers: &[Result<CallResult, Failure>]) -> Vec<String> {
     let rows = CATALOGUE.iter().zip(answers).enumerate();
     let wrong = rows.filter_map(|(number, ((id, guest, expected), answer))| {

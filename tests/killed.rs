@@ -1,7 +1,7 @@
-//! The end of the catalogue's B: the program itself dies, and whoever waits for it must not take that for a pass.
+//! The program itself is killed: a caller must not take that for a pass.
 //!
-//! Guests run in the host's own process, so there is no runner whose death could be reported (B19). What is promised
-//! instead is looked at from outside: the exit code, and what was printed.
+//! Guests run in the process of the host, so there is no runner process whose death could be reported (B19). Tested here is
+//! what a caller sees: the exit code and the output.
 
 use crate::{guests, signals};
 use std::fs;

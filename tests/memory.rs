@@ -1,4 +1,4 @@
-//! What passed before is not judged again, and nothing else is taken from memory.
+//! Cached passes: unchanged files are not checked again, and nothing else is cached.
 
 use serde_json::Value;
 use std::fs;
@@ -25,7 +25,7 @@ impl Place {
         fs::write(self.work.path().join(name), text).expect("written");
     }
 
-    /// What became of the check of JSON, and how many verdicts were remembered.
+    /// Returns the outcome of the JSON check, and how many verdicts were cached.
     fn run(&self, flags: &[&str]) -> (String, usize) {
         let output = Command::new(env!("CARGO_BIN_EXE_gate"))
             .args(["run", "--verifier", "json-syntax", "--format", "json"])

@@ -1,4 +1,4 @@
-//! Models, asked for real: a server on this machine speaks both APIs, and does wrong what a script tells it to.
+//! Models over HTTP: a local server implements both APIs, and misbehaves as a script says.
 
 mod asking;
 mod faults;
@@ -17,11 +17,11 @@ use gatehost::submission::Executor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The key of the tests is what this variable holds, since cargo sets it.
+/// The variable with the key of the tests, which cargo sets.
 const KEY: &str = "CARGO_MANIFEST_DIR";
 const APIS: [&str; 2] = ["anthropic", "openai"];
 
-/// A model as gate.toml declares it.
+/// Returns a model as gate.toml declares it.
 fn model(api: &str, url: &str, more: &str) -> ModelConfig {
     let file = format!(
         "[gate.g]\nall = [\"c\"]\n[check.c]\nverifier = \"x\"\n[model.m]\napi = \"{api}\"\nmodel = \"small\"\nurl = \"{url}\"\nkey_env = \"{KEY}\"\n{more}\n"
@@ -49,12 +49,12 @@ fn question(models: &Models, words: &str) -> ModelQuestion {
     }
 }
 
-/// Ask once, of a server at `url`.
+/// Asks a server at `url` once.
 fn ask(api: &str, url: &str, more: &str) -> (ModelUse, Result<ModelAnswer, NoAnswer>) {
     ask_all(&models(model(api, url, more), Executor::default(), None), 1).remove(0)
 }
 
-/// Ask as often, one after the other.
+/// Asks several times, one after the other.
 fn ask_all(models: &Models, times: usize) -> Vec<(ModelUse, Result<ModelAnswer, NoAnswer>)> {
     let tokio = tokio();
     let answers = (0..times).map(|_| tokio.block_on(models.ask("m", question(models, "Is it good?")))).collect();

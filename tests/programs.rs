@@ -1,4 +1,4 @@
-//! Programs as verifiers: what they print is a verdict or it is not, and nothing else about them is.
+//! Programs as verifiers: only what they print counts.
 
 use crate::asking::{Host, Question};
 use crate::guests;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ErrorKind::*;
 
-/// Every program of `fixtures/components/programs`, and what must become of it.
+/// Every program of `fixtures/components/programs`, and its expected result.
 const PROGRAMS: &[(&str, Result<Status, ErrorKind>)] = &[
     ("another-file", Err(AbiPlace)),
     ("chatter", Err(GuestMalformed)),

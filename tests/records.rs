@@ -1,5 +1,5 @@
-//! The record of a run of each kind: golden (`fixtures/cases/records`), valid under the published schema, and the same
-//! in two runs but for identifiers, times and durations.
+//! The record of a run of each kind: golden (`fixtures/cases/records`), valid under the published schema, and equal in two
+//! runs except for identifiers, times and durations.
 
 use gatehost::record::Record;
 use gatehost::schema;
@@ -7,10 +7,10 @@ use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use std::path::Path;
 
-/// Whether a record shows what it is a record of.
+/// Whether a record shows what it is an example of.
 type Shows = fn(&Value) -> bool;
 
-/// What a record of each kind must show. A case that is missing here fails, and so does a kind without a case.
+/// What a record of each kind must show. A missing case fails, and so does a kind without a case.
 const KINDS: &[(&str, Shows)] = &[
     ("a-flaky-check", |record| {
         marked(record, "flaky") && every_check(record)[0]["runs"].as_array().is_some_and(|runs| runs.len() == 2)
@@ -43,7 +43,7 @@ fn marked(record: &Value, mark: &str) -> bool {
     record["marks"].as_array().is_some_and(|marks| marks.iter().any(|it| it == mark))
 }
 
-/// The checks that ran.
+/// Returns the checks that ran.
 fn every_check(record: &Value) -> Vec<&Value> {
     let mut found = Vec::new();
     let mut ahead = vec![&record["gate"]];
@@ -56,7 +56,7 @@ fn every_check(record: &Value) -> Vec<&Value> {
     found
 }
 
-/// Take out what differs from run to run.
+/// Removes what differs between runs.
 fn without_times(value: &mut Value) {
     const DIFFERS: [&str; 4] = ["run", "started", "started_ms", "duration_ms"];
     match value {
@@ -69,7 +69,7 @@ fn without_times(value: &mut Value) {
     }
 }
 
-/// A test for each kind, and one that there are no others.
+/// Returns a test for each kind, and one that there are no others.
 pub(crate) fn trials() -> Vec<Trial> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/cases/records");
     let all = Trial::test("records: every kind has a golden record", {

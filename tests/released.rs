@@ -1,7 +1,7 @@
-//! Components that were made for a released version of the contract still load and answer.
+//! Components for a released version of the contract still load and answer.
 //!
-//! `fixtures/components/released` keeps one of each shape for every version, frozen: whoever releases a version adds its
-//! two, and nobody changes those that are there.
+//! `fixtures/components/released` has one component of each shape for every version, frozen. A release adds its two, and the
+//! others never change.
 
 use crate::asking::{Host, Question};
 use crate::guests;

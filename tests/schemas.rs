@@ -1,4 +1,4 @@
-//! The published schemas: up to date, and in agreement with what the program accepts and prints.
+//! The published schemas are up to date, and agree with what the program accepts and prints.
 
 use gatehost::{config, schema};
 use serde_json::{Map, Value};
@@ -93,7 +93,7 @@ fn every_line_of_the_events_follows_its_schema() {
     assert!(seen >= 5, "{seen} events");
 }
 
-/// The fields of a schema, as `Type.field`, and the words of its enumerations, as `Type=word`.
+/// Returns the fields of a schema as `Type.field`, and the words of its enumerations as `Type=word`.
 fn names(title: &str, schema: &Value) -> BTreeSet<String> {
     fn visit(owner: &str, schema: &Value, found: &mut BTreeSet<String>) {
         match schema {
@@ -120,8 +120,8 @@ fn names(title: &str, schema: &Value) -> BTreeSet<String> {
     found
 }
 
-/// Whoever reads records and events may rely on every name. New ones are added to the list; none is ever taken from it, and
-/// `BLESS=1` does not do so either.
+/// Readers of records and events may rely on every name. New names are added to the list; none is ever removed, not even by
+/// `BLESS=1`.
 #[test]
 fn no_name_of_the_record_or_the_events_is_taken_back() {
     let list = root().join("host/schemas/frozen.txt");

@@ -1,5 +1,4 @@
-//! What the test targets share: the list of cases, an environment without anything of the developer's own, and one cache
-//! of compiled components for all of them.
+//! Shared by all test targets: the list of cases, an isolated environment, and one cache of compiled components.
 
 use std::fs;
 use std::io;
@@ -9,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
 
-/// A verifier that answers with what its settings say. Gates are tested with it.
+/// A verifier whose settings say what it answers. Gates are tested with it.
 pub(crate) const SCRIPTED: &str = include_str!("../fixtures/scripted.wat");
 
 /// The root of the repository.
@@ -23,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) folder: PathBuf,
 }
 
-/// All cases, sorted by name.
+/// Returns all cases, sorted by name.
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for group in folders(&repository().join("fixtures/cases")) {
@@ -46,8 +45,7 @@ fn folders(parent: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Give a command an environment in which nothing of the developer's own can be seen. The cache and the ledger are below
-/// `home`.
+/// Gives a command an environment without anything of the developer's. The cache and the ledger are below `home`.
 pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) -> &'a mut Command {
     command
         .current_dir(folder)
@@ -64,17 +62,17 @@ pub(crate) fn isolate<'a>(command: &'a mut Command, folder: &Path, home: &Path) 
         .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
 }
 
-/// Compiled code of certain components, which all tests of this build of `gate` share: each is compiled once, and not for
-/// every test. Only compiled code and descriptions are shared: a cached pass would make one test depend on another.
+/// Compiled code that all tests of this build of `gate` share, so that each component is compiled once. Only compiled code
+/// and descriptions are shared: a cached pass would make one test depend on another.
 pub(crate) struct Compiled(PathBuf);
 
 impl Compiled {
-    /// The code of these components, in a folder that is named after them.
+    /// Returns the code of these components, in a folder that is named after them.
     pub(crate) fn of(components: &[String]) -> Self {
         Self(builds().join(components.join("+").replace('/', "-")))
     }
 
-    /// Starts a cache with what other tests compiled.
+    /// Copies shared code into a cache.
     pub(crate) fn lend(&self, cache: &Path) -> io::Result<()> {
         private_folder(cache)?;
         // The key that authenticates the entries of all these caches.
@@ -84,7 +82,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Lets other tests use what was compiled into this cache.
+    /// Shares the code that was compiled into this cache.
     pub(crate) fn take_back(&self, cache: &Path) -> io::Result<()> {
         private_folder(&self.0)?;
         link_entries(cache, &self.0);
@@ -92,7 +90,7 @@ impl Compiled {
     }
 }
 
-/// The folder for what this build of `gate` compiles. Those of other builds are deleted.
+/// Returns the folder for this build of `gate`. Those of other builds are deleted.
 fn builds() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -110,7 +108,7 @@ fn builds() -> &'static Path {
     })
 }
 
-/// Creates a folder that only its owner can use, which `gate` asks of a cache.
+/// Creates a folder that only its owner can access, as a cache requires.
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -135,7 +133,7 @@ fn copy_whole(from: &Path, to: &Path) {
     copied.persist(to).expect("renamed");
 }
 
-/// Copy a folder with everything in it.
+/// Copies a folder with everything in it.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");

@@ -1,4 +1,4 @@
-//! What `gate new` writes, and what the guide says of it, is what this repository has.
+//! `gate new` and the guide write the same files as this repository has.
 
 use gatehost::component::WIT;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn the_whole_sdk_is_handed_out() {
     assert_eq!(sources(&folder.path().join("sample/vendor/gatehost-sdk/src")), ours);
 }
 
-/// The files below a folder, by path.
+/// Returns the files below a folder, by path.
 fn sources(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut sources = BTreeMap::new();
     let mut ahead = vec![root.to_owned()];

@@ -1,4 +1,4 @@
-//! What a command sees and changes of the files around it.
+//! The files that a command can read and change.
 
 use super::stage::*;
 use gatehost::commands::CommandEnding;
@@ -69,7 +69,7 @@ fn e7_what_decides_is_not_changed_even_where_the_work_may_be() {
     }
 }
 
-/// What nobody sees, although the folder that it is in has programs that are in `PATH`, or toolchains.
+/// Files that no command may read, although their folder has programs in `PATH`, or toolchains.
 const SECRETS: [&str; 12] = [
     ".ssh/id",
     ".aws/credentials",

@@ -1,10 +1,10 @@
-//! Commands that repair files: they run in a copy, and what they would change becomes edits.
+//! Commands that fix files: they run in a copy, and their changes become edits.
 
 use super::stage::{Bed, levels};
 use gatehost::commands::CommandResult;
 use std::fs;
 
-/// A bed whose command repairs files.
+/// Returns a bed whose command fixes files.
 fn bed(level: gatehost::config::SandboxLevel) -> Bed {
     Bed::new(level).with(|command| command.fixes = true)
 }

@@ -1,4 +1,4 @@
-//! What is left of a run that a person, or the system, interrupts: nothing.
+//! An interrupted run leaves nothing behind.
 
 use super::stage::*;
 use crate::signals;
@@ -37,7 +37,7 @@ fn gate(bed: &Bed, temporary: &Path) -> Command {
     gate
 }
 
-/// Until the command runs, which it shows by a process.
+/// Waits until the command runs.
 fn wait_for(mark: &str) {
     let start = Instant::now();
     while processes_with(mark) < 3 {
@@ -102,7 +102,7 @@ fn what_is_to_be_ignored_is_ignored() {
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
 }
 
-/// A terminal of its own, and what is written to it.
+/// Opens a terminal, and returns what is written to it.
 #[expect(unsafe_code, reason = "std has no terminals")]
 fn terminal() -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);

@@ -1,4 +1,4 @@
-//! Whom a command can reach: the network, sockets, other processes.
+//! What a command can reach: the network, sockets, other processes.
 
 use super::stage::*;
 use gatehost::commands::CommandEnding;
@@ -73,7 +73,7 @@ fn e10_memory_and_messages_of_others_are_not_reached() {
     drop(shared);
 }
 
-/// Memory and messages that whoever knows the key can share.
+/// Shared memory and message queues.
 struct Shared {
     memory: i32,
     messages: i32,
@@ -145,7 +145,7 @@ fn inside() {
     }
 }
 
-/// So many folders in the home, one inside the other, the last closed to everybody.
+/// Creates so many nested folders in the home, the last without permissions.
 fn nest(depth: usize) -> std::io::Result<()> {
     std::env::set_current_dir(std::env::var_os("HOME").expect("a home"))?;
     for _ in 0..depth {
@@ -156,7 +156,7 @@ fn nest(depth: usize) -> std::io::Result<()> {
     std::fs::set_permissions("closed", std::os::unix::fs::PermissionsExt::from_mode(0o000))
 }
 
-/// So many at once, if they can be had.
+/// Starts so many threads, if possible.
 fn threads(count: usize) -> std::io::Result<()> {
     let gate = std::sync::Arc::new(std::sync::Mutex::new(()));
     let closed = gate.lock().expect("a gate");
@@ -169,7 +169,7 @@ fn threads(count: usize) -> std::io::Result<()> {
     all.map(drop)
 }
 
-/// Two connected sockets of a type, if they can be had.
+/// Creates two connected sockets of a type, if possible.
 fn pair(kind: &str) -> std::io::Result<()> {
     let kind = match kind {
         "stream" => libc::SOCK_STREAM,
@@ -189,7 +189,7 @@ fn pair_of(family: i32, kind: i32) -> std::io::Result<()> {
     done(result)
 }
 
-/// A socket of a family, if it can be had. That the kernel has no such family is no denial of ours.
+/// Creates a socket of a family, if possible. A family that the kernel does not have is not denied by us.
 fn family(family: i32) -> std::io::Result<()> {
     let kind = match family {
         libc::AF_ALG => libc::SOCK_SEQPACKET,
@@ -202,7 +202,7 @@ fn family(family: i32) -> std::io::Result<()> {
     done(result)
 }
 
-/// The memory of a key, which is there already; or new memory, for the key 0.
+/// Returns the memory of an existing key; new memory for the key 0.
 fn shared(key: i32) -> std::io::Result<()> {
     #[expect(unsafe_code, reason = "std has no shared memory")]
     // SAFETY: no memory of this process is involved.

@@ -1,4 +1,4 @@
-//! What the author of a work can plant in it to widen what a command may do.
+//! What the author of a change can plant in the workspace to give a command more access.
 
 use super::stage::*;
 use gatehost::commands::CommandEnding;

@@ -1,4 +1,4 @@
-//! A work for a command to be run in, the levels to run it at, and what is needed to see what came of it.
+//! A workspace in which commands run, the sandbox levels, and helpers to observe the result.
 
 use gatehost::commands::{CommandResult, Commands, NoResult};
 use gatehost::config::{Access, CommandConfig, SandboxLevel};
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 pub(super) const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Namespaces, SandboxLevel::Landlock, SandboxLevel::None];
-/// Far more than any of these takes; a command that is not ended fails a test and does not hang it.
+/// Far more than any command takes: one that is not killed fails a test instead of hanging it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A work, and how a command is run in it.
+/// A workspace, and how a command runs in it.
 pub(super) struct Bed {
     pub(super) folder: tempfile::TempDir,
     pub(super) command: CommandConfig,
@@ -82,14 +82,14 @@ impl Bed {
         self.run(&["sh", "-c", script], b"")
     }
 
-    /// A script that is run, whatever becomes of it.
+    /// Runs a script, whatever its result.
     pub(super) fn sh(&self, script: &str) -> CommandResult {
         let ran = self.try_sh(script).unwrap_or_else(|error| panic!("{}: {script}: {error}", self.level));
         assert_eq!(ran.sandbox, self.level, "{script}");
         ran
     }
 
-    /// Have this program do something inside; see `others::inside`.
+    /// Makes this program do something inside the sandbox; see `others::inside`.
     pub(super) fn inside(self, what: &str) -> CommandResult {
         let this = env::current_exe().expect("this program");
         let this = this.to_str().expect("a name");
@@ -103,7 +103,7 @@ pub(super) fn tokio() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime")
 }
 
-/// The levels that this machine has. What the kernel offers must be there: nothing below it would be tested otherwise.
+/// Returns the levels of this machine. What the kernel supports must work, because otherwise nothing would be tested.
 pub(super) fn levels() -> &'static [SandboxLevel] {
     static FOUND: OnceLock<Vec<SandboxLevel>> = OnceLock::new();
     let is_there = |level: SandboxLevel| match Bed::new(level).run(&["true"], b"") {
@@ -120,7 +120,7 @@ pub(super) fn levels() -> &'static [SandboxLevel] {
     FOUND.get_or_init(|| LEVELS.into_iter().filter(|&level| is_there(level)).collect())
 }
 
-/// What the kernel says, asked without any of the code that is tested.
+/// Asks the kernel, without any of the tested code.
 fn kernel_offers(level: SandboxLevel) -> bool {
     match level {
         SandboxLevel::None => true,
@@ -152,7 +152,7 @@ pub(super) fn complained(ran: &CommandResult) -> String {
     String::from_utf8_lossy(&ran.stderr.head).into_owned()
 }
 
-/// Processes whose command line contains this.
+/// Returns the processes whose command line contains this.
 pub(super) fn processes_with(mark: &str) -> usize {
     let lines = fs::read_dir("/proc").expect("processes").flatten();
     let lines = lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -167,12 +167,12 @@ pub(super) fn assert_no_survivor(mark: &str, level: SandboxLevel) {
     }
 }
 
-/// Something to look for in command lines, which no other test has.
+/// Returns a mark for command lines that no other test has.
 pub(super) fn mark(number: usize) -> String {
     format!("{}.{number}", 1_000_000 + process::id())
 }
 
-/// This program, to run one test of these modules and nothing else.
+/// Returns this program, to run one test of these modules.
 pub(super) fn again(test: &str, more: &[&str]) -> process::Command {
     let mut this = process::Command::new(env::current_exe().expect("this program"));
     this.args(["--exact", &format!("commands::{test}"), "--nocapture"]).args(more);
@@ -180,14 +180,14 @@ pub(super) fn again(test: &str, more: &[&str]) -> process::Command {
     this
 }
 
-/// Run such a program to its end: its one test must have passed.
+/// Runs such a program: its one test must pass.
 pub(super) fn must_pass(alone: &mut process::Command) {
     let output = alone.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("run");
     let (printed, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && printed.contains("1 passed"), "{printed}{complained}");
 }
 
-/// Whether what was tried `inside` could be done.
+/// Returns whether what was tried `inside` succeeded.
 pub(super) fn was_possible(ran: &CommandResult) -> bool {
     let printed = printed(ran);
     let (yes, no) = (printed.contains("it was possible"), printed.contains("it was denied"));

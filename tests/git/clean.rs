@@ -1,8 +1,8 @@
-//! No false alarms: where a checkout writes other bytes than are stored, or fewer files, nothing has changed.
+//! No false alarms: if a checkout writes other bytes than are stored, or fewer files, nothing has changed.
 
 use super::Home;
 
-/// What is listed as changed.
+/// Returns the files that are listed as changed.
 fn changed(home: &Home, place: &str, selection: &[&str]) -> Vec<String> {
     let arguments =
         [&["run"], selection, &["--verifier", "files-in-scope", "--settings", "{\"files\":[\"-\"]}"]].concat();

@@ -1,4 +1,4 @@
-//! Ways to hide a change: the repository belongs to the author of the change, and none of them makes a gate pass.
+//! Ways to hide a change. The repository belongs to the author of the change, and none of them makes a gate pass.
 
 use super::{Home, which_git};
 use std::fs;
@@ -10,7 +10,7 @@ const ALL: &[&str] = &["run", "--all-files"];
 const BETWEEN: &[&str] = &["run", "--from-ref", "base"];
 const SINCE: &[&str] = &["run", "--since", "base"];
 
-/// Tricks that hide what is in the working tree.
+/// Tricks that hide changes of the working tree.
 const IN_THE_TREE: &[(&str, &str)] = &[
     ("no trick", ":"),
     ("assume-unchanged", "git update-index --assume-unchanged a.json"),
@@ -89,7 +89,7 @@ const IN_THE_TREE: &[(&str, &str)] = &[
     ("no index", "rm .git/index"),
 ];
 
-/// Tricks that hide what is in the index.
+/// Tricks that hide changes of the index.
 const IN_THE_INDEX: &[(&str, &str)] = &[
     ("no trick", ":"),
     ("good in the tree", "echo '[1]' > a.json"),
@@ -108,7 +108,7 @@ const IN_THE_INDEX: &[(&str, &str)] = &[
     ),
 ];
 
-/// Tricks that hide what was committed.
+/// Tricks that hide commits.
 const IN_A_COMMIT: &[(&str, &str)] = &[
     ("no trick", ":"),
     ("good in the tree", "echo '[1]' > a.json; git add a.json"),
@@ -121,7 +121,7 @@ const IN_A_COMMIT: &[(&str, &str)] = &[
     ("a renamed file", "git mv a.json b.json; git commit -qm renamed"),
 ];
 
-/// A repository with a commit `base` in which all is well.
+/// Returns a repository with a good commit `base`.
 fn base() -> Home {
     let home = Home::new();
     home.sh("mkdir dir other; echo '[1]' > keep.json; echo '[1]' > dir/b.json; echo '[1]' > other/d.json
@@ -219,7 +219,7 @@ fn a_git_of_the_work_is_not_run() {
     }
 }
 
-/// Replaces the content of an object in the store by that of another.
+/// Replaces the content of an object by that of another.
 fn forge(home: &Home, object: &str, other: &str) {
     home.sh(&format!(
         "at() {{ id=$(git rev-parse $1); echo .git/objects/${{id:0:2}}/${{id:2}}; }}
@@ -266,7 +266,7 @@ fn a_forged_step_does_not_lead_to_another_commit() {
     }
 }
 
-/// Puts the cached ids of folders of one index into another, as `git commit` would believe them.
+/// Puts the cached tree ids of one index into another, which `git commit` would trust.
 fn with_cached_folders(entries: &Path, folders: &Path) -> Vec<u8> {
     let cut = |path: &Path| {
         let bytes = fs::read(path).expect("an index");

@@ -1,4 +1,4 @@
-//! Every trick against every selection: a bad file of each kind is there, and no trick makes a selection overlook one.
+//! Every trick with every selection: there is a bad file of each kind, and no trick makes a selection overlook one.
 
 use super::Home;
 
@@ -14,7 +14,7 @@ const SELECTIONS: [(&[&str], &[&str]); 5] = [
     (&["run", "--since", "base"], &FILES),
 ];
 
-/// What hides nothing, whatever git makes of it. `$all` are the names of the bad files that git knows.
+/// Tricks that hide nothing, whatever git makes of them. `$all` are the bad files that git knows.
 const TRICKS: &[(&str, &str)] = &[
     ("no trick", ":"),
     ("assume-unchanged", "git update-index --assume-unchanged $all"),
@@ -100,7 +100,7 @@ const TRICKS: &[(&str, &str)] = &[
     ("another time of the folder", "touch -d 2001-01-01 . *.json"),
 ];
 
-/// What is refused, or leads to more being judged, and never to less.
+/// Tricks that are refused, or that lead to more files being checked, never fewer.
 const REFUSED: &[(&str, &str)] = &[
     ("another working tree", "mkdir ../other; git config core.worktree \"$PWD/../other\""),
     ("no working tree", "git config core.bare true"),

@@ -1,4 +1,4 @@
-//! `--since`: commits, the index, the working tree and untracked files as one subject.
+//! `--since`: commits, the index, the working tree and untracked files together.
 
 use super::Home;
 use std::fs;

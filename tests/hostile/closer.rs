@@ -1,4 +1,4 @@
-//! A closer look at some of the guests: not only how they end, but what is kept of them.
+//! Tests some guests more closely: not only how they end, but what is kept of them.
 
 use super::*;
 use gatehost::runtime::{ComponentSource, LogLevel};

@@ -1,7 +1,7 @@
-//! How long after its time a guest still runs.
+//! How long a guest runs beyond its time limit.
 //!
-//! The promise is a quarter of a second. It can be seen only where nothing else runs, so the test of it has to be asked
-//! for; what runs every time is patient, and finds the guest that is not stopped at all.
+//! The promise is a quarter of a second. It can be measured only on an idle machine, so that test is ignored by default. The
+//! test that always runs is patient, and finds a guest that is not stopped at all.
 
 use super::*;
 use std::time::Instant;

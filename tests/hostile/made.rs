@@ -1,4 +1,4 @@
-//! Components that no text could say, or only at great length.
+//! Components that cannot be written as text, or only at great length.
 
 use crate::asking::json_syntax;
 use crate::guests;
