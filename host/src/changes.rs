@@ -43,6 +43,8 @@ pub struct Changes {
     pub from_git: bool,
     /// The stat results of regular files.
     pub(crate) looks: HashMap<String, FileStat>,
+    /// The root of the repository, if git found the changes.
+    pub(crate) repository: Option<PathBuf>,
     /// The folder with contents that are not in the working tree, while they are read.
     snapshot: Option<git::Snapshot>,
 }
@@ -62,7 +64,15 @@ impl Changes {
     ) -> Result<Self, ChangesError> {
         let folder =
             folder.canonicalize().map_err(|source| ChangesError::Folder { path: folder.to_owned(), source })?;
-        Ok(Self { changes, workspace: open(&folder)?, base, from_git, looks: HashMap::new(), snapshot: None })
+        Ok(Self {
+            changes,
+            workspace: open(&folder)?,
+            base,
+            from_git,
+            looks: HashMap::new(),
+            repository: None,
+            snapshot: None,
+        })
     }
 
     /// Returns the paths of the files that exist.

@@ -15,11 +15,13 @@ pub(crate) enum Symlinks {
     Refuse,
 }
 
+/// The flags for reading. Non-blocking, because the path may be a pipe without a writer until it is checked.
+pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
 /// Opens a regular file for reading. Anything else is an error of the kind `InvalidData`.
 pub(crate) fn open(path: &Path, symlinks: Symlinks) -> io::Result<File> {
     let other = || io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file");
-    // Non-blocking, because it may be a pipe without a writer until it is checked.
-    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut flags = READ;
     if symlinks == Symlinks::Refuse {
         flags |= OFlags::NOFOLLOW;
     }

@@ -11,6 +11,7 @@ pub use links::BadLink;
 pub use mark::FileStamp;
 pub(crate) use mark::{FileStat, MARK_BYTES, StatWalker, keeps_time};
 
+use crate::regular_file;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -230,8 +231,7 @@ impl Workspace {
 
     fn open_regular_parts<P: Arg + Copy>(&self, path: P, parts: &[P]) -> Result<(File, Stat), WorkspaceError> {
         let (name, folders) = parts.split_last().ok_or(WorkspaceError::WrongKind(FileKind::Directory))?;
-        // Non-blocking, because until `fstat` it may be a pipe.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = regular_file::READ | OFlags::NOFOLLOW;
         let file = match self.open_below(path, flags) {
             Some(opened) => opened?,
             None => match self.open_parts(folders)? {

@@ -71,7 +71,7 @@ pub(super) fn in_folder(folder: &Path, selection: &Selection) -> Result<Changes,
     };
     let mut looks = HashMap::new();
     let changes = sized(changes, &workspace, &mut looks);
-    Ok(Changes { changes, workspace, base: None, from_git: false, looks, snapshot: None })
+    Ok(Changes { changes, workspace, base: None, from_git: false, looks, repository: None, snapshot: None })
 }
 
 /// Selects files of a repository.
@@ -106,7 +106,8 @@ pub(super) fn in_repository(
     }
     let mut looks = found.looks;
     let changes = sized(found.changes, &workspace, &mut looks);
-    Ok(Changes { changes, workspace, base: found.base, from_git: true, looks, snapshot: found.snapshot })
+    let repository = Some(root.clone());
+    Ok(Changes { changes, workspace, base: found.base, from_git: true, looks, repository, snapshot: found.snapshot })
 }
 
 /// Returns whether a folder belongs to a nested repository.

@@ -47,7 +47,7 @@ fn later(plan: &Plan, failed: &BTreeSet<String>) -> Option<BTreeSet<String>> {
     (!kept.is_empty() && !later.is_empty()).then_some(later)
 }
 
-/// Collects the members that can wait, and returns whether a failed check is below this node.
+/// Collects the checks of the first part in `kept`, and returns whether a failed check is below this node.
 fn keep<'p>(node: &'p plan::PlanNode, failed: &BTreeSet<String>, kept: &mut BTreeSet<&'p str>) -> bool {
     let keep_all = |node: &'p plan::PlanNode, kept: &mut BTreeSet<&'p str>| {
         kept.extend(
@@ -76,11 +76,23 @@ fn keep<'p>(node: &'p plan::PlanNode, failed: &BTreeSet<String>, kept: &mut BTre
     }
 }
 
-/// Returns whether the first part settles the result: a check did not pass, and so the gate does not.
+/// Returns whether the first part settles the result: a check that counts did not pass, and so the gate does not.
 fn decides(first: &Node) -> bool {
-    let is_failure = |outcome| matches!(outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error);
-    is_failure(first.outcome)
-        && first.walk().any(|node| node.kind == NodeKind::Check && !node.shadow && is_failure(node.outcome))
+    is_failure(first.outcome) && has_failed_check(first)
+}
+
+fn is_failure(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Fail | Outcome::Abstain | Outcome::Error)
+}
+
+/// Returns whether a check below this node did not pass. Checks in shadow mode, and all checks below a gate in shadow mode, do not
+/// count.
+fn has_failed_check(node: &Node) -> bool {
+    !node.shadow
+        && match node.kind {
+            NodeKind::Check => is_failure(node.outcome),
+            _ => node.children.iter().any(has_failed_check),
+        }
 }
 
 /// Marks the members that did not run.

@@ -439,6 +439,14 @@ fn run_first(root: plan::PlanNode, script: &Script, failed: &[&str]) -> Node {
 }
 
 #[test]
+fn a_failed_check_in_a_shadow_gate_does_not_settle_the_first_part() {
+    let shadow = gate("s", GateRule::Tiers, checks("a")).with(|gate| gate.mode = Enforcement::Shadow);
+    let root = gate("g", GateRule::Tiers, vec![shadow, check("b")]);
+    let script = Script::of(&[("a", "-"), ("b", "+")]);
+    assert_eq!(run_first(root, &script, &["a"]).outcome.as_str(), "pass");
+}
+
+#[test]
 fn what_failed_before_runs_first_and_decides_only_against() {
     let asked = |script: &Script| script.calls().into_iter().map(|(member, _)| member).collect::<Vec<_>>().join(" ");
     let all = || gate("g", GateRule::All, checks("a b c"));

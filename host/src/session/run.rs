@@ -266,17 +266,16 @@ impl Session {
             added.map(|paths| paths.into_iter().filter(|path| kept.contains(path)).collect())
         };
         let (runtime, use_cache) = (Arc::clone(&self.runtime), self.request.use_cache);
-        let bench = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
-        let mut bench = bench.telling(Arc::new(done)).in_run(emitter.run());
-        let root = changes::root(&self.request.folder, environment);
-        if let (Some(commit), Ok(Some(repository))) = (changes.base.clone(), root) {
-            bench = bench.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
+        let runner = CheckRunner::new(runtime, verifiers, plan, Arc::clone(&told), services, use_cache, &observe);
+        let mut runner = runner.telling(Arc::new(done)).in_run(emitter.run());
+        if let (Some(commit), Some(repository)) = (changes.base.clone(), changes.repository.clone()) {
+            runner = runner.relative_to(Some(Base { repository, commit, environment: environment.clone() }));
         }
         if !plan.commands.is_empty() && self.request.selection.is_live() {
-            bench = bench.looking_again(&added);
+            runner = runner.looking_again(&added);
         }
-        let mut gate = gate::run_failed_first(plan, &circumstances, &bench, &self.request.first).await;
-        emit_log(&emitter, bench.into_log());
+        let mut gate = gate::run_failed_first(plan, &circumstances, &runner, &self.request.first).await;
+        emit_log(&emitter, runner.into_log());
         let (known, collected, request) = (Arc::clone(&resolved), Arc::clone(&changes), self.request.clone());
         let touched = match &self.request.repeat {
             Some(known) => known.touched.clone(),
